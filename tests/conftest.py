@@ -55,9 +55,9 @@ KINDS = {
         "detection/", "diagnosis/", "escalation/", "render/", "runs/", "seeds/", "settings/", "text/",
         "acp/test_acp_updates", "agents/test_presets", "agents/test_prompting", "agents/test_signals",
         "agents/test_streams", "hooks/test_claude_hooks", "hooks/test_dialects", "hooks/test_settings_text",
-        "record/test_envelope", "record/test_fold", "record/test_golden_log", "record/test_heads", "record/test_load",
-        "record/test_reader", "supervision/test_handler", "supervision/test_liveness",
-        "supervision/test_reconstruction", "supervision/test_steps",
+        "eventlog/test_envelope", "eventlog/test_fold", "eventlog/test_golden_log",
+        "eventlog/test_attention_stats", "eventlog/test_record_reader", "supervision/test_handler",
+        "supervision/test_liveness", "supervision/test_reconstruction", "supervision/test_steps",
     ),
     "integration": (
         "", "diagnosis/test_bounded_input", "diagnosis/test_fresh_runs", "escalation/test_answers_in_later_prompts",

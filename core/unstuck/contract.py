@@ -1,6 +1,6 @@
-"""The frozen values that flow between an agent, the supervisor and a person, and the protocols between them.
+"""Frozen values that flow between an agent, the supervisor and a person, and the protocols between them.
 
-Every text that came from outside is ``Clean``: only :func:`unstuck.text.admit` makes one.
+Every text from outside is ``Clean``, which only :func:`unstuck.text.admit` returns.
 """
 
 from __future__ import annotations
@@ -66,30 +66,31 @@ CheckResult = Literal["passed", "failed", "could_not_run", "contradicted", "none
 OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
 
 ANSWER_LIMIT = 20_000
-"""Characters of an answer: of a longer one, what an agent is told would leave out the middle."""
+"""Largest number of characters of an answer. A prompt would omit the middle of a longer one."""
 CHECK = "check"
-"""The key of a question about a check that could not run, or whose output contradicts its exit code."""
+"""Key of a question about a check that could not run, or whose output contradicts its exit code."""
 CONTRADICTED = "check_contradicted"
-"""The ``error_type`` in the context of a question about a contradicted check."""
+"""``error_type`` in the context of a question about a contradicted check."""
 DISTRUST_CHECK, BELIEVE_CHECK, EDIT_CHECK = 1, 2, 3
-"""The options of a question about a contradicted check: it failed, it passed, or another command takes its place."""
+"""Options of a question about a contradicted check: it failed, it passed, or another command replaces it."""
 WEAKENED = "check_weakened"
-"""The ``error_type`` of a question about a check that passed after protected files were changed."""
+"""``error_type`` of a question about a check that passed after protected files were changed."""
 ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
-"""The options of a question about changed protected files."""
+"""Options of a question about changed protected files."""
 HELD = "held"
-"""The key of a question that a person has opened: their task stands still, or does not begin."""
+"""Key of a question that a person opened: the task is held, or does not start."""
 QUOTA = "quota"
-"""The key of the question whether a task goes on after a long wait for a quota."""
+"""Key of the question whether a task continues after a long quota wait."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be done. ``verify`` is a shell command; without one a task may end unverified, never succeeded.
+    """A task. ``verify`` is the shell command of its check; without one a task may end unverified, never succeeded.
 
-    ``timeout_s`` limits an attempt, ``idle_s`` its silence, both in seconds and None for the settings' limits.
+    ``timeout_s`` is the time limit of an attempt and ``idle_s`` its idle limit, in seconds. None means the limits of
+    the settings.
     """
 
     id: str
@@ -105,13 +106,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an agent can be made to do decides what a rung becomes for it.
+    """Capabilities of an agent. They decide how each escalation level works for it.
 
-    ``hold``: ``step`` waits inside a call; ``freeze`` stops its process group, by methods ``freeze`` and ``thaw`` that
-    take the attempt's id; ``none`` lets it run on.
-    ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new one can be
-    started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be set back unasked.
-    ``signals``: it has to end with a signal line, and is told how.
+    ``hold``: ``step`` waits inside a call; ``freeze`` suspends its process group, by methods ``freeze`` and ``thaw``
+    that take the attempt's id; with ``none`` it works on.
+    ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new session can be
+    started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be restored without a
+    question. ``signals``: it has to end with a status line, which its prompt explains.
     """
 
     hold: Literal["step", "freeze", "none"] = "none"
@@ -125,10 +126,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """All that one attempt is told; recorded whole in ``attempt_started``.
+    """Complete input of one attempt, recorded in ``attempt_started``.
 
-    ``session`` is the agent's own session to continue, None to start afresh; ``answers`` are the gates whose answers
-    the text carries.
+    ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
+    in the text.
     """
 
     attempt: str
@@ -143,11 +144,11 @@ class Guidance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """Something an agent did or said, as hooks, streams and detection see it.
+    """An action or a message of an agent, as hooks, streams and detection report it.
 
-    ``at`` is monotonic seconds from the caller; ``id`` the agent's tool-use id (the same one twice changes nothing,
-    empty is no id); ``tree`` a hash of the work tree. ``tokens`` and ``cost`` (US dollars) come with ``usage`` and are
-    those since the last one; a cost that is not known is None. Plain ``str`` is accepted for every text at run time.
+    ``at`` is in monotonic seconds of the caller. ``id`` is the agent's tool-use id: a repeated id changes nothing, and
+    empty means none. ``tree`` is a hash of the worktree. ``tokens`` and ``cost`` (US dollars, None if unknown) come
+    with ``usage`` and count since the last one. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -167,10 +168,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The agent is going round in circles.
+    """Result of loop detection.
 
-    ``pattern`` is the stable id that *not a loop* is said about; ``nudge`` means tell the agent, otherwise open the
-    gate; ``resets_on`` says what would count as progress.
+    ``pattern`` is the stable id that a person can mark as *not a loop*. With ``nudge`` the agent gets a warning,
+    otherwise a question is opened. ``resets_on`` describes what would count as progress.
     """
 
     kind: Literal["loop", "circular_fix", "blocked", "waiting"]
@@ -184,7 +185,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a stop did: ``ended`` holds (pid, start time, how), ``alive`` those (pid, start time) that would not."""
+    """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive."""
 
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
@@ -192,13 +193,13 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """An attempt's own account; it never decides success.
+    """The agent's own account of an attempt. It never decides success.
 
-    ``how`` says how the attempt ended; ``error`` is the text a failure is diagnosed from; ``output`` is the path of
-    the raw output below the run's directory, ``output_at`` the bytes of it (start, end) and ``output_lost`` why some
-    could not be kept; ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``;
-    ``phase`` is what the agent was at, in its own words; ``alternatives`` are other approaches it sees. ``tokens`` and
-    ``cost`` are those of the attempt that no observation has told of.
+    ``how`` is the way the attempt ended, ``error`` the text that a failure is diagnosed from. ``output`` is the path of
+    the raw output below the run's directory, ``output_at`` its bytes (start, end), and ``output_lost`` the reason if
+    some are missing. ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``. ``phase``
+    is the current step in the agent's own words, ``alternatives`` are other approaches. ``tokens`` and ``cost`` are
+    usage that no observation has reported.
     """
 
     exit_code: int | None = None
@@ -223,7 +224,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a task ended. ``attempts`` counts those that were started; ``level`` is the last rung."""
+    """End of a task. ``attempts`` is the number of attempts started, ``level`` the last escalation level."""
 
     task: str
     status: OutcomeStatus
@@ -234,7 +235,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directive:
-    """The only thing that flows towards an agent."""
+    """An instruction to an agent. Nothing else flows towards an agent."""
 
     kind: Literal["start", "go_on", "tell", "deny", "stop", "end"]
     text: Clean = Clean("")
@@ -245,9 +246,9 @@ class Directive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was decided at a gate. ``number`` is seconds for ``extend`` and a position from 1 for ``choose``.
+    """Answer to a question. ``number`` is in seconds for ``extend`` and a position from 1 for ``choose``.
 
-    ``text`` goes to the agent; with ``choose`` it is what the option takes, such as a new check.
+    ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check.
     """
 
     choice: Choice
@@ -258,10 +259,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A question that waits. There is one open gate per (task, type, key); ``acts_at`` is monotonic seconds.
+    """A question. At most one gate is open per (task, type, key). ``acts_at`` is in monotonic seconds.
 
-    ``standing`` is what the agent does meanwhile: held in its next call, frozen, or it runs on; empty where none is at
-    work, and in logs that do not say.
+    ``standing`` is what the agent does meanwhile: held in its next call, suspended (``frozen``), or working on
+    (``runs_on``). It is empty without a live agent, and in old logs.
     """
 
     id: str
@@ -279,52 +280,52 @@ class Gate:
 
 
 class Observer(Protocol):
-    """What an agent's adapter talks to during an attempt."""
+    """Supervisor side of an attempt, called by the adapter of an agent."""
 
     def see(self, observation: Observation) -> None:
-        """Take note; never blocks. For streams that cannot be held."""
+        """Record an observation without blocking. For streams that cannot be held."""
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
-        """Take note and say what to do: go_on, tell, deny or stop. May hold, for at most ``within`` seconds."""
+        """Record an observation and return go_on, tell, deny or stop. May hold for at most ``within`` seconds."""
 
     async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
-        """Ask a person whether the agent may do this action, and wait: go_on, deny (with the reason) or stop.
+        """Ask a person to permit an action and wait. Returns go_on, deny (with the reason) or stop.
 
-        ``why`` is what the agent says about it. Where nobody may be asked it is denied.
+        ``why`` is the agent's own reason. The action is denied if no question may be asked.
         """
 
     async def next_answer(self) -> Directive:
-        """Wait for a person's words that no step of this attempt has taken along: tell or deny, with the text.
+        """Wait for an answer that no step of this attempt has delivered. Returns tell or deny with the text.
 
-        For agents that can be told something at any time.
+        For agents that accept text at any time.
         """
 
     async def delivered(self, directive: Directive) -> None:
-        """The bytes were printed, or the prompt was accepted."""
+        """Confirm that the text was printed or the prompt accepted."""
 
     async def spawned(self, pid: int, start: float) -> None:
-        """The attempt's process exists (``start``: seconds since 1970); returns when that is durable."""
+        """Record the attempt's process (``start``: seconds since 1970). Returns once that is on disk."""
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """A real agent, attached."""
+    """Adapter of a real agent."""
 
     @property
     def can(self) -> Capabilities: ...
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
-        """Work on ``task`` once; cancelling does what ``stop`` does first."""
+        """Work on ``task`` once. Cancelling stops the agent first, as ``stop`` does."""
 
     async def stop(self, attempt: str) -> Receipt:
-        """End the attempt; returns when it is dead."""
+        """End the attempt. Returns when its processes have ended."""
 
 
 class TaskSession(Observer, Protocol):
-    """The one mechanism: ``supervise()`` and the hook bridge both drive it."""
+    """The attempts of one task, driven by ``supervise()`` or by the hook bridge."""
 
     async def begin(self) -> Directive:
-        """Start or end."""
+        """Begin the task. Returns start or end."""
 
     async def end(self, attempt: str, report: Report) -> Directive:
-        """Check, diagnose, decide, prepare: start or end."""
+        """End an attempt: check, diagnose, decide and prepare. Returns start or end."""

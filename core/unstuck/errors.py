@@ -1,29 +1,30 @@
 """The exception tree.
 
     UnstuckError
-     ├── UsageError            the caller asked for something that cannot be; exit code 2
+     ├── UsageError            the request is not possible; exit code 2
      │    ├── SettingsError    a setting is wrong (file, key, what is allowed)
      │    ├── PlanError        a plan is wrong (file, line)
-     │    └── ProjectError     the project cannot be worked in (no such directory, no commit yet, a run is live)
+     │    └── ProjectError     the project cannot be used (no such directory, no commit yet, a run is live)
      │         └── ProjectLocked   another run is live here
-     ├── RecordError           the record cannot be trusted or written; exit code 6
+     ├── RecordError           the event log cannot be trusted or written; exit code 6
      │    ├── RecordDamaged    a log line is wrong (file, line, offset)
      │    └── RecordWriteFailed    a write or a sync failed; never retried
      ├── GateError             an answer does not fit
      │    ├── GateUnknown      no gate has this id
      │    ├── GateClosed       the gate has its answer already (by, when)
      │    └── AnswerRefused    not a choice of this gate, or its text or number is missing
-     ├── WorkspaceError        git, a checkpoint or a work tree refused
-     │    ├── GitError         a git command failed (arguments, exit code, what it said)
+     ├── WorkspaceError        an operation on git, a checkpoint or a worktree failed
+     │    ├── GitError         a git command failed (arguments, exit code, output)
      │    ├── CheckpointUnknown
-     │    ├── TreeTooLarge     a home directory or a huge tree is not saved without a yes
-     │    ├── IntegrationConflict   two results touch the same lines (paths)
-     │    └── DeliveryRefused  the results cannot go into the person's branch as it is (paths)
-     ├── AgentNotFound         the agent's program does not exist or may not be run
+     │    ├── TreeTooLarge     a home directory or a huge tree needs a confirmation
+     │    ├── IntegrationConflict   two results change the same lines (paths)
+     │    └── DeliveryRefused  the results cannot go into the branch as it is (paths)
+     ├── AgentNotFound         the agent's program does not exist or cannot run
      ├── ChannelError          the local socket refused or its other end went away
+     │    └── NoReply          the other end listens and has not replied in time
      └── LaggedBehind          a reader of events was too slow and must start again from a sequence number
 
-Every message is one line that says what is wrong and, where there is something to do, what to do.
+Every message is one line with the problem and, if there is one, the remedy.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ __all__ = [
     "GitError",
     "IntegrationConflict",
     "LaggedBehind",
+    "NoReply",
     "PlanError",
     "ProjectError",
     "ProjectLocked",
@@ -73,13 +75,13 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
 
 
 class UnstuckError(Exception):
-    """The root of everything this package raises on purpose. ``exit_code`` is what a command ends with."""
+    """Base class of all errors of this package. ``exit_code`` is the exit code of a command."""
 
     exit_code = 1
 
 
 class UsageError(UnstuckError):
-    """The caller asked for something that cannot be."""
+    """The request is not possible."""
 
     exit_code = 2
 
@@ -93,7 +95,7 @@ class SettingsError(UsageError):
 
 
 class PlanError(UsageError):
-    """A plan is wrong. ``line`` counts from 1; 0 where the whole file is meant."""
+    """A plan is wrong. ``line`` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: str, line: int, problem: str) -> None:
         self.file, self.line, self.problem = file, line, problem
@@ -101,11 +103,11 @@ class PlanError(UsageError):
 
 
 class ProjectError(UsageError):
-    """The project cannot be worked in."""
+    """The project cannot be used."""
 
 
 class ProjectLocked(ProjectError):
-    """Another run is live in this project. ``pid`` is its process, 0 where it is unknown, on ``host`` if elsewhere."""
+    """Another run is live in this project. ``pid`` is its process (0 if unknown), ``host`` another machine."""
 
     def __init__(self, lock: Path, pid: int, host: str = "") -> None:
         self.lock, self.pid, self.host = lock, pid, host
@@ -116,7 +118,7 @@ class ProjectLocked(ProjectError):
 
 
 class RecordError(UnstuckError):
-    """The record cannot be trusted or written."""
+    """The event log cannot be trusted or written."""
 
     exit_code = 6
 
@@ -130,11 +132,11 @@ class RecordDamaged(RecordError):
 
 
 class RecordWriteFailed(RecordError):
-    """A write or a sync of the log failed; what was not acknowledged is not recorded."""
+    """A write or a sync of the log failed. Unacknowledged events are not recorded."""
 
 
 class GateError(UnstuckError):
-    """An answer does not fit."""
+    """An answer does not fit the question."""
 
     exit_code = 2
 
@@ -157,11 +159,11 @@ class GateClosed(GateError):
 
 
 class AnswerRefused(GateError):
-    """Not a choice of this gate, or its text or number is missing."""
+    """The choice does not belong to this gate, or its text or number is missing."""
 
 
 class WorkspaceError(UnstuckError):
-    """Git, a checkpoint or a work tree refused."""
+    """An operation on git, a checkpoint or a worktree failed."""
 
 
 class GitError(WorkspaceError):
@@ -181,7 +183,7 @@ class CheckpointUnknown(WorkspaceError):
 
 
 class TreeTooLarge(WorkspaceError):
-    """A home directory or a huge tree is not saved without a yes; ``problem`` says which, and what else to do."""
+    """A home directory or a huge tree is not saved without a confirmation. ``problem`` names it and the remedy."""
 
     exit_code = 2
 
@@ -190,7 +192,7 @@ class TreeTooLarge(WorkspaceError):
 
 
 class IntegrationConflict(WorkspaceError):
-    """Two results touch the same lines. ``paths`` are relative to the work tree."""
+    """Two results change the same lines. ``paths`` are relative to the worktree."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
@@ -198,7 +200,7 @@ class IntegrationConflict(WorkspaceError):
 
 
 class DeliveryRefused(WorkspaceError):
-    """The results cannot go into the person's branch as it is. ``paths`` are relative to the work tree."""
+    """The results cannot go into the branch as it is. ``paths`` are relative to the worktree."""
 
     def __init__(self, problem: str, paths: tuple[str, ...] = ()) -> None:
         self.paths = paths
@@ -206,7 +208,7 @@ class DeliveryRefused(WorkspaceError):
 
 
 class AgentNotFound(UnstuckError):
-    """The agent's program does not exist or may not be run."""
+    """The agent's program does not exist or cannot run."""
 
     exit_code = 2
 
@@ -215,8 +217,12 @@ class ChannelError(UnstuckError):
     """The local socket refused or its other end went away."""
 
 
+class NoReply(ChannelError):
+    """The other end of the local socket listens and has not replied in time."""
+
+
 class LaggedBehind(UnstuckError):
-    """A reader of events was too slow. ``seq`` is the last one it got."""
+    """A reader of events was too slow. ``seq`` is the last event it received."""
 
     def __init__(self, seq: int) -> None:
         self.seq = seq

@@ -1,4 +1,4 @@
-"""Names of a package that come in when they are first used: importing the package alone costs next to nothing."""
+"""Lazy exports: names of a package that are imported on first use, so that importing the package is cheap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["when_used"]
 def when_used(
     package: str, names: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """``__all__``, ``__getattr__`` and ``__dir__`` of ``package``; ``names`` by the module that has them (PEP 562)."""
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of ``package`` (PEP 562); ``names`` maps modules to names."""
     modules = {name: module for module, those in names.items() for name in those}
 
     def find(name: str) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unstuck.channel.protocol import MAX_LINE, VERSION, Message, credentials, encode
-from unstuck.errors import ChannelError
+from unstuck.errors import ChannelError, NoReply
 
 if TYPE_CHECKING:
     import asyncio
@@ -38,7 +38,7 @@ async def request(
                 await asyncio.sleep(BUSY_PAUSE_S)
             return reply
     except TimeoutError:
-        raise ChannelError(f"no reply at {path} within {timeout} s") from None
+        raise NoReply(f"no reply at {path} within {timeout} s") from None
     except OSError as error:
         raise _unreachable(path, error) from None
 
@@ -119,7 +119,7 @@ def call(
             time.sleep(BUSY_PAUSE_S)
         return reply
     except TimeoutError:
-        raise ChannelError(f"no reply at {path} within {timeout} s") from None
+        raise NoReply(f"no reply at {path} within {timeout} s") from None
     except OSError as error:
         raise _unreachable(path, error) from None
 

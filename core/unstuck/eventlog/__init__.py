@@ -1,4 +1,4 @@
-"""What happened: events, the durable log, the fold into state, snapshots and the project's memory.
+"""Events, the durable log, the fold into state, snapshots, and the memory of a project.
 
-This package file imports nothing, so that the log writer alone stays light.
+This module imports nothing, which keeps the log writer light.
 """

@@ -1,7 +1,7 @@
-"""What a run has asked of people, and how much of it was decided without them. Pure.
+"""Statistics of the questions a run asked, the answers, and the decisions made without a person. Pure.
 
-A question that a rule answered at once was asked of nobody. Work waits for a person from the moment a question holds it
-until that is closed, however many questions hold it at once, and whether or not a supervisor is there meanwhile.
+A question that a rule answered at once does not count as asked. Work waits for a person while at least one question
+holds it. That time also counts while no supervisor runs.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from unstuck.eventlog.summary_rows import DecidedBy
 __all__ = ["Load", "joined", "load_by_day", "load_of", "seconds_of"]
 
 _LONGEST = timedelta(days=400)
-_LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: a calendar ends soon after
+_LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: calendars end soon after
 Span = tuple[float, float]
 
 
 @dataclass(slots=True, kw_only=True)
 class Load:
-    """Questions ``asked`` of people, those they ``answered`` and in how many seconds altogether.
+    """Load on people: questions ``asked`` and ``answered``, and the sum of their answer times.
 
-    ``waited_seconds`` is how long agents waited for a person, summed over the tasks; ``decided`` counts what was
-    decided without one, by ``rule``, ``timer`` or ``policy``; ``pages`` are notifications that were sent.
+    ``waited_seconds`` is the time that agents waited for a person, summed over the tasks. ``decided`` counts decisions
+    without a person, by ``rule``, ``timer`` or ``policy``. ``pages`` is the number of notifications.
     """
 
     asked: int = 0
@@ -39,11 +39,11 @@ class Load:
 
     @property
     def to_answer(self) -> float | None:
-        """The mean time to an answer, in seconds; None where there was none."""
+        """Mean time to an answer in seconds, None without an answer."""
         return self.answer_seconds / self.answered if self.answered else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers, with the mean time to an answer; seconds have one decimal."""
+        """Return the numbers and the mean time to an answer; seconds have one decimal."""
         mean = self.to_answer
         return asdict(self) | {
             "answer_seconds": round(self.answer_seconds, 1),
@@ -54,7 +54,7 @@ class Load:
 
 
 def load_of(state: State, until: float, *, task: str | None = None) -> Load:
-    """The load of the whole run, or of one ``task``; what is still open counts up to ``until`` (since 1970)."""
+    """Return the load of the run, or of one ``task``. Open questions count up to ``until`` (seconds since 1970)."""
     total = Load()
     for _, load in _parts(state, until, UTC, task):
         _add(total, load)
@@ -62,7 +62,7 @@ def load_of(state: State, until: float, *, task: str | None = None) -> Load:
 
 
 def joined(days: Iterable[dict[str, Load]]) -> dict[str, Load]:
-    """The loads of several runs, day by day, in order."""
+    """Return the loads of several runs added up by day, in order."""
     total: dict[str, Load] = {}
     for one in days:
         for day, load in one.items():
@@ -71,15 +71,15 @@ def joined(days: Iterable[dict[str, Load]]) -> dict[str, Load]:
 
 
 def load_by_day(state: State, until: float, zone: tzinfo | None = None) -> dict[str, Load]:
-    """The load of each day (``2026-11-22``) on which there was any, in order; by default of the days here."""
+    """Return the load by day (``2026-11-22``), in order and without empty days. ``zone`` is local by default."""
     days: dict[str, Load] = {}
     for moment, load in _parts(state, until, zone, None):
-        _add(days.setdefault(_here(moment, zone).date().isoformat(), Load()), load)
+        _add(days.setdefault(_local(moment, zone).date().isoformat(), Load()), load)
     return dict(sorted(days.items()))
 
 
 def seconds_of(text: str) -> float | None:
-    """An ISO 8601 time as seconds since 1970; None for anything else, which a log may hold."""
+    """Return an ISO 8601 time as seconds since 1970, or None for any other text."""
     try:
         seconds = datetime.fromisoformat(text).timestamp() if text else -1.0
     except (ValueError, OverflowError, OSError):
@@ -88,7 +88,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def _parts(state: State, until: float, zone: tzinfo | None, task: str | None) -> Iterator[tuple[float, Load]]:
-    """The load in parts, each with a moment of its day."""
+    """Yield the load in parts, each with a moment of its day."""
     end = seconds_of(state.run.ended) if state.run.state == "ended" else None
     until = until if end is None else end
     gates = [row for row in state.gates.values() if task is None or row.gate.task == task]
@@ -122,7 +122,7 @@ def _questions(row: GateRow) -> Iterator[tuple[float, Load]]:
 
 
 def _decider(row: GateRow) -> DecidedBy | None:
-    """Who but a person has answered; None where a person has, or nobody."""
+    """Return the actor of an answer other than a person, None for a person or an open question."""
     if row.answer is None or row.by in (None, "human"):
         return None
     if row.rule is not None:
@@ -131,7 +131,7 @@ def _decider(row: GateRow) -> DecidedBy | None:
 
 
 def _held(gates: Iterable[GateRow], until: float) -> dict[str, list[Span]]:
-    """When questions that people were asked held the work of each task."""
+    """Return by task the spans in which questions to a person held its work."""
     held: dict[str, list[Span]] = {}
     for row in gates:
         begin = seconds_of(row.opened)
@@ -144,7 +144,7 @@ def _held(gates: Iterable[GateRow], until: float) -> dict[str, list[Span]]:
 
 
 def _united(spans: list[Span]) -> Iterator[Span]:
-    """Spans without their overlaps, in order."""
+    """Yield the spans in order, with overlapping ones merged."""
     now: Span | None = None
     for begin, end in sorted(spans):
         if now is not None and begin <= now[1]:
@@ -158,12 +158,12 @@ def _united(spans: list[Span]) -> Iterator[Span]:
 
 
 def _days(begin: float, end: float, zone: tzinfo | None) -> Iterator[Span]:
-    """The span cut at every midnight; one that is too long to be true stays whole."""
+    """Yield the span cut at every midnight. A span of more than 400 days stays whole."""
     if end - begin > _LONGEST.total_seconds():
         yield begin, end
         return
     while True:
-        tomorrow = _here(begin, zone).date() + timedelta(days=1)
+        tomorrow = _local(begin, zone).date() + timedelta(days=1)
         midnight = datetime.combine(tomorrow, time(), zone).timestamp()
         if midnight >= end or midnight <= begin:
             yield begin, end
@@ -172,7 +172,7 @@ def _days(begin: float, end: float, zone: tzinfo | None) -> Iterator[Span]:
         begin = midnight
 
 
-def _here(moment: float, zone: tzinfo | None) -> datetime:
+def _local(moment: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(moment, UTC).astimezone(zone)
 
 

@@ -1,4 +1,4 @@
-"""One record: who, when and about what, round an event; to bytes and back."""
+"""A record: an event with its envelope, and its encoding as one log line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from unstuck.text import sanitise
 __all__ = ["SCHEMA", "Record", "decode", "encode"]
 
 SCHEMA = 1
-# A line without these cannot hold a control or format character, so it is clean as it is; we write only ASCII.
+# A line without these holds no control or format character and needs no sanitising: unstuck writes only ASCII.
 _SUSPECT = re.compile(rb"\\[ubfr]|[^\x00-\x7e]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An event with its envelope. ``time`` is ISO 8601 UTC, ``mono`` seconds, ``cause`` the seq that led here."""
+    """An event with its envelope. ``time`` is ISO 8601 UTC, ``mono`` seconds, ``cause`` the number of its cause."""
 
     seq: int
     time: str
@@ -37,7 +37,7 @@ class Record:
     version: int = SCHEMA
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as the log has it, without its checksum."""
+        """Return the record as the log holds it, without its checksum."""
         return {"v": self.version, "seq": self.seq, **_body(self)}
 
 
@@ -56,7 +56,7 @@ def _body(record: Record) -> dict[str, Any]:
 
 
 def encode(record: Record) -> bytes:
-    """The record's body for the log writer: ASCII JSON without schema number, sequence number and checksum."""
+    """Return the body of the record for the log writer: ASCII JSON without schema number, number and checksum."""
     return json.dumps(_body(record), ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
@@ -76,9 +76,9 @@ class _Line(BaseModel):
 
 
 def decode(line: bytes) -> Record:
-    """A log line as a record; an unknown event or a known one with a shape from another version becomes Unknown.
+    """Return a log line as a record. An unknown event, or one with fields that do not fit, becomes Unknown.
 
-    Raises ``pydantic.ValidationError`` for a line that is no record at all.
+    Raises ``pydantic.ValidationError`` for a line that is not a record.
     """
     if _SUSPECT.search(line):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
@@ -99,7 +99,7 @@ def decode(line: bytes) -> Record:
 
 
 def _event(name: str, data: dict[str, Any]) -> Event | Unknown:
-    """The member of the union that ``name`` stands for, picked by hand: few runs need all of them built."""
+    """Return the event of class ``name``. A tagged union would build the validators of all events."""
     known = EVENTS.get(name, Unknown)
     try:
         return known.model_validate(data)
@@ -108,10 +108,10 @@ def _event(name: str, data: dict[str, Any]) -> Event | Unknown:
 
 
 def _sanitised(value: Any) -> Any:
-    """``value`` with nothing in its texts that acts on a terminal: a log is a file that anybody may have edited.
+    """Return ``value`` with sanitised texts, because a log may have been edited by hand.
 
-    Texts that need it were redacted and cut before they were written. Here that would change what a run is told to do,
-    such as a command that holds a token, by the mere reading of its log.
+    Texts were redacted and shortened before they were written. Redacting here would change a recorded command that
+    holds a token.
     """
     if isinstance(value, str):
         return sanitise(value)

@@ -1,4 +1,4 @@
-"""What every event is: a frozen model, known by its class name in snake case."""
+"""Base class of events: a frozen model whose name in the log is its class name in snake case."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 __all__ = ["EVENTS", "MAX_PATHS_IN_EVENT", "Event", "Object", "Unknown"]
 
 MAX_PATHS_IN_EVENT = 50
-"""Paths that an event names of a longer list."""
+"""Largest number of paths that an event names."""
 EVENTS: dict[str, type[Event]] = {}
-"""Every event by its name in the log."""
+"""Event classes by their name in the log."""
 
 
 def _as_read(value: Any) -> Any:
-    """``value`` as JSON gives it back, so that what a live run knows is what reading its log tells."""
+    """Return ``value`` as JSON gives it back, so that a live run and a replayed log have equal state."""
     if isinstance(value, Mapping):
         return {str(key): _as_read(item) for key, item in value.items()}
     return [_as_read(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 Object = Annotated[dict[str, Any], AfterValidator(_as_read)]
-"""What JSON calls an object, whatever is in it."""
+"""A JSON object with any content."""
 
 
 class Event(BaseModel):
     """The base of all events."""
 
-    # A run meets a third of the events, so each is built when it is first met.
+    # A run uses a third of the events, so each validator is built on first use.
     model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True, defer_build=True)
     name: ClassVar[str] = ""
 
@@ -42,7 +42,7 @@ class Event(BaseModel):
 
 
 class Unknown(BaseModel):
-    """An event of a later version: kept and shown, never acted on."""
+    """Event of a later version. It is kept and shown, and changes no state."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
     name: ClassVar[str] = "unknown"

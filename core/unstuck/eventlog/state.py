@@ -1,4 +1,4 @@
-"""The state of a run: frozen rows in mutable maps. Only the fold writes it."""
+"""State of a run: frozen rows in mutable maps. Only the fold changes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 FOLD = 5
-"""Counts up whenever the same records come to other rows: a snapshot of other rows is not used."""
+"""Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 
 TaskState = Literal[
     "blocked", "ready", "running", "judging", "undecided", "backoff", "preparing", "waiting", "parked",
@@ -59,7 +59,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What is known of a task's files: they are those of ``checkpoint``, or else how far the check came with them."""
+    """Knowledge about the files of a task: equal to ``checkpoint``, or else how far the check came with them."""
 
     checkpoint: str = ""
     extent: Extent = UNKNOWN_EXTENT
@@ -67,7 +67,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectiveRow:
-    """A decided directive and how far its preparation has come."""
+    """A decided directive and the progress of its preparation."""
 
     level: Level
     hint: str = ""
@@ -90,13 +90,13 @@ class DirectiveRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRow:
-    """One attempt. ``started`` is the monotonic time of its record, ``pid`` and ``spawned`` its process.
+    """One attempt. ``started`` is the monotonic time of its record; ``pid`` and ``spawned`` are its process.
 
-    ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, ``warn_at`` that of the warning
-    before it, None where no clock runs. They move on by as long as the attempt is held, which it is since
-    ``held_since`` and was for ``held`` seconds before. ``timed_out`` names the clock that ended it. ``repeats`` is how
-    often what its agent does now was there already, ``tokens`` and ``cost`` (US dollars) what it has reported; a cost
-    of None is not known. ``note`` is the end of its guidance that was for it alone.
+    ``deadline`` is the monotonic time at which its ``limit`` (seconds) is reached, and ``warn_at`` that of the warning;
+    None without a limit. Both move by the time that the attempt is held: since ``held_since``, and ``held`` seconds
+    before. ``timed_out`` names the clock that ended it. ``repeats`` is how often its current step occurred before.
+    ``tokens`` and ``cost`` (US dollars, None if unknown) are its reported usage. ``note`` is the end of its guidance
+    that is only for this attempt.
     """
 
     id: str
@@ -129,28 +129,27 @@ class AttemptRow:
 
     @property
     def is_live(self) -> bool:
-        """Whether its agent may still be at work, also where its task has been ended by an answer."""
+        """True if its agent may still work, also after an answer has ended the task."""
         return self.state not in ("ended", "interrupted")
 
     def used(self, mono: float) -> float:
-        """Seconds of its time that it has used at ``mono``: those in which nothing held it."""
+        """Return the seconds of its time limit used at ``mono``, without the time it was held."""
         until = mono if self.held_since is None else self.held_since
         return max(0.0, until - self.started - self.held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
-    """Everything that the next step of a task depends on.
+    """One task, with everything that its next step depends on.
 
-    ``saved`` is the checkpoint of what is asked about, ``none`` where there could be none; ``backoff_quota``: the wait
-    is one for a quota. ``used`` is what interrupted attempts have used of the time of the one that goes on after them,
-    in seconds, ``left`` what the last of them has left in the tree, a file a line. ``failures`` are those of the
-    present approach that retries have answered, the oldest first. ``chosen`` is the rung that a person wants next.
-
-    ``accepted`` are protected paths that the task may change, as a person has said; ``refused``: it may not.
-    ``flaky`` is the test that last failed and then passed without a change.
-    ``loads`` is the last checkpoint of which a check has shown that it loads: its tests ran, or it passed. ``files`` is
-    what is known of the files as they are, ``before`` of those that the last judged attempt began with.
+    ``saved`` is the checkpoint of the open question, ``none`` if there could be none. ``backoff_quota``: the wait is
+    for a quota. ``used`` are the seconds that interrupted attempts used of the next attempt's time limit. ``left`` are
+    the files that the last of them left, one per line. ``failures`` are those of the present approach that retries
+    have answered, oldest first. ``chosen`` is the escalation level that a person chose. ``loads`` is the last
+    checkpoint that is known to load: its tests ran, or its check passed. ``files`` describes the present files,
+    ``before`` those at the start of the last checked attempt.
+    ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
+    test that last failed and then passed without a change.
     """
 
     task: Task
@@ -199,10 +198,9 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRow:
-    """A gate with its times (ISO 8601) and, once answered, what the answer does. ``since`` is monotonic, in seconds.
+    """A gate with its times (ISO 8601) and the effect of its answer. ``since`` is monotonic, in seconds.
 
-    ``holds`` are the tasks whose work waits for it; ``handed`` is the checkpoint of its task's files as they were when
-    a person first took them into their own hands.
+    ``holds`` are the tasks whose work waits for it. ``handed`` is the checkpoint from before the first takeover.
     """
 
     gate: Gate
@@ -234,17 +232,17 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """The run itself. ``base`` and ``branch`` were checked out when it began; its results up to the commit
-    ``delivered`` need not go anywhere any more. ``remediation`` is the number of the attempt under way, ``blocked``
-    the issue.
+    """The run. ``base`` and ``branch`` were checked out at its start. Results up to the commit ``delivered`` are done.
 
-    ``restored`` is the record since which the ground is good again: a tree saved before stands on the broken one.
-    ``limits`` are its budgets by name, ``over`` the one that is used up; ``tokens`` and ``cost`` (US dollars, None
-    where no agent says) are the sums of what agents have reported; ``worked`` are the seconds in which it was open
-    before ``since`` (monotonic), from when it is open now. ``ended`` is when (ISO 8601) it came to an end.
+    ``remediation`` is the number of the current repair attempt, ``blocked`` the failure of the baseline. ``restored``
+    is the record since which the baseline passes again; checkpoints before it hold a failing baseline.
 
-    ``check_rules`` says of a check's command what counts where its output contradicts its exit code, ``failed`` or
-    ``passed``; ``check_edits`` holds the command that a person has put in its place.
+    ``limits`` are the budgets by name, ``over`` is the one that is used up. ``tokens`` and ``cost`` (US dollars, None
+    if no agent reports it) are sums over all agents. ``worked`` are the seconds that the run was open before ``since``
+    (monotonic), the start of the present session. ``ended`` is the time of its end (ISO 8601).
+
+    ``check_rules`` maps the command of a contradicted check to its result, ``failed`` or ``passed``. ``check_edits``
+    maps it to the command that a person put in its place.
     """
 
     id: str = ""
@@ -281,7 +279,7 @@ class RunRow:
     check_edits: dict[str, str] = field(default_factory=dict)
 
     def check_now(self, command: str) -> str:
-        """The check that stands for ``command`` after all edits of it."""
+        """Return the check that replaces ``command`` after all edits."""
         seen = {command}
         while (edited := self.check_edits.get(command)) and edited not in seen:
             seen.add(edited)
@@ -289,7 +287,7 @@ class RunRow:
         return command
 
     def used(self, kind: str, mono: float) -> float:
-        """How much of the budget ``kind`` is used at the monotonic time ``mono``."""
+        """Return the used part of the budget ``kind`` at the monotonic time ``mono``."""
         if kind == "time":
             return self.worked + (max(0.0, mono - self.since) if self.since is not None else 0.0)
         return float(self.tokens if kind == "tokens" else self.cost or 0.0)
@@ -297,11 +295,10 @@ class RunRow:
 
 @dataclass(slots=True)
 class State:
-    """A run as its log tells it. ``unknown`` counts events of a later version.
+    """State of a run, folded from its log. ``unknown`` counts events of a later version.
 
-    ``seq`` and ``mono`` are the number and the monotonic time of its last record. ``signatures`` are the failures by
-    their identity, ``decided`` (by the number of their record) what was decided without a question,
-    ``pages`` (likewise) the notifications that went out.
+    ``seq`` and ``mono`` are the number and the monotonic time of the last record. ``signatures`` are the failures by
+    identity. ``decided`` (decisions without a question) and ``pages`` (notifications) are keyed by record number.
     """
 
     seq: int = 0
@@ -316,7 +313,7 @@ class State:
     unknown: int = 0
 
     def open_gates(self) -> tuple[GateRow, ...]:
-        """The gates that wait for an answer, oldest first."""
+        """Return the gates that wait for an answer, oldest first."""
         return tuple(row for row in self.gates.values() if row.status == "open")
 
 
@@ -326,12 +323,12 @@ def _adapter() -> TypeAdapter[State]:
 
 
 def dump(state: State) -> bytes:
-    """``state`` as JSON for a snapshot."""
+    """Return ``state`` as JSON for a snapshot."""
     return _adapter().dump_json(state, fallback=dict, warnings=False)
 
 
 def load(raw: bytes) -> State | None:
-    """The state that :func:`dump` wrote; None where it is of another version or was changed."""
+    """Return the state that :func:`dump` wrote, None if it does not fit this version."""
     try:
         return _adapter().validate_json(raw)
     except ValidationError:
@@ -339,7 +336,7 @@ def load(raw: bytes) -> State | None:
 
 
 def copied(state: State) -> State:
-    """A second state with the same rows, which are frozen, in maps of its own."""
+    """Return a second state with the same frozen rows in maps of its own."""
     return replace(
         state,
         tasks=dict(state.tasks),

@@ -1,4 +1,4 @@
-"""Rows for looking back: a failure with its occurrences in a run, what was decided without a question, and pages."""
+"""State rows for statistics: failures by signature, decisions without a question, notifications."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Literal
 __all__ = ["RUNGS", "Decided", "DecidedBy", "Page", "SignatureRow"]
 
 RUNGS = ("first", "waits", "retry", "pivot", "research", "asked")
-"""How far a failure got, the least first."""
+"""Escalation levels that a failure can reach, lowest first."""
 
 DecidedBy = Literal["rule", "timer", "policy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureRow:
-    """One failure by its identity: ``count`` occurrences between ``first`` and ``last`` (ISO 8601) in ``tasks``,
-    of which the first 200 are named.
+    """A failure by its identity: ``count`` occurrences between ``first`` and ``last`` (ISO 8601).
 
-    ``rung`` is the highest it has led to, one of :data:`RUNGS`; ``worked`` what got past it, empty where nothing has.
+    ``tasks`` names the first 200 tasks. ``rung`` is the highest escalation level reached, one of :data:`RUNGS`.
+    ``worked`` is what resolved it, empty if nothing has.
     """
 
     identity: str
@@ -35,7 +35,7 @@ class SignatureRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A decision that a person might have taken: ``time`` (ISO 8601), which ``event``, and ``by`` whom."""
+    """A decision without a person: ``time`` (ISO 8601), ``event`` name, and actor ``by``."""
 
     time: str
     event: str
@@ -45,7 +45,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A notification that went out: its ``time`` (ISO 8601) and the ``tasks`` it was about."""
+    """A notification: its ``time`` (ISO 8601) and its ``tasks``."""
 
     time: str
     tasks: tuple[str, ...] = ()

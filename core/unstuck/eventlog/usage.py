@@ -1,4 +1,4 @@
-"""What agents have said that they used, summed up for a task and for each of its rungs. Pure."""
+"""Usage as agents report it, by task and by escalation level. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Usage", "usage_by_rung", "usage_of", "used_in_session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """``cost`` is in US dollars, None where no agent has said it; ``attempts`` is how many it took."""
+    """Sum of the usage of ``attempts`` attempts. ``cost`` is in US dollars, None if no agent reported it."""
 
     attempts: int = 0
     tokens: int = 0
@@ -20,12 +20,12 @@ class Usage:
 
 
 def usage_of(state: State, row: TaskRow) -> Usage:
-    """Of the whole task."""
+    """Return the usage of a task."""
     return _sum(_attempts(state, row))
 
 
 def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
-    """Of each rung (``first``, ``retry``, …), in the order in which they were first used."""
+    """Return the usage by escalation level (``first``, ``retry``, …), in the order of first use."""
     by_rung: dict[str, list[AttemptRow]] = {}
     for attempt in _attempts(state, row):
         by_rung.setdefault(attempt.guidance.level, []).append(attempt)
@@ -33,18 +33,18 @@ def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
 
 
 def used_in_session(state: State, session: str) -> int:
-    """The tokens of all attempts that worked in an agent's own ``session``."""
+    """Return the tokens of all attempts in an agent's own ``session``."""
     rows = [row for row in state.attempts.values() if session and session in _sessions(row)]
     return _sum(rows).tokens
 
 
 def _sessions(row: AttemptRow) -> tuple[str | None, str | None]:
-    """The one it went on with, and the one it was in at its end."""
+    """Return the session that the attempt continued and the one it ended in."""
     return row.guidance.session, row.report.session if row.report is not None else None
 
 
 def _attempts(state: State, row: TaskRow) -> Iterable[AttemptRow]:
-    """Those of the task, by their ids: a look costs as much as the task has attempts, however many others have."""
+    """Return the attempts of a task by their ids, without a pass over the attempts of other tasks."""
     ids = (f"{row.id}.{number}" for number in range(1, row.attempts + 1))
     return (state.attempts[attempt] for attempt in ids if attempt in state.attempts)
 

@@ -1,1 +1,1 @@
-"""The composition root: a project, a plan and its agents become a run."""
+"""Composition root: builds a run from a project, a plan and its agents."""

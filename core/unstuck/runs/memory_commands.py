@@ -1,4 +1,4 @@
-"""What a project has learnt, for people and screens: looked at, forgotten, and an answer made a rule."""
+"""Commands on the memory of a project: list, find, and turn an answer into a rule."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOLD = ("show_me", "retry")
 
 
 def memory_of(place: Project) -> Memory:
-    """The project's memory as it is on disk. Raises RecordError."""
+    """Return the memory of the project from disk. Raises RecordError."""
     memory = Memory(memory_file(place.home))
     memory.load()
     return memory
 
 
 def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
-    """One row for each thing learnt, oldest first; ``holds`` says of a rule whether agents are told it."""
+    """Yield a row for each entry, oldest first. ``holds`` is true for a rule that agents get."""
     newest: dict[str, Remembered] = {entry.signature: entry for entry in reversed(memory.entries("rule"))}
     for entry in reversed(memory.entries(kind)):
         row = {"memory": entry.id} | asdict(entry)
@@ -36,7 +36,7 @@ def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, 
 
 
 def found(memory: Memory, wanted: Iterable[str]) -> tuple[Remembered, ...]:
-    """What is called so, by an id or the unique beginning of one. Raises UsageError where anything is not."""
+    """Return the entries with these ids, or unique starts of ids. Raises UsageError for an unknown one."""
     known = {entry.id: entry for entry in memory.entries()}
     return tuple(_found(known, one) for one in wanted)
 
@@ -51,9 +51,9 @@ def _found(known: dict[str, Remembered], wanted: str) -> Remembered:
 
 
 def made_rule(memory: Memory, answer: Remembered, now: float) -> Remembered:
-    """Make a person's answer a rule: agents are told it by themselves from now on; safe on disk when this returns.
+    """Turn an answer into a rule that agents get for every match. It is synced when this returns.
 
-    ``now`` is in seconds since 1970. Raises UsageError where it cannot be told again, and RecordError.
+    ``now`` is in seconds since 1970. Raises UsageError for an answer without text for an agent, and RecordError.
     """
     if answer.kind != "answer" or answer.approach not in _TOLD or not answer.note.strip():
         raise UsageError(f"{answer.id} cannot be made a rule: only a show-me or a retry with words can")

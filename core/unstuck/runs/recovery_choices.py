@@ -1,4 +1,4 @@
-"""A run that nobody works any more: what it has left, and what was said beforehand of what becomes of it."""
+"""Recovery of an interrupted run: its unfinished attempts, and the choices from the command line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["chosen_in", "require_possible", "tree_of", "unfinished", "what_is_le
 
 
 def unfinished(place: Project) -> str:
-    """The newest run that was cut off or waits for a person, where nobody works it; empty where there is none."""
+    """Return the newest run if it can be resumed, empty otherwise. Runs with a damaged log are skipped."""
     for run in reversed(run_names(place.runs)):
         try:
             state, damage = state_of(place, run)
@@ -44,7 +44,7 @@ def unfinished(place: Project) -> str:
 
 
 def chosen_in(options: Iterable[str]) -> dict[str, str]:
-    """``TASK=choice`` as it stands on a command line, by task or pattern. Raises UsageError."""
+    """Return the choices of ``TASK=CHOICE`` options by task or pattern. Raises UsageError."""
     chosen: dict[str, str] = {}
     for option in options:
         task, equals, choice = option.partition("=")
@@ -56,7 +56,7 @@ def chosen_in(options: Iterable[str]) -> dict[str, str]:
 
 
 def require_possible(state: State, chosen: Mapping[str, str], *, git: bool) -> None:
-    """Raise UsageError where something was said of a task that was not cut off, or that cannot be done to it."""
+    """Raise UsageError for a choice that no interrupted task has or allows."""
     if not chosen:
         return
     facts = reconstruct(state, {}, git=git)
@@ -73,9 +73,9 @@ def require_possible(state: State, chosen: Mapping[str, str], *, git: bool) -> N
 async def what_is_left(
     place: Project, run: str, settings: Settings, environ: Mapping[str, str], *, check: bool = False
 ) -> RecoveryState:
-    """What ``run`` has left; with ``check`` each task's check is run now, one after another.
+    """Return the interrupted attempts of ``run``. With ``check`` the check of each task runs now, one by one.
 
-    Raises RecordError, and ProjectError for a run that is live: nobody has left anything yet.
+    Raises RecordError, and ProjectError for a live run.
     """
     live = live_run(place)
     if live is not None and live.run == run:
@@ -90,7 +90,7 @@ async def what_is_left(
 
 
 class _Looking:
-    """Looks at the trees of one run."""
+    """Observer of the worktrees of one run."""
 
     def __init__(self, place: Project, run: str, settings: Settings, environ: Mapping[str, str]) -> None:
         self._place, self._run, self._settings, self._environ = place, run, settings, environ
@@ -118,7 +118,7 @@ class _Looking:
 
 
 def tree_of(place: Project, run: str, row: TaskRow, environ: Mapping[str, str]) -> Path:
-    """The work tree of a task of ``run``, whether or not it is there."""
+    """Return the worktree of a task of ``run``, which may not exist."""
     if row.task.isolation != "worktree" or place.repository is None:
         return place.root
     return Worktrees(place.repository, state_dir(environ) / "worktrees", run).path(row.id)

@@ -1,4 +1,4 @@
-"""A run from a plan or from its own record: agents made, tasks added, worked to the end, headless."""
+"""Start and resume of a run, from a plan or from its own log, to its end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.journal import LOG_NAME
-from unstuck.eventlog.log.records import replay
+from unstuck.eventlog.log.load_state import LOG_NAME, current_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
@@ -47,23 +46,23 @@ Listener = Callable[[Record], None]
 
 
 class Beside(Protocol):
-    """What goes on beside a run's work and watches it, such as a screen."""
+    """Companion of a run, such as a screen."""
 
     def attached(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
-        """Entered before the first task starts and left once the run is over; its leaving may take its time."""
+        """Context around the work of the run, entered before the first task starts. Leaving it may take time."""
 
     def hears(self, name: str) -> bool:
-        """A signal (``SIGINT``, ``SIGTERM``, ``SIGHUP``) has come; True where the run is to go on all the same."""
+        """Handle a signal (``SIGINT``, ``SIGTERM``, ``SIGHUP``). Returns True if the run continues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What the caller of a run may set.
+    """Options of the caller of a run.
 
-    ``listener`` gets each durable record; ``started`` the run's id; with ``beside`` a person watches. ``notice`` gets
-    why nothing can be recorded for the moment and the gate about it, and an empty text once it can. ``chosen`` says by
-    task or pattern what becomes of an attempt that was cut off; with ``hold`` a run that is opened again waits to be
-    let go also where nothing has to be decided.
+    ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` a person is present. ``notice``
+    gets the reason and the gate while the log waits for disk space, and an empty reason afterwards. ``chosen`` maps
+    tasks or patterns to the next step of an interrupted attempt. With ``hold`` a resumed run waits for a person even if
+    there is nothing to decide.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class RunOptions:
 async def start_run(
     plan: Plan, place: Project, options: RunOptions, *, kind: Literal["plan", "command"] = "plan"
 ) -> RunResult:
-    """Run ``plan`` in ``place``. Raises UsageError before anything has started, RecordError where it cannot be kept."""
+    """Run ``plan`` in ``place``. Raises UsageError before anything starts, RecordError if the log cannot be written."""
     settings = _settings(plan, place, options)
     require_agents(plan, place, options.environ)
     require_checks(plan, options.environ)
@@ -98,7 +97,7 @@ async def start_run(
         )
     branch = await branch_of(place.root) if base is not None else None
     if branch is not None and not is_text(branch):
-        branch = None  # a record cannot hold its name
+        branch = None  # the log cannot hold its name
     if apart and branch is None and settings.results != "branch":
         raise ProjectError("no branch is checked out that results could go to: check one out, or set results: branch")
     event = e.RunStarted(
@@ -123,8 +122,13 @@ async def start_run(
 
 
 async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult:
-    """Go on with ``run``. One that has ended, with nothing to offer, repeats its result and changes nothing."""
-    state = replay(place.runs / run / LOG_NAME)
+    """Continue ``run``. A run that has ended and offers nothing repeats its result and changes nothing.
+
+    Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
+    """
+    state, damage = current_state(place.runs / run, whole=True)
+    if damage is not None:
+        raise damage
     ended = finished(state)
     if ended is not None:
         return ended
@@ -150,7 +154,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
             supervisor.standstill = Standstill(
                 supervisor.core, died=died, always=options.hold, evaluator=_evaluator(place, options)
             )
-        # A run that was parked or killed goes on as it was decided; one that has ended offers what was skipped again.
+        # A paused or killed run continues; an ended run opens its skipped tasks again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
             if _is_offered(row.status):
                 supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
@@ -158,13 +162,13 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
 
 
 def _evaluator(place: Project, options: RunOptions) -> EvaluatorSettings | None:
-    """As the settings have it now: it judges a run, and has no part in it."""
+    """Return the evaluator of the present settings, because it is no part of the run."""
     user_file = default_user_file()
     return load_settings(place.root, user_file=user_file, environ=options.environ, overrides={}).evaluator
 
 
 def _recorded_plan(log: Path, state: State) -> Plan:
-    """The plan that the run was started with. Raises RecordError where it does not belong to the run's tasks."""
+    """Return the plan that the run was started with. Raises RecordError if it does not fit the run's tasks."""
     try:
         plan = Plan.from_dict(state.run.plan)
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -178,7 +182,7 @@ def _recorded_plan(log: Path, state: State) -> Plan:
 
 
 def finished(state: State) -> RunResult | None:
-    """The result of a run that has ended for good; None for one that can be gone on with."""
+    """Return the result of an ended run, None for a run that can continue."""
     if state.run.state != "ended" or state.run.exit_code is None:
         return None
     if state.run.failed == REFUSED or any(_is_offered(row.status) for row in state.tasks.values()):
@@ -189,7 +193,7 @@ def finished(state: State) -> RunResult | None:
 
 
 def _is_offered(status: str | None) -> bool:
-    # A task fails only with a halt, and whoever resumes a halted run has mended what halted it.
+    # A task fails only with a halt, and a resume means that its cause is fixed.
     return status in ("skipped", "cancelled", "failed")
 
 
@@ -230,7 +234,7 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
 
 
 def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None:
-    """Who looks at the untouched project, where there is one to look at and something to look with."""
+    """Return the baseline check of the run, None without a commit or a check."""
     core = supervisor.core
     verify = plan.verify
     if core.head.run.kind == "command":
@@ -272,7 +276,7 @@ def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
 
 
 def _budget(place: Project, options: RunOptions) -> dict[str, float]:
-    """The limits that the caller has given for a run that goes on; what was not given stays as it was."""
+    """Return the budget limits that the caller gives for a resumed run; the others stay."""
     given = {name: value for name, value in options.overrides.items() if name.startswith("budget.")}
     limits = load_settings(place.root, user_file=None, environ={}, overrides=given).budget.model_dump() if given else {}
     return {kind: limit for kind, limit in limits.items() if f"budget.{kind}" in given and limit is not None}
@@ -294,7 +298,7 @@ def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
 
 @contextmanager
 def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
-    """Ctrl+C, TERM and HUP stop the run in good order, unless our caller ignores them (nohup); it can be resumed."""
+    """Stop the run cleanly on Ctrl+C, TERM and HUP, unless the caller ignores them (nohup)."""
     loop = asyncio.get_running_loop()
     stopping: set[asyncio.Task[None]] = set()
 

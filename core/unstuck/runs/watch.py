@@ -1,4 +1,4 @@
-"""Alongside: a run that attends agents which somebody else runs, through their hooks and their calls."""
+"""Watch: a run that supervises agents in their own terminals, through their hooks and calls."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ async def watch(
     listener: Callable[[Record], None] | None = None,
     warn: Callable[[str], None] = lambda line: None,
 ) -> AsyncIterator[Supervisor]:
-    """Attend every agent session in ``place`` until left; ``verify`` is the check of each.
+    """Supervise every agent session in ``place`` until left; ``verify`` is the check of each.
 
-    ``warn`` gets one line for whatever went wrong that the agent was spared. Raises what ``Supervisor.open`` does.
+    ``warn`` gets one line for each problem that was kept from the agent. Raises as ``Supervisor.open`` does.
     """
     start = e.RunStarted(project=one_line(place.root.name), kind="watch")
     async with Supervisor.open(

@@ -1,6 +1,6 @@
-"""What a user may set, where it is read from, and what a repository's file may not do.
+"""Settings: models, sources, and limits of project files.
 
-Who asks only where something lies, or reads a duration, builds no settings for it: names come in when first used.
+Names are imported on first use, so that paths and durations need no settings models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings from all their sources, the later ones over the earlier, each checked by itself so that it can be named."""
+"""Loading of settings from all sources. Each source is checked alone, so that a problem names it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from unstuck.settings.yaml_file import line_of, read_mapping, read_value
 __all__ = ["USERS_ONLY", "default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
-# What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
+# Variables for agents, for directories, and for the number of rounds of the project's tests.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys", "check_policy")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
-# What is kept of the record and of saved files, what reaches the user's branch, and who judges a run that was cut off
-# is not for the one whose doings they are.
+# An agent can edit files of the project, so it must not set these: retention, delivery of results, recovery.
 USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
@@ -34,9 +33,9 @@ USERS_ONLY = (
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """What one source says; ``trusted`` where only the user can have written it, not an agent.
+    """Values of one source. ``trusted`` is true if only the user can write it, not an agent.
 
-    ``own``: it holds for the user in every project, not for one run.
+    ``own`` is true if it applies to the user in every project, not to one run.
     """
 
     source: str
@@ -47,7 +46,7 @@ class _Layer:
 
 
 def default_user_file() -> Path:
-    """The user's own settings, whether or not the file is there."""
+    """Return the path of the user settings, which may not exist."""
     from platformdirs import user_config_path
 
     return user_config_path("unstuck") / "config.yaml"
@@ -84,7 +83,7 @@ def load_settings(
 
 
 def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A repository's file may lower what the user allows, and never raise it: an agent can edit the file."""
+    """Return the lower of both limits: a project file, which an agent can edit, never raises a user limit."""
     limits = {name: BudgetSettings.model_validate({name: now[name]}).model_dump()[name] for name in now}
     for name, value in BudgetSettings.model_validate(before).model_dump().items():
         if value is not None and (limits.get(name) is None or limits[name] > value):
@@ -118,12 +117,12 @@ def _layers(
 
 
 def _value(text: str, variable: str) -> Any:
-    """Lists and mappings may be given in a variable as YAML; everything else is checked as the text it is."""
+    """Return a list or mapping given as YAML in a variable, any other value as text."""
     return read_value(text, variable) if text.startswith(("[", "{")) else text
 
 
 def _nested(path: list[str], value: Any) -> dict[str, Any]:
-    """``value`` under the keys of ``path``."""
+    """Return ``value`` nested under the keys of ``path``."""
     for key in reversed(path):
         value = {key: value}
     nested: dict[str, Any] = value
@@ -131,7 +130,7 @@ def _nested(path: list[str], value: Any) -> dict[str, Any]:
 
 
 def _checked(layer: _Layer) -> dict[str, Any]:
-    """The layer's values under their plain names, marked with where they come from."""
+    """Return the checked values of a layer under their plain names."""
     source = printable(layer.source)
     values = _plain(source, layer.values)
     for name in USERS_ONLY if not layer.trusted else ():
@@ -164,7 +163,7 @@ def _checked(layer: _Layer) -> dict[str, Any]:
 
 
 def _refuse_endless(source: str, handler: Mapping[str, Any]) -> None:
-    """What an agent can write must not hold the supervisor up."""
+    """Refuse patterns of a project file whose matching may never end."""
     for name in _LISTS:
         for position, item in enumerate(handler.get(name) or ()):
             pattern = item["pattern"] if isinstance(item, dict) else item
@@ -174,7 +173,7 @@ def _refuse_endless(source: str, handler: Mapping[str, Any]) -> None:
 
 
 def _plain(source: str, values: Mapping[Any, Any], above: str = "") -> dict[str, Any]:
-    """A copy with underscores for hyphens, and without mappings and lists that were left empty."""
+    """Return a copy with underscores for hyphens, and without empty mappings and lists."""
     plain: dict[str, Any] = {}
     for key, value in values.items():
         if not isinstance(key, str):

@@ -1,4 +1,4 @@
-"""A wrong setting as one line: where it stands, which it is, and what is allowed."""
+"""Messages about wrong settings, one line each: source, key, and allowed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_SHOWN = 60
 
 
 def settings_error(source: str, error: ValidationError, model: type[BaseModel]) -> SettingsError:
-    """The first of the problems that pydantic found in ``model``'s input, and how many more there are."""
+    """Return the first problem that pydantic found in ``model``'s input, with the number of others."""
     problems = error.errors(include_url=False)
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -25,7 +25,7 @@ def settings_error(source: str, error: ValidationError, model: type[BaseModel]) 
 
 
 def shown(value: object) -> str:
-    """A value as it is quoted in a message; containers only by what they are, because they may be endless."""
+    """Return a value as messages quote it; a container only by its type, because it may be endless."""
     if value is None:
         return "nothing"
     if not isinstance(value, str | int | float):
@@ -37,13 +37,13 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, fit for a terminal."""
+    """Return ``text`` on one line without unprintable characters."""
     clean = "".join(character if character.isprintable() else "?" for character in text[: 4 * _LONGEST_SHOWN])
     return clean if len(text) <= 4 * _LONGEST_SHOWN else clean + "…"
 
 
 def unknown_key(key: str, allowed: Iterable[str]) -> str:
-    """What to say about a key that does not exist."""
+    """Return the message about an unknown key."""
     from difflib import get_close_matches  # only a mistake needs it
 
     names = sorted(allowed)
@@ -70,7 +70,7 @@ def _problem(problem: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _keys(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
-    """The keys that may stand at ``path``, but for what only the loader sets."""
+    """Return the keys allowed at ``path``, without those that only the loader sets."""
     for part in path:
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
@@ -78,7 +78,7 @@ def _keys(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The settings class in an annotation such as ``tuple[AutoResolve, ...]``."""
+    """Return the settings class in an annotation such as ``tuple[AutoResolve, ...]``."""
     if hasattr(annotation, "model_fields"):
         found: type[BaseModel] = annotation
         return found

@@ -1,4 +1,4 @@
-"""Where this program keeps what does not belong into a project."""
+"""Directories of unstuck outside of projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["own_directory", "runtime_dir", "state_dir"]
 
 
 def state_dir(environ: Mapping[str, str]) -> Path:
-    """Work trees and other data that outlive a run; not created here. ``UNSTUCK_STATE_DIR`` overrides it.
+    """Return the directory of worktrees and other lasting data, not created here. ``UNSTUCK_STATE_DIR`` overrides it.
 
     Raises SettingsError for a relative path.
     """
@@ -25,10 +25,10 @@ def state_dir(environ: Mapping[str, str]) -> Path:
 
 
 def runtime_dir(environ: Mapping[str, str]) -> Path:
-    """Sockets. ``UNSTUCK_RUNTIME_DIR`` overrides it; without a session's own one it is a private one in ``/tmp``.
+    """Return the directory of sockets: ``UNSTUCK_RUNTIME_DIR``, the one of the session, or a private one in ``/tmp``.
 
-    The hook forwarder follows the same rule. Only the one in ``/tmp`` is created here, because there anybody could
-    come first. Raises SettingsError for a relative path, and where that directory is not ours alone.
+    The hook forwarder has the same rule. Only the one in ``/tmp`` is created here, because another user could create it
+    first. Raises SettingsError for a relative path, and if that directory belongs to another user.
     """
     if named := _named(environ, "UNSTUCK_RUNTIME_DIR"):
         return named
@@ -39,7 +39,7 @@ def runtime_dir(environ: Mapping[str, str]) -> Path:
 
 
 def own_directory(path: Path) -> Path:
-    """``path`` as a directory that only this user can enter; raises SettingsError where it is somebody else's."""
+    """Create ``path`` as a private directory. Raises SettingsError if it belongs to another user."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()

@@ -1,4 +1,4 @@
-"""A user's own words for the rungs: which placeholders they may hold, and which one may not be missing."""
+"""Prompt templates of the user for escalation levels, and their placeholders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a pattern can be matched in little time, whatever it is matched with. Pure."""
+"""Safety of regular expressions: bounded matching time for any text. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TOKEN = re.compile(
 
 
 def runs_away(pattern: str) -> bool:
-    """Whether matching ``pattern`` may take time without measure.
+    """Return whether matching ``pattern`` may take exponential time.
 
-    That is a repeat of what can itself be matched in several ways, or more than two repeats without a bound.
+    That is a repeat of a part that matches in several ways, or more than two unbounded repeats.
     """
     repeats, closed = 0, False
     groups = [False]  # whether what stands in each open group repeats or has a choice

@@ -1,4 +1,4 @@
-"""What a user may set about the screen: no matter of a run, so no run's record holds it. Pure."""
+"""Settings of the screen. They are no part of a run and of its log. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A YAML file as a mapping, or one line that says why not."""
+"""Reader of YAML settings files. A problem is one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ALIASES = 20
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """The mapping in ``path``; empty where there is no file or nothing in it. Raises SettingsError."""
+    """Return the mapping in ``path``, empty for a missing or empty file. Raises SettingsError."""
     source = printable(str(path))
     text = _text(path, source)
     value = read_value(text, source) if text else None
@@ -33,10 +33,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def line_of(path: Path, key: str | Sequence[str]) -> int:
-    """The line, from 1, on which the setting ``key`` (dotted, or its parts) or the last part that is there stands.
-
-    It is 0 where none does.
-    """
+    """Return the line, from 1, of the setting ``key`` (dotted, or its parts) or of its last existing part; else 0."""
     import yaml
 
     try:
@@ -66,7 +63,7 @@ def _below(node: Any, part: str) -> tuple[Any, Any] | None:
 
 
 def read_value(text: str, source: str) -> Any:
-    """What ``text`` is in YAML. Raises SettingsError with the line."""
+    """Return the value of a YAML text. Raises SettingsError with the line."""
     import yaml  # most starts have nothing to read
 
     try:
@@ -84,7 +81,7 @@ def read_value(text: str, source: str) -> Any:
 
 
 def _refuse_explosion(text: str, source: str) -> None:
-    """Merge keys copy what they name, so a few lines of them, each naming the one before, can fill the memory."""
+    """Refuse merge keys with many aliases, because nested copies can fill the memory."""
     if "<<" not in text:
         return
     import yaml
@@ -119,7 +116,7 @@ def _text(path: Path, source: str) -> str:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """At most one byte more than allowed; None where it is no file. Opening a pipe must not wait for its writer."""
+    """Return at most one byte over the limit, None for no plain file. Opening a pipe does not wait."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

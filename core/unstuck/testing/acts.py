@@ -1,4 +1,4 @@
-"""What a scripted agent can do, as a scenario's file writes it and as the agent's program reads it."""
+"""Acts of scripted agents, parsed from scenario files into the values that the agent program reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Made = dict[str, Any]
 
 
 def acts(document: Document, node: yaml.Node, name: str) -> list[Made]:
-    """The acts of a list; problems are noted in ``document``."""
+    """Return the acts of a list; problems are noted in ``document``."""
     return [made for item in document.items(node, name) if (made := _act(document, item)) is not None]
 
 

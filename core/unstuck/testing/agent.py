@@ -1,4 +1,4 @@
-"""A scripted agent: a program of its own that is told what to do by a prompt and does what its script says.
+"""Scripted agent program: gets a prompt and plays its script.
 
 It is run by its path, with the standard library alone and little of that, for it starts often: ``python -I -S agent.py
 SCRIPTS TOLD SPEED``. Which script of that folder it follows is said by ``UNSTUCK_TASK``; what it was told is kept in
@@ -39,7 +39,7 @@ class Agent:
         self.hear(prompt)
 
     def play(self) -> None:
-        """Do what the first turn that fits says."""
+        """Play the first turn that matches."""
         rung = os.environ.get("UNSTUCK_RUNG", "first")
         for turn in self.script["turns"]:
             fits = turn["rung"] in ("", rung) and turn["attempt"] in (0, self.number)

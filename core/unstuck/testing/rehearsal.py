@@ -45,7 +45,7 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What was made below ``directory``: the ``project``, its ``plan``, and what each attempt was ``told`` later."""
+    """A rehearsal in ``directory``: the ``project``, its ``plan``, and the prompts of its attempts (``told``)."""
 
     directory: Path
     speed: float = 1.0
@@ -62,7 +62,7 @@ class Rehearsal:
         return self.directory / "plan.yaml"
 
     def told(self) -> dict[str, str]:
-        """What each attempt was told, by its id, as the agent itself wrote it down."""
+        """Return the prompt of each attempt by its id, as the agent saved it."""
         folder = self.directory / "told"
         return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))}
 

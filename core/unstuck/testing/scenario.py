@@ -1,4 +1,4 @@
-"""A scenario: a small project, a task in it, and what a scripted agent does about that task, attempt by attempt."""
+"""Scenario: a small project, a task in it, and the acts of a scripted agent for each attempt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What an attempt does. It is taken where all that is given holds.
+    """Acts of an attempt. It is used if all given conditions hold.
 
     ``rung`` is the attempt's rung, ``told`` a text that its prompt contains (however it is capitalised), ``attempt``
     its number from 1.

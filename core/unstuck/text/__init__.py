@@ -1,7 +1,7 @@
-"""The one door for untrusted text.
+"""Entry point for untrusted text.
 
-Whatever an agent, a tool, a file or a person wrote passes :func:`admit` once, where it enters: terminal escapes,
-control and invisible characters are gone, secrets are replaced, and its length is bounded. The result is ``Clean``.
+Text of an agent, a tool, a file or a person passes :func:`admit` once. It removes terminal escapes, control and
+invisible characters, replaces secrets, and bounds the length. The result is ``Clean``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def one_line(raw: str | bytes | bytearray | None, limit: int = 200) -> Clean:
 
 
 def is_text(value: str) -> bool:
-    """Whether ``value`` can be written as UTF-8: names and arguments of other bytes reach us with lone surrogates."""
+    """Return whether ``value`` can be encoded as UTF-8. Names of other bytes have lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 

@@ -1,4 +1,4 @@
-"""No byte an agent prints may move the cursor, set a title, reach the clipboard or hide what is said."""
+"""Sanitising: removes what could move the cursor, set a title, reach the clipboard or hide text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded length: text is cut in its middle, visibly, because errors stand at either end."""
+"""Shortening: text is cut in its middle with a marker, because errors are at either end."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def join(head: str, tail: str, missing: int, limit: int) -> str:
 
 
 def ends(text: str, bound: int) -> tuple[str, str, int]:
-    """Head, tail and how many characters between them were dropped; the tail is empty where nothing was.
+    """Return head, tail and the number of dropped characters between them; the tail is empty if none were.
 
-    Words that the cut would split are dropped whole: half a secret cannot be recognised.
+    Words at the cut are dropped whole, because half a secret cannot be recognised.
     """
     if len(text) <= bound:
         return text, "", 0

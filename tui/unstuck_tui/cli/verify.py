@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from unstuck.eventlog.log.verify import Checked, check
+from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
@@ -28,7 +28,7 @@ def command(run: str, project: Path, as_json: bool) -> None:
     echo(f"{run}: {found.records} records, {found.bytes} bytes, all as they were written{_besides(found)}")
 
 
-def _besides(found: Checked) -> str:
+def _besides(found: LogCheck) -> str:
     """Remarks on a log that is sound."""
     text = ""
     if found.torn:

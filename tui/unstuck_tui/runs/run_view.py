@@ -186,8 +186,8 @@ class LiveRun:
         journal.on_trouble(trouble)
 
         def unfollow() -> None:
-            journal.unheard(see)
-            journal.unheard(trouble)
+            journal.remove_listener(see)
+            journal.remove_listener(trouble)
 
         return unfollow
 

@@ -1,8 +1,8 @@
-"""Every event there is. The name in the log is the class name in snake case; the fields are the event's ``data``.
+"""All event classes. The name in the log is the class name in snake case; the fields are the event's ``data``.
 
-Events say what happened or what was decided, with the result: reading them back never diagnoses or decides anew. Those
-of the error categories (``transient_error_retry`` and its kin) keep their published names and fields; ours follow the
-same style. A field that a later version adds is ignored here, an event it adds is kept as :class:`Unknown`.
+An event records what happened or what was decided, with the result. Reading a log never diagnoses or decides again.
+The events of the error categories, such as ``transient_error_retry``, keep their published names and fields. Fields of
+a later version are ignored; events of a later version are kept as :class:`Unknown`.
 """
 
 from __future__ import annotations

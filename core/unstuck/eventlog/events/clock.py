@@ -1,4 +1,4 @@
-"""Events of time and what is used up: time-outs, silence, sleep of the machine, usage and budgets."""
+"""Events of clocks and budgets: time limits, silence, sleep of the machine, usage."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ BudgetName = Literal["tokens", "cost", "time"]
 
 
 class Suspended(Event):
-    """The machine slept for so many ``seconds``; no clock of ours has counted them."""
+    """The machine slept for ``seconds``. No time limit counts them."""
 
     seconds: float
 
 
 class UsageCounted(Event):
-    """What an agent used since it was last counted; ``cost`` is None where it is not known.
+    """An agent used ``tokens`` and ``cost`` (US dollars, None if unknown) since the last such event.
 
-    ``while_idle``: the counter moved though the agent was held, or no attempt of its task was at work.
+    ``while_idle`` is true if the agent was held, or no attempt of its task was at work.
     """
 
     tokens: int = 0
@@ -46,7 +46,7 @@ class UsageCounted(Event):
 
 
 class BudgetSet(Event):
-    """The run's limits were set anew; None leaves one as it was."""
+    """The limits of the run changed. None leaves a limit as it was."""
 
     tokens: float | None = None
     cost: float | None = None
@@ -54,12 +54,12 @@ class BudgetSet(Event):
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits by name."""
+        """The limits that changed, by name."""
         return {name: limit for name, limit in self.model_dump().items() if limit is not None}
 
 
 class BudgetWarned(Event):
-    """Four fifths of a budget are used."""
+    """A budget is used to four fifths."""
 
     kind: BudgetName
     used: float
@@ -67,7 +67,7 @@ class BudgetWarned(Event):
 
 
 class BudgetReached(Event):
-    """A budget is used up: no step begins and every agent is held until there is more, or the run ends."""
+    """A budget is used up. Every agent is held until the limit is raised or the run ends."""
 
     kind: BudgetName
     used: float
@@ -76,10 +76,10 @@ class BudgetReached(Event):
 
 
 class AgentTimeout(Event):
-    """An agent used up its time, by the ``clock`` of the whole attempt or by that of its silence.
+    """An attempt reached its time limit (``clock`` is ``wall``) or its idle limit (``idle``).
 
-    The idle clock says what it found the agent to be (``STALLED``) and by which ``signals``; ``last_sign`` is the last
-    sign of life and how long ago it was.
+    For the idle limit, ``verdict`` (``STALLED``) follows from ``signals``. ``last_sign`` is the last sign of life and
+    its age.
     """
 
     agent_id: str
@@ -93,7 +93,7 @@ class AgentTimeout(Event):
 
 
 class TimeoutWarned(Event):
-    """Four fifths of a limit have passed."""
+    """An attempt has used four fifths of a time limit."""
 
     clock: ClockName
     elapsed_s: float
@@ -102,21 +102,21 @@ class TimeoutWarned(Event):
 
 
 class SilenceNoticed(Event):
-    """Half of the idle limit has passed without a sign of life."""
+    """An agent has shown no sign of life for half of the idle limit."""
 
     seconds: float
     limit_s: float
 
 
 class SilenceEnded(Event):
-    """A sign of life after a silence that was noticed."""
+    """An agent showed a sign of life after a recorded silence."""
 
     seconds: float
     sign: Clean
 
 
 class LivenessJudged(Event):
-    """A silent agent was looked into at the end of the idle limit, and is not stalled."""
+    """A silent agent was examined at the idle limit and is not stalled."""
 
     verdict: LivenessVerdict
     signals: tuple[Clean, ...]

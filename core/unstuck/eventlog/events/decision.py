@@ -1,4 +1,4 @@
-"""Events of what was decided about a failure, and of what was done for it."""
+"""Events of decisions about a failure, and of the actions that follow them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = [
 
 
 class DirectiveIssued(Event):
-    """What comes next for a failed task, decided by ``line`` of the precedence table.
+    """The next step of a failed task was decided by ``line`` of the precedence table.
 
-    ``limit`` is how often the rung may be used, 0 where nothing is counted; ``command`` is run before the attempt.
+    ``limit`` is how often the escalation level may be used, 0 without a limit. ``command`` runs before the attempt.
     """
 
     level: Level
@@ -52,9 +52,9 @@ class DirectiveIssued(Event):
 
 
 class RungChosen(Event):
-    """A person has said what comes next for a task; ``first`` is the same again, ``human`` that they want to be asked.
+    """A person chose the next escalation level of a task. ``first`` repeats the task, ``human`` asks a question.
 
-    Its agent, if one is at work, is ended for that; a check that passes then still ends the task.
+    A live agent is stopped for it. A check that passes then still ends the task.
     """
 
     task_id: str
@@ -62,7 +62,7 @@ class RungChosen(Event):
 
 
 class TransientErrorRetry(Event):
-    """A passing trouble: wait ``delay_seconds``, then the same again; ``quota``: a long wait, asked about after it."""
+    """A transient error: the task is retried after ``delay_seconds``. A ``quota`` wait ends with a question."""
 
     error_type: str
     retry: int
@@ -72,20 +72,20 @@ class TransientErrorRetry(Event):
 
 
 class BackoffOver(Event):
-    """The wait is over."""
+    """The wait before a retry is over."""
 
     task_id: str
 
 
 class TransientErrorResolved(Event):
-    """A retried task got past its passing trouble."""
+    """A retried task no longer has its transient error."""
 
     error_type: str
     total_retries: int
 
 
 class TransientErrorEscalated(Event):
-    """The trouble does not pass; it is treated like any other failure now."""
+    """A transient error persists. It counts as an ordinary failure from now on."""
 
     error_type: str
     reason: str
@@ -93,7 +93,7 @@ class TransientErrorEscalated(Event):
 
 
 class AgentFailure(Event):
-    """The agent failed, not its work; it is dispatched again."""
+    """The agent itself failed, not its work. It is started again."""
 
     task_id: str
     agent_type: str
@@ -103,7 +103,7 @@ class AgentFailure(Event):
 
 
 class AgentCrashed(Event):
-    """An agent died."""
+    """An agent process ended with an error."""
 
     agent_id: str
     task_id: str
@@ -111,7 +111,7 @@ class AgentCrashed(Event):
 
 
 class SignalParseFailure(Event):
-    """An agent's signal line could not be read."""
+    """A status line of an agent could not be parsed."""
 
     agent_id: str
     task_id: str
@@ -119,14 +119,14 @@ class SignalParseFailure(Event):
 
 
 class ConfigurationError(Event):
-    """The task cannot be done as it is described."""
+    """The task cannot be done as it is configured."""
 
     task_id: str
     error_type: str
 
 
 class AgentSeeksGuidance(Event):
-    """An agent asks."""
+    """An agent asked a question."""
 
     agent_id: str
     task_id: str
@@ -134,16 +134,17 @@ class AgentSeeksGuidance(Event):
 
 
 class DivineResponseReceived(Event):
-    """The question was answered."""
+    """The question of an agent was answered."""
 
     task_id: str
     response: Clean
 
 
 class CheckpointCreated(Event):
-    """The tree is safe under this id: so many ``files``, without ``not_covered`` and so many ``ignored`` paths.
+    """A checkpoint of the worktree was saved: ``files`` without the ``not_covered`` and the ``ignored`` paths.
 
-    ``progress`` names what differs from the baseline, where somebody goes on; a ``request`` is the agent's own.
+    ``progress`` names what differs from the baseline if work continues from there. ``purpose`` is ``request`` if the
+    agent asked for the checkpoint.
     """
 
     id: str
@@ -156,9 +157,10 @@ class CheckpointCreated(Event):
 
 
 class RestoreDone(Event):
-    """The tree is what it was at ``target``; ``safety`` can undo it. Empty ``target``: nothing could be restored.
+    """The worktree was restored to the checkpoint ``target``. The checkpoint ``safety`` undoes that.
 
-    ``changes`` are the first of the ``changed`` files, each with what was done to it.
+    An empty ``target`` means that nothing could be restored. ``changes`` names the first of the ``changed`` files, each
+    with its change.
     """
 
     target: str
@@ -169,7 +171,7 @@ class RestoreDone(Event):
 
 
 class CommandRan(Event):
-    """A command that the user's own settings name for this failure was run; ``note`` says what came of it."""
+    """A command ran that the user settings name for this failure. ``note`` is its result in words."""
 
     command: Clean
     exit_code: int | None = None
@@ -180,14 +182,14 @@ class CommandRan(Event):
 
 
 class ResearchDone(Event):
-    """What was gathered without a model, and the ``targets`` that were looked into."""
+    """Research ended with ``insights``, gathered without a model from ``targets``."""
 
     insights: tuple[Clean, ...]
     targets: tuple[Clean, ...] = ()
 
 
 class DirectivePrepared(Event):
-    """The next attempt's guidance is complete but for its id and number."""
+    """The guidance of the next attempt is complete except for its id and number."""
 
     level: Level
     text: Clean

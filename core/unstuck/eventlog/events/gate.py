@@ -24,10 +24,10 @@ __all__ = [
 
 
 class GateOpened(Event):
-    """A question waits for an answer; ``standing`` is what a live agent does meanwhile, and has done for ``stood_s``.
+    """A question was asked. ``standing`` is what a live agent does meanwhile, since ``stood_s`` seconds.
 
-    ``context`` says in ``checkpoint`` (``saved`` for a permission) where the files are safe, else why not in
-    ``not_saved``.
+    In ``context``, ``checkpoint`` (for a permission ``saved``) names the checkpoint of the files. ``not_saved`` is the
+    reason if there is none.
     """
 
     gate: str
@@ -42,7 +42,7 @@ class GateOpened(Event):
 
 
 class GateAnswered(Event):
-    """The first answer wins. ``effect`` is what it does to the task; ``rule`` the answer rule that gave it."""
+    """A question was answered. ``effect`` is what happens to the task; ``rule`` is the answer rule that was used."""
 
     gate: str
     choice: str
@@ -57,7 +57,7 @@ class GateAnswered(Event):
 
 
 class TimerStarted(Event):
-    """The gate will be answered by itself in ``seconds``, with ``choice``, because the user's settings say so."""
+    """A countdown began: the user settings answer the question with ``choice`` after ``seconds``."""
 
     gate: str
     seconds: float
@@ -65,20 +65,20 @@ class TimerStarted(Event):
 
 
 class TimerCancelled(Event):
-    """Somebody is there: the gate waits for ever."""
+    """A person is present. The question waits without a time limit."""
 
     gate: str
 
 
 class GateWithdrawn(Event):
-    """The gate's cause is gone."""
+    """A question was withdrawn because its cause is gone."""
 
     gate: str
     reason: str
 
 
 class AnswerSent(Event):
-    """The answer is on its way into a live attempt: the call that carries it, and whose."""
+    """An answer was sent to a live attempt, in reply to ``call`` of the agent process ``incarnation``."""
 
     gate: str
     call: str = ""
@@ -86,13 +86,13 @@ class AnswerSent(Event):
 
 
 class AnswerDelivered(Event):
-    """The agent has the answer."""
+    """The agent has received the answer."""
 
     gate: str
 
 
 class HoldRefused(Event):
-    """A held call was sent back before the agent's own limit ran out; the gate stays open."""
+    """A held call was refused before the agent's own limit ended it. The question stays open."""
 
     gate: str
     count: int

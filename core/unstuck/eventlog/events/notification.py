@@ -1,4 +1,4 @@
-"""Events of what a person was told who did not look at the screen."""
+"""Event of a notification."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["NotificationSent"]
 
 
 class NotificationSent(Event):
-    """Somebody away from the screen was told about ``tasks``; none of them where it is about the whole run.
+    """A notification about ``tasks`` was sent while the terminal had no focus. No tasks means the whole run.
 
-    ``way`` is how: ``bell``, ``osc9``, ``osc99``, ``osc777`` or ``command``.
+    ``way`` is ``bell``, ``osc9``, ``osc99``, ``osc777`` or ``command``.
     """
 
     kind: Literal["needs_you", "resolved", "run"] = "needs_you"

@@ -1,4 +1,4 @@
-"""Events of a whole run: its beginning and end, its budget, its record, the ground it stands on."""
+"""Events of a run: start and end, log repairs, results, the baseline and its repair."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class RunStarted(Event):
-    """A run began; its settings and plan are frozen here. ``base`` and ``branch`` are what was checked out."""
+    """A run started with these settings and this plan. ``base`` is the commit checked out on ``branch``."""
 
     project: str
     kind: Literal["plan", "command", "embedded", "watch"] = "plan"
@@ -45,20 +45,20 @@ class RunStarted(Event):
 
 
 class RunResumed(Event):
-    """A run that was parked, interrupted or killed goes on."""
+    """A paused, interrupted or killed run continues."""
 
     pid: int = 0
     version: str = ""
 
 
 class RunParked(Event):
-    """Nothing can go on without a person, and none is there."""
+    """The run is paused: every remaining step waits for an answer, and no person is present."""
 
     gates: tuple[str, ...] = ()
 
 
 class RunEnded(Event):
-    """Every task has its outcome, or the run was ended; ``exit_code`` is the command's."""
+    """The run ended, with or without an outcome for every task. ``exit_code`` is that of the command."""
 
     exit_reason: str
     exit_code: int
@@ -66,14 +66,14 @@ class RunEnded(Event):
 
 
 class StopRequested(Event):
-    """Somebody or some limit wants the run (or one attempt of it) to stop."""
+    """A person, a signal or a limit requested the stop of the run, or of the attempt ``attempt_id``."""
 
     reason: str
     attempt_id: str = ""
 
 
 class LogRepaired(Event):
-    """A torn last record was moved aside."""
+    """A torn end of the log was moved into ``file``."""
 
     file: str
     offset: int
@@ -81,7 +81,7 @@ class LogRepaired(Event):
 
 
 class ResultsDelivered(Event):
-    """The run's results, up to ``tip``, are at ``commit`` of a person's branch; where that is empty they were left."""
+    """The results of the run, up to ``tip``, are in ``commit`` of ``branch``. No ``commit`` means no delivery."""
 
     tip: str
     branch: str = ""
@@ -89,7 +89,7 @@ class ResultsDelivered(Event):
 
 
 class TreesCleaned(Event):
-    """Work trees that held nothing of their own are gone; ``kept`` says which stayed and why. Maybe another run's."""
+    """Worktrees without work of their own were removed. ``kept`` names the others, ``of`` another run."""
 
     removed: tuple[str, ...] = ()
     kept: tuple[Clean, ...] = ()
@@ -97,14 +97,14 @@ class TreesCleaned(Event):
 
 
 class RunsRemoved(Event):
-    """Old runs were removed, because the settings keep only so many, so old, or so large; ``bytes`` is what is free."""
+    """Old runs were removed because they exceed the limits in the settings. ``bytes`` is the space freed."""
 
     runs: tuple[str, ...] = ()
     bytes: int = 0
 
 
 class WorkflowFailed(Event):
-    """The run was halted: nothing can mend it without a person, who reads ``message``."""
+    """The run was halted and needs a person. ``message`` is the text for them."""
 
     reason: str
     details: Clean
@@ -115,7 +115,7 @@ class WorkflowFailed(Event):
 
 
 class BaselineChecked(Event):
-    """The plan's shared check ran on the run's base, untouched by any agent; ``extent`` says how far it came."""
+    """The baseline check ran: the plan's check on the base of the run. ``extent`` is how far it came."""
 
     result: CheckResult
     identity: str = ""
@@ -124,27 +124,27 @@ class BaselineChecked(Event):
 
 
 class InfrastructureBlocked(Event):
-    """The ground itself is broken: no task starts until it is restored."""
+    """The baseline check fails. No task starts until it passes."""
 
     issue: Clean
     reported_by: str
 
 
 class RemediationDispatched(Event):
-    """The remediation agent was sent to mend the ground; ``attempt`` counts from 1."""
+    """The remediation agent was started to repair the baseline. ``attempt`` counts from 1."""
 
     attempt: int
     issue: Clean
 
 
 class RemediationFailed(Event):
-    """The remediation agent ended and the shared check still fails."""
+    """The remediation agent ended and the baseline check still fails."""
 
     attempt: int
     issue: Clean
 
 
 class InfrastructureRestored(Event):
-    """The shared check passes again."""
+    """The baseline check passes again."""
 
     attempts_used: int

@@ -1,4 +1,4 @@
-"""Events of a work tree that a person takes into their own hands, and gives back."""
+"""Events of a takeover: a person edits a worktree by hand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["HandedBack", "HandedOver"]
 
 
 class HandedOver(Event):
-    """A person works in the task's tree from now on; ``checkpoint`` holds its files as they were.
+    """A takeover began: a person edits the task's worktree by hand. ``checkpoint`` holds the files from before.
 
-    The agent stands still at ``gate``. ``others`` are the tasks whose agents may change the same tree meanwhile.
+    The agent waits at the question ``gate``. ``others`` are tasks whose agents may change the same worktree meanwhile.
     """
 
     gate: str
@@ -20,10 +20,10 @@ class HandedOver(Event):
 
 
 class HandedBack(Event):
-    """The person has left the tree: so many ``files`` are different from ``checkpoint`` on.
+    """A takeover ended with ``files`` changed since ``checkpoint``.
 
-    The first of them stand in ``changes``, a line each, what they have more and less in ``diff``; ``trouble`` says why
-    that could not be found out.
+    ``changes`` names the first of them, one per line, and ``diff`` holds their differences. ``trouble`` is the reason
+    if the differences are unknown.
     """
 
     gate: str

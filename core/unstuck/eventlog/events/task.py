@@ -32,7 +32,7 @@ __all__ = [
 
 
 class TaskAdded(Event):
-    """A task is known; ``shared_verify`` says that its check is the plan's own."""
+    """A task was added. ``shared_verify`` is true if its check is the check of the plan."""
 
     work: Task
     after_skip: Literal["block", "run", "skip"] = "block"
@@ -41,19 +41,19 @@ class TaskAdded(Event):
 
 
 class TaskUnblocked(Event):
-    """Everything the task needs is done."""
+    """Every task that this one needs has succeeded."""
 
     task_id: str
 
 
 class TaskReopened(Event):
-    """A skipped task is offered again."""
+    """A skipped task was opened again."""
 
     task_id: str
 
 
 class TaskEnded(Event):
-    """The task has its outcome."""
+    """The task ended with ``status``."""
 
     task_id: str
     status: Literal["succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled"]
@@ -62,7 +62,7 @@ class TaskEnded(Event):
 
 
 class ResultIntegrated(Event):
-    """The task's files are part of the run's branch, but for what lies in other repositories: those are ``left``."""
+    """The result of a task was merged into the branch of the run, except in the repositories ``left``."""
 
     task_id: str
     commit: str
@@ -70,7 +70,7 @@ class ResultIntegrated(Event):
 
 
 class SetupFinished(Event):
-    """The plan's ``setup`` ran in the task's fresh work tree; ``evidence`` is the end of what a failed one said."""
+    """The ``setup`` command ran in a new worktree. ``evidence`` is the end of the output of a failed one."""
 
     passed: bool
     seconds: float = 0.0
@@ -81,9 +81,9 @@ class SetupFinished(Event):
 
 
 class AttemptStarted(Event):
-    """An attempt begins with this guidance; ``limit_s`` is the time it has, 0 where no clock runs.
+    """An attempt started with this guidance. ``limit_s`` is its time limit, 0 without one.
 
-    ``note`` is the end of its text where that is for this attempt alone: what became of the one before.
+    ``note`` is the end of the guidance that is only for this attempt: the result of the one before.
     """
 
     guidance: Guidance
@@ -92,44 +92,44 @@ class AttemptStarted(Event):
 
 
 class AgentSpawned(Event):
-    """The attempt's process exists; it acts only after this is durable. ``start`` is seconds since 1970."""
+    """The process of an attempt exists. It acts once this event is on disk. ``start`` is in seconds since 1970."""
 
     pid: int
     start: float
 
 
 class AttemptEnded(Event):
-    """The attempt is over; its report is the agent's own account."""
+    """An attempt ended. ``report`` is the agent's own account."""
 
     report: Report
     seconds: float = 0.0
 
 
 class StopReceipt(Event):
-    """The attempt was stopped: (pid, start, how) of every process that ended, (pid, start) of those that would not."""
+    """Stop report of an attempt: (pid, start, how) of each process that ended, (pid, start) of each one still alive."""
 
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
 
 
 class StaleReport(Event):
-    """Somebody reported about an attempt that is over; it changed nothing."""
+    """A report arrived for an attempt that was over already. It changed nothing."""
 
     attempt_id: str
     how: str
 
 
 class AttemptInterrupted(Event):
-    """The supervisor went away under the attempt; ``used_s`` is how much of its time it had used by then."""
+    """The supervisor ended during the attempt, which had used ``used_s`` seconds of its time limit."""
 
     reason: str
     used_s: float = 0.0
 
 
 class RecoveryDecided(Event):
-    """What happens with an interrupted attempt; ``adopt``: it has survived its supervisor and goes on.
+    """The next step of an interrupted attempt was decided. ``adopt`` continues an orphan.
 
-    ``gate`` is the question that was answered so; empty where nobody was asked.
+    ``gate`` is the question that was answered; empty if none was asked.
     """
 
     choice: Literal["continue", "retry", "done", "skip", "abandon", "adopt"]
@@ -137,7 +137,7 @@ class RecoveryDecided(Event):
 
 
 class RecoveryProposed(Event):
-    """What an evaluator would do with an interrupted attempt, and why: shown as a proposal and never acted on."""
+    """An evaluator proposed the next step of an interrupted attempt. The proposal is shown and never applied."""
 
     choice: Literal["continue", "retry", "done", "skip", "abandon", "adopt", "stop"]
     reason: Clean = Clean("")
@@ -145,9 +145,9 @@ class RecoveryProposed(Event):
 
 
 class StepRecorded(Event):
-    """One observation inside an attempt; ``repeats`` says how often what it does was there already.
+    """An observation during an attempt. ``repeats`` is how often the same step occurred before.
 
-    Of a failure its diagnosis is there as well: ``identity``, ``error_type``, ``headline`` and ``location``.
+    A failure has its diagnosis: ``identity``, ``error_type``, ``headline`` and ``location``.
     """
 
     kind: str
@@ -164,7 +164,7 @@ class StepRecorded(Event):
 
 
 class LoopWarned(Event):
-    """The agent repeats itself; it is told."""
+    """A loop was detected, and a warning was sent to the agent."""
 
     pattern: str
     repeats: int
@@ -172,11 +172,11 @@ class LoopWarned(Event):
 
 
 class CheckFinished(Event):
-    """The supervisor ran the task's check; ``diagnosis`` is that of its failure or of the agent's own error.
+    """The check of a task ran. ``diagnosis`` is that of its failure or of the agent's own error.
 
-    ``output`` names the file below the run's ``output/``, ``output_at`` the bytes of it (start, end). ``extent`` says
-    how far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of the check,
-    ``protected`` the protected files that it changed.
+    ``output`` is a file in the ``output/`` folder of the run, ``output_at`` its bytes (start, end). ``extent`` is how
+    far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
+    the check, ``protected`` the protected files that it changed.
     """
 
     result: CheckResult

@@ -1,4 +1,4 @@
-"""The fold: a record changes the state. Pure and total; it never diagnoses, detects or decides.
+"""The fold: applies a record to the state. Pure and total; it never diagnoses, detects or decides.
 
 A record that does not fit the state (a stale attempt id, an answer to a closed gate) changes nothing.
 """
@@ -16,7 +16,7 @@ _HANDLERS = {**clock.HANDLERS, **decision.HANDLERS, **gate.HANDLERS, **run.HANDL
 
 
 def fold(state: State, record: Record) -> None:
-    """Change ``state`` by one record."""
+    """Apply one record to ``state``."""
     handler = _HANDLERS.get(type(record.event))
     state.seq = record.seq
     if handler is not None:

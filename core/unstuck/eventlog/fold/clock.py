@@ -1,4 +1,4 @@
-"""Time and what is used up: clocks, timers of gates, budgets."""
+"""Fold of clocks, countdowns of questions, usage and budgets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, on
-from unstuck.eventlog.state import AttemptState, State
+from unstuck.eventlog.state import AttemptRow, AttemptState, State
 
-__all__ = ["HANDLERS", "WARN_SHARE", "budget_answered", "close_time", "extend", "hold", "let_go", "not_counted"]
+__all__ = ["HANDLERS", "WARN_SHARE", "budget_answered", "exclude", "extend", "hold", "release", "stop_run_clock"]
 
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
@@ -18,7 +18,7 @@ WARN_SHARE = 0.8
 
 
 def hold(state: State, attempt: str, mono: float) -> None:
-    """Its clocks stand from now on."""
+    """Pause the clocks of an attempt."""
     row = state.attempts.get(attempt)
     if row is not None and row.is_live:
         state.attempts[attempt] = replace(
@@ -26,37 +26,35 @@ def hold(state: State, attempt: str, mono: float) -> None:
         )
 
 
-def let_go(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
-    """Its clocks go on: the time that it was held does not count."""
+def release(state: State, attempt: str, mono: float, into: AttemptState = "live") -> None:
+    """Continue the clocks of an attempt. The time it was held does not count."""
     row = state.attempts.get(attempt)
     if row is None or not row.is_live:
         return
     held = 0.0 if row.held_since is None else max(0.0, mono - row.held_since)
-    state.attempts[attempt] = replace(
+    state.attempts[attempt] = replace(_shifted(row, held), state=into, held_since=None)
+
+
+def exclude(state: State, attempt: str, since: float, mono: float) -> None:
+    """Exclude the time from ``since`` to ``mono`` from the clocks of an attempt, also if a question held it."""
+    row = state.attempts[attempt]
+    end = mono if row.held_since is None else min(mono, row.held_since)
+    excluded = max(0.0, end - max(since, row.started))
+    state.attempts[attempt] = _shifted(row, excluded)
+
+
+def _shifted(row: AttemptRow, held: float) -> AttemptRow:
+    """Return the attempt with its time limit ``held`` seconds later."""
+    return replace(
         row,
-        state=into,
-        held_since=None,
         held=row.held + held,
         deadline=None if row.deadline is None else row.deadline + held,
         warn_at=None if row.warn_at is None else row.warn_at + held,
     )
 
 
-def not_counted(state: State, attempt: str, since: float, mono: float) -> None:
-    """Its clocks stood from ``since`` to ``mono``, whether or not a question held it for a part of that time."""
-    row = state.attempts[attempt]
-    end = mono if row.held_since is None else min(mono, row.held_since)
-    stood = max(0.0, end - max(since, row.started))
-    state.attempts[attempt] = replace(
-        row,
-        held=row.held + stood,
-        deadline=None if row.deadline is None else row.deadline + stood,
-        warn_at=None if row.warn_at is None else row.warn_at + stood,
-    )
-
-
 def extend(state: State, attempt: str, mono: float, seconds: float | None) -> None:
-    """More time from now on, or from when nothing holds it any more; without ``seconds`` it has no limit."""
+    """Give an attempt ``seconds`` from now, or from its release if held; no ``seconds`` removes the limit."""
     row = state.attempts.get(attempt)
     if row is None:
         return
@@ -98,7 +96,7 @@ def _added(cost: float | None, more: float | None) -> float | None:
 def _budget_set(state: State, record: Record, event: e.BudgetSet) -> None:
     warned = tuple(kind for kind in state.run.warned if kind not in event.limits)
     state.run = replace(state.run, limits={**state.run.limits, **event.limits}, warned=warned, over="")
-    _let_all_go(state, record)
+    _release_all(state, record)
 
 
 @_on(e.BudgetWarned)
@@ -114,16 +112,16 @@ def _budget_reached(state: State, record: Record, event: e.BudgetReached) -> Non
             hold(state, row.id, record.mono)
 
 
-def _let_all_go(state: State, record: Record) -> None:
-    """What only the budget has held goes on."""
+def _release_all(state: State, record: Record) -> None:
+    """Release the attempts that only the budget held."""
     for row in list(state.attempts.values()):
         task = state.tasks.get(row.task)
         if row.state == "held" and not (task is not None and task.gate):
-            let_go(state, row.id, record.mono)
+            release(state, row.id, record.mono)
 
 
 def budget_answered(state: State, record: Record, event: e.GateAnswered, kind: str) -> None:
-    """More of the budget ``kind`` (tokens, cost, time), or the run stops."""
+    """Raise the budget ``kind`` (tokens, cost, time), or stop the run."""
     run = state.run
     change_gate(state, event.gate, status="delivered")
     if event.effect == "stop":
@@ -132,7 +130,7 @@ def budget_answered(state: State, record: Record, event: e.GateAnswered, kind: s
         more = max(run.limits.get(kind, 0.0), run.used(kind, record.mono)) + event.number
         warned = tuple(other for other in run.warned if other != kind)
         state.run = replace(run, limits={**run.limits, kind: more}, warned=warned, over="")
-        _let_all_go(state, record)
+        _release_all(state, record)
 
 
 @_on(e.TimerStarted)
@@ -145,6 +143,6 @@ def _timer_cancelled(state: State, record: Record, event: e.TimerCancelled) -> N
     change_gate(state, event.gate, acts_at=None)
 
 
-def close_time(state: State, record: Record) -> None:
-    """The run's own clock stands from now on."""
+def stop_run_clock(state: State, record: Record) -> None:
+    """Pause the clock of the run."""
     state.run = replace(state.run, worked=state.run.used("time", record.mono), since=None)

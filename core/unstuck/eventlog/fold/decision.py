@@ -1,4 +1,4 @@
-"""What a decision, and what was done for it, does to its task."""
+"""Fold of decisions about a failure and of the actions that follow them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unstuck.contract import Guidance
 from unstuck.escalation.ladder_state import LOADS
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.fold.clock import let_go
+from unstuck.eventlog.fold.clock import release
 from unstuck.eventlog.fold.rows import Handlers, change_gate, change_task, is_current, on
 from unstuck.eventlog.state import DirectiveRow, Standing, State
 
@@ -42,7 +42,7 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
     if row is not None and event.level == "retry" and row.diagnosis is not None:
         change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
     elif event.level != "continue":
-        # What failed says something of the approach that it failed with, and of no other.
+        # Failures count only for the approach that they occurred with.
         change_task(state, record, failures=())
 
 
@@ -53,7 +53,7 @@ def _rung_chosen(state: State, record: Record, event: e.RungChosen) -> None:
         return
     change_task(state, record, chosen=event.level)
     if row.state == "running":
-        let_go(state, row.attempt, record.mono, "stopping")
+        release(state, row.attempt, record.mono, "stopping")
     elif row.state == "backoff":
         change_task(state, record, state="undecided")
 
@@ -110,7 +110,7 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
         change_task(state, record, baseline=event.id, good=event.id, loads="", saved_at=record.seq)
         change_task(state, record, files=Standing(checkpoint="" if event.id == "none" else event.id))
     elif event.purpose == "good":
-        if event.id != "none":  # what could not be saved leaves the one before
+        if event.id != "none":  # a failed save keeps the checkpoint before
             change_task(state, record, good=event.id, loads=event.id)
     elif event.purpose == "question":
         _saved_for_question(state, record, event)
@@ -126,7 +126,7 @@ def _saved_as_directed(state: State, record: Record, event: e.CheckpointCreated)
 
 
 def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated) -> None:
-    """The questions about a live attempt say where its files are safe; before any other it is noted with the task."""
+    """Enter the checkpoint into the questions about a live attempt, or into the task for any other question."""
     if not is_current(state, record):
         change_task(state, record, saved=event.id)
         task = state.tasks.get(record.task)

@@ -1,4 +1,4 @@
-"""What a question and its answer do to their task and attempt."""
+"""Fold of questions and answers into their task and attempt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unstuck.contract import (
 )
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.fold.clock import budget_answered, extend, hold, let_go, not_counted
+from unstuck.eventlog.fold.clock import budget_answered, exclude, extend, hold, release
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, on, open_gate, withdraw
 from unstuck.eventlog.state import DirectiveRow, GateRow, Standing, State, TaskRow
 
@@ -56,7 +56,7 @@ def _gate_opened(state: State, record: Record, event: e.GateOpened) -> None:
 
 
 def _keeps_from_starting(row: TaskRow, event: e.GateOpened) -> bool:
-    """Whether the next attempt has no room for its tree, or a person does not want it to begin."""
+    """Return whether the question blocks the next attempt: no disk space, or a person holds the task."""
     return (row.state == "ready" and event.type == "disk") or (
         row.state in ("ready", "blocked") and (event.type, event.key) == ("question", HELD)
     )
@@ -67,14 +67,14 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     row = state.gates.get(event.gate)
     if row is None or row.status != "open":
         return
-    _stood_still(state, record, row)
+    _exclude_disk_wait(state, record, row)
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
     state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
     if row.gate.type == "budget":
         budget_answered(state, record, event, row.gate.key)
     if event.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
-        _check_settled(state, record, event, str(row.gate.context.get("check", "")))
+        _settle_check(state, record, event, str(row.gate.context.get("check", "")))
     task = state.tasks.get(row.gate.task)
     if task is not None and event.choice == "choose" and row.gate.context.get("error_type") == WEAKENED:
         paths = tuple(map(str, row.gate.context.get("paths") or ()))
@@ -87,8 +87,8 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
         extend(state, row.gate.attempt, record.mono, event.number)
 
 
-def _check_settled(state: State, record: Record, event: e.GateAnswered, command: str) -> None:
-    """What holds from now on for a check whose output contradicts its exit code, for every task that has it."""
+def _settle_check(state: State, record: Record, event: e.GateAnswered, command: str) -> None:
+    """Apply the answer about a contradicted check to every task with this check."""
     run = state.run
     if event.number in (DISTRUST_CHECK, BELIEVE_CHECK):
         rule: Literal["failed", "passed"] = "failed" if event.number == DISTRUST_CHECK else "passed"
@@ -111,11 +111,11 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
     if task.state in ("running", "interrupted"):
         left = open_gate(state, task.id)
         if task.state == "running" and event.effect == "stop":
-            let_go(state, task.attempt, record.mono, "stopping")
+            release(state, task.attempt, record.mono, "stopping")
         elif task.state == "running" and not left and not state.run.over:
-            let_go(state, task.attempt, record.mono)
+            release(state, task.attempt, record.mono)
         return replace(task, changed=record.seq, gate=left)
-    # A task that waits goes on with the first answer; nobody needs to answer the same again.
+    # A waiting task continues with the first answer; its other questions are withdrawn.
     withdraw(state, record, task.id)
     task = replace(task, changed=record.seq, gate="")
     if event.effect in ("prepare", "tell", "stop"):
@@ -129,19 +129,19 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         climb = event.climb or task.climb
         return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
     if event.effect == "go_on" and state.gates[event.gate].gate.key == HELD:
-        # It was kept from starting: what it needs decides when it does.
+        # The task was held before its start: its needs decide when it starts.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="blocked")
     waited = state.gates[event.gate].gate.key == QUOTA
     if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
-        # It waited for a quota, or was stopped because nobody answered in time: there is nothing to judge yet.
+        # After a quota wait or a stop for lack of an answer there is no result to check yet.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
     if task.directive is not None and state.gates[event.gate].gate.type == "permission":
-        # The step that asked is taken again, and heeds the answer.
+        # The step that asked is repeated with the answer.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing")
-    # Also a result that did not fit is checked again: somebody has changed it since.
+    # A result with a conflict is checked again, because it has changed since.
     change_gate(state, event.gate, status="delivered")
     return replace(task, state="judging", check=None, directive=None)
 
@@ -151,7 +151,7 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
     row = state.gates.get(event.gate)
     if row is None or row.status != "open":
         return
-    _stood_still(state, record, row)
+    _exclude_disk_wait(state, record, row)
     state.gates[event.gate] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)
     task = state.tasks.get(row.gate.task)
     if task is None or task.gate != event.gate:
@@ -159,19 +159,19 @@ def _gate_withdrawn(state: State, record: Record, event: e.GateWithdrawn) -> Non
     left = open_gate(state, task.id)
     task = replace(task, gate=left, changed=record.seq)
     if task.state == "running" and not left and not state.run.over:
-        let_go(state, task.attempt, record.mono)
+        release(state, task.attempt, record.mono)
     if task.state == "waiting" and not left:
-        # Nothing is asked any more, so the work speaks for itself again.
+        # Without a question the check decides again.
         task = replace(task, state="judging", check=None, directive=None)
     state.tasks[task.id] = task
 
 
-def _stood_still(state: State, record: Record, row: GateRow) -> None:
-    """While the record had no room every agent stood still, and so did its clock."""
+def _exclude_disk_wait(state: State, record: Record, row: GateRow) -> None:
+    """Exclude the time without disk space for the log from the clocks of all live attempts."""
     if row.gate.type != "disk" or row.gate.task:
         return
     for attempt in [attempt.id for attempt in state.attempts.values() if attempt.is_live]:
-        not_counted(state, attempt, row.since, record.mono)
+        exclude(state, attempt, row.since, record.mono)
 
 
 @_on(e.HandedOver)

@@ -1,4 +1,4 @@
-"""What every part of the fold does to rows: change a task, an attempt or a gate, end a task, withdraw its gates."""
+"""Row changes shared by all parts of the fold, and the registry of event handlers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Handlers = dict[type[Any], Handler]
 
 
 def on(handlers: Handlers, event: type[Event]) -> Callable[[Handler], Handler]:
-    """Enter the decorated function into ``handlers`` as what ``event`` does to the state."""
+    """Register the decorated function in ``handlers`` as the handler of ``event``."""
 
     def register(handler: Handler) -> Handler:
         handlers[event] = handler
@@ -45,7 +45,7 @@ def change_task(state: State, record: Record, /, **changes: Any) -> None:
 
 
 def end_task(state: State, record: Record, /, **changes: Any) -> None:
-    """End the record's task; what was still asked about it has lost its cause."""
+    """End the record's task and withdraw its questions."""
     change_task(state, record, state="ended", gate="", directive=None, **changes)
     withdraw(state, record, record.task)
 
@@ -65,18 +65,18 @@ def change_gate(state: State, gate: str, /, **changes: Any) -> None:
 
 
 def is_current(state: State, record: Record) -> bool:
-    """The record is about the attempt that its task runs at the moment."""
+    """Return whether the record is about the attempt that its task runs now."""
     row = state.tasks.get(record.task)
     return row is not None and row.attempt == record.attempt and row.state == "running"
 
 
 def open_gate(state: State, task: str) -> str:
-    """The oldest gate of the task that is still open; empty where none is."""
+    """Return the oldest open gate of the task, empty without one."""
     return next((row.id for row in state.open_gates() if row.gate.task == task), "")
 
 
 def withdraw(state: State, record: Record, task: str) -> None:
-    """Close what is still open of the task: its cause is gone."""
+    """Withdraw the open gates of the task."""
     for row in state.open_gates():
         if row.gate.task == task:
             state.gates[row.id] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)

@@ -1,4 +1,4 @@
-"""What happens to the run as a whole."""
+"""Fold of events about the run as a whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.fold.clock import close_time
+from unstuck.eventlog.fold.clock import stop_run_clock
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, on
 from unstuck.eventlog.state import State
 
@@ -18,7 +18,7 @@ _on = partial(on, HANDLERS)
 
 
 def _limits(budget: object) -> dict[str, float]:
-    """The limits in recorded settings; whatever is no number limits nothing."""
+    """Return the limits in recorded settings, without values that are not numbers."""
     known = budget.items() if isinstance(budget, dict) else ()
     return {str(name): limit for name, limit in known if isinstance(limit, int | float)}
 
@@ -65,14 +65,14 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
 @_on(e.RunParked)
 def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
     state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3)
-    close_time(state, record)
+    stop_run_clock(state, record)
 
 
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
     state.run = replace(state.run, ended=record.time)
-    close_time(state, record)
+    stop_run_clock(state, record)
 
 
 @_on(e.StopRequested)
@@ -104,7 +104,7 @@ def _baseline_checked(state: State, record: Record, event: e.BaselineChecked) ->
 
 @_on(e.InfrastructureBlocked)
 def _blocked(state: State, record: Record, event: e.InfrastructureBlocked) -> None:
-    # The next task that finds the ground broken does not give remediation new attempts.
+    # The next task that meets the failing baseline gives remediation no new attempts.
     if state.run.state != "blocked":
         state.run = replace(state.run, state="blocked", blocked=event.issue, remediation=0, remediation_failed=0)
     change_task(state, record, state="parked")

@@ -1,6 +1,6 @@
-"""What is kept for looking back: failures by their identity, how each attempt came out, decisions without a question.
+"""Fold of statistics: failures by identity, results of attempts, decisions without a question.
 
-These handlers come after those that move the run on, and change nothing that a next step depends on.
+These handlers run after all others and change nothing that a next step depends on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _on = partial(on, HANDLERS)
 _TEXT = 300
 _TASKS = 200
 _KNOWN_ANSWER = 4
-"""The line of the precedence table on which a rule of the user's own answers a failure."""
+"""Line of the precedence table on which a rule of the user answers a failure."""
 
 
 @_on(e.AttemptStarted)
@@ -136,7 +136,7 @@ def _reached(state: State, record: Record, rung: str, identity: str = "") -> Non
 
 
 def _worked(state: State, record: Record, identity: str) -> None:
-    """The attempt that passed got past this failure: what it was told is what worked."""
+    """Record the guidance of the attempt that passed as the resolution of the failure."""
     row, attempt = state.signatures.get(identity), state.attempts.get(record.attempt)
     if row is None or attempt is None:
         return

@@ -1,4 +1,4 @@
-"""What happens to a task and its attempts."""
+"""Fold of events about a task and its attempts."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
 @_on(e.AgentSpawned)
 def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
     if is_current(state, record):
-        # A question may have been opened before the process was there: it stands still from its first moment on.
+        # A question may have been opened before the process existed: it is held from its start.
         held = state.attempts[record.attempt].state == "held"
         change_attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
@@ -118,7 +118,7 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
         now = "held" if row.state == "held" else "live"
         change_attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
-            # What the person says to the agent itself begins a new climb.
+            # A message of a person to the agent resets the escalation.
             change_task(state, record, climb=task.climb.answered(), failures=())
 
 
@@ -184,7 +184,7 @@ def _recovery_decided(state: State, record: Record, event: e.RecoveryDecided) ->
 
 @_on(e.RecoveryProposed)
 def _recovery_proposed(state: State, record: Record, event: e.RecoveryProposed) -> None:
-    """Whoever is asked about the attempt reads it beside the question."""
+    """Add the proposal to the open recovery question of the task."""
     proposal = {"choice": event.choice, "reason": event.reason, "evaluator": event.evaluator}
     for row in state.open_gates():
         if (row.gate.type, row.gate.task) == ("recovery", record.task):
@@ -192,7 +192,7 @@ def _recovery_proposed(state: State, record: Record, event: e.RecoveryProposed) 
 
 
 def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
-    """What was read in the check's output; None where what was recorded of it makes no sense."""
+    """Return the recorded diagnosis of a check, None if it cannot be read."""
     try:
         return Diagnosis.from_dict(event.diagnosis) if event.diagnosis else None
     except (AttributeError, TypeError, ValueError):

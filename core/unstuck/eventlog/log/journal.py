@@ -1,14 +1,14 @@
-"""The log and its two states: head (what was decided) and durable (what may leave the process).
+"""Open log of a run with its two states: head (decided) and durable (on disk).
 
-Appending is synchronous: an event gets its number, goes to the writer and is folded into head at once, so that a
-decision and its record have nothing between them. The durable state follows when the disk has it.
+Appending is synchronous: an event gets its number, goes to the writer and is folded into head at once. Nothing can
+happen between a decision and its record. The durable state follows once the record is on disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,9 +21,9 @@ from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWrite
 from unstuck.eventlog.envelope import SCHEMA, Record, encode
 from unstuck.eventlog.events import Event, LogRepaired
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.log.load_state import BY_US, LOG_NAME, SNAPSHOT_NAME, restored
-from unstuck.eventlog.log.log_format import Position, read_lines
-from unstuck.eventlog.log.records import decoded, read_records
+from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, restored
+from unstuck.eventlog.log.log_format import Line, Position, read_lines
+from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
 from unstuck.eventlog.log.writer import LogWriter
 from unstuck.eventlog.state import State, copied, dump
@@ -31,18 +31,22 @@ from unstuck.eventlog.state import State, copied, dump
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal"]
 
 BACKLOG = 10_000
+"""Records that are kept for a reader that is behind."""
 SNAPSHOT_EVERY = 20_000
+"""Records between two snapshots of a run that is open."""
+READ_SLICE = 256
+"""Records of the old log that a reader gets per turn of the event loop."""
 
 
 @dataclass(slots=True, eq=False)
 class _Reader:
-    """Who follows the log: what it has not read yet, and whether that became too much to keep."""
+    """A reader of new records: its backlog, and whether the backlog became too long."""
 
     backlog: deque[Record] = field(default_factory=deque)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
     lagged: bool = False
 
-    def give(self, record: Record) -> None:
+    def push(self, record: Record) -> None:
         if self.lagged:
             return
         self.backlog.append(record)
@@ -52,7 +56,7 @@ class _Reader:
 
 
 class Journal:
-    """One run's log, open for writing. Use :meth:`open`; one per process and run."""
+    """The log of one run, open for writing. Use :meth:`open`, once per process and run."""
 
     def __init__(self, folder: Path, run: str, clock: Clock, head: State, durable: State) -> None:
         self.folder, self.run = folder, run
@@ -70,9 +74,9 @@ class Journal:
 
     @classmethod
     async def open(cls, folder: Path, *, run: str, clock: Clock) -> Self:
-        """Open or create the log in ``folder``. Raises RecordDamaged, RecordWriteFailed.
+        """Open or create the log in ``folder``. Raises RecordDamaged and RecordWriteFailed.
 
-        A log that cannot be read, or in which a later version wrote, is left as it is.
+        A log that cannot be read, or that a later version wrote, stays unchanged.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -82,8 +86,8 @@ class Journal:
         head, end, safe = restored(folder / SNAPSHOT_NAME, path)
         for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
             if line.version != SCHEMA:
-                said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
-                raise RecordDamaged(path, line.seq, line.offset, said)
+                later = f"written by a later version (schema {line.version}): update unstuck to go on with it"
+                raise RecordDamaged(path, line.seq, line.offset, later)
             fold(head, decoded(path, line))
             end = line.end
         journal = cls(folder, run, clock, head, copied(head))
@@ -103,29 +107,29 @@ class Journal:
 
     @property
     def held(self) -> str:
-        """Why nothing can be written for the moment, which a disk with room again will end; empty where it can."""
+        """Reason why writes wait for disk space; empty if they do not."""
         return self._writer.held
 
     @property
     def failure(self) -> str:
-        """Why nothing will be written any more; empty where it will."""
+        """Reason why the log has failed and takes no more records; empty if it has not."""
         return self._writer.failure
 
     def require(self) -> None:
-        """Raise RecordWriteFailed where nothing will be written any more: nobody may go on working unrecorded."""
+        """Raise RecordWriteFailed if the log has failed, because no work may continue unrecorded."""
         if self.failure:
             raise RecordWriteFailed(self.failure)
 
     def retry(self) -> None:
-        """There may be room again on the disk: try to write what is held back."""
+        """Try again to write records that wait for disk space."""
         self._writer.retry()
 
-    def give_up(self) -> None:
-        """Nobody waits for room any more: what is held back is lost, as by a kill, and the record has failed."""
-        self._writer.give_up()
+    def discard_pending(self) -> None:
+        """Discard the records that wait for disk space, as a kill would. The log has failed then."""
+        self._writer.discard_pending()
 
     def append(self, event: Event, *, actor: Actor = "policy", task: str = "", attempt: str = "") -> Record:
-        """Record ``event``; head knows it at once, and its cause is what last changed the task.
+        """Record ``event`` and fold it into head. Its cause is the last change of the task.
 
         Raises RecordWriteFailed; then nothing has changed.
         """
@@ -156,11 +160,11 @@ class Journal:
         return draft
 
     async def committed(self, seq: int | None = None) -> None:
-        """Wait until ``seq`` (by default everything appended) is on disk. Raises RecordWriteFailed."""
+        """Wait until record ``seq`` (by default the last one) is on disk. Raises RecordWriteFailed."""
         await self._writer.durable(self.head.seq if seq is None else seq)
 
     def on_append(self, listener: Callable[[Record], None]) -> None:
-        """Call ``listener`` with each record as soon as it is decided."""
+        """Call ``listener`` with each record when it is appended."""
         self._head_listeners.append(listener)
 
     def on_durable(self, listener: Callable[[Record], None]) -> None:
@@ -171,8 +175,8 @@ class Journal:
         """Call ``listener`` whenever ``held`` or ``failure`` has changed."""
         self._trouble_listeners.append(listener)
 
-    def unheard(self, listener: Callable[..., None]) -> None:
-        """Do not call ``listener`` any more."""
+    def remove_listener(self, listener: Callable[..., None]) -> None:
+        """Stop calling ``listener``."""
         listening: tuple[list[Any], ...] = self._head_listeners, self._durable_listeners, self._trouble_listeners
         for listeners in listening:
             listeners[:] = [kept for kept in listeners if kept != listener]
@@ -188,25 +192,26 @@ class Journal:
             for listener in self._durable_listeners:
                 listener(record)
             for reader in self._readers:
-                reader.give(record)
+                reader.push(record)
         for reader in self._readers:
-            reader.news.set()
+            reader.wake.set()
         if self.durable.seq - self._saved >= SNAPSHOT_EVERY and (self._saving is None or self._saving.done()):
             self._saving = asyncio.ensure_future(self.save())
 
     async def follow(self, after: int = 0) -> AsyncIterator[Record]:
-        """Durable records after ``after``, without gaps, then live ones until the journal is closed.
+        """Yield durable records after number ``after`` without gaps, then new ones until the journal is closed.
 
-        Any number may follow. Raises LaggedBehind for a reader that is too slow.
+        Any number of readers may follow. Raises LaggedBehind for a reader that is too slow.
         """
         reader = _Reader()
         last, limit = after, self.durable.seq
         self._readers.append(reader)
         try:
             if last < limit:
-                # Not a line further: the writer may be in the middle of it.
-                for record in islice(read_records(self.path), limit):
-                    if record.seq > last:
+                # The line after ``limit`` may be half written.
+                lines = islice(read_lines(self.path, after=last), limit - last)
+                while records := await asyncio.to_thread(self._decoded, lines):
+                    for record in records:
                         last = record.seq
                         yield record
             while True:
@@ -219,24 +224,28 @@ class Journal:
                     raise LaggedBehind(last)
                 if self._closed:
                     return
-                reader.news.clear()
-                await reader.news.wait()
+                reader.wake.clear()
+                await reader.wake.wait()
         finally:
             self._readers.remove(reader)
 
+    def _decoded(self, lines: Iterator[Line]) -> list[Record]:
+        """Return the next records of ``lines``; few enough that an abandoned reader leaves little work behind."""
+        return [decoded(self.path, line) for line in islice(lines, READ_SLICE)]
+
     async def save(self) -> None:
-        """Write a snapshot of the durable state, so that the next start need not read the whole log."""
+        """Write a snapshot of the durable state, which spares the next start most of the log."""
         end, state = self._writer.end, copied(self.durable)
         self._saved = end.seq
-        with suppress(RecordError, ValueError):  # ValueError: a caller's own text that is no UTF-8; the log escapes it
+        with suppress(RecordError, ValueError):  # ValueError: text of an embedder that is not UTF-8; the log escapes it
             await asyncio.to_thread(self._write_snapshot, end, state)
 
     def _write_snapshot(self, end: Position, state: State) -> None:
-        saved = BY_US + dump(state) + b"}"
+        saved = STATE_PREFIX + dump(state) + b"}"
         save_snapshot(self.folder / SNAPSHOT_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=saved)
 
     async def close(self) -> None:
-        """Write what is pending, leave a snapshot behind, let the readers come to their end, and close."""
+        """Write pending records and a snapshot, end the readers, and close."""
         try:
             await self._writer.close()
         finally:
@@ -245,4 +254,4 @@ class Journal:
             await self.save()
             self._closed = True
             for reader in self._readers:
-                reader.news.set()
+                reader.wake.set()

@@ -1,6 +1,6 @@
-"""What a run's record comes to now: its snapshot, and the records that came after it.
+"""State of a run from its snapshot and the records after it.
 
-A run that has come to an end is all in its snapshot, so whoever only looks at it needs no events at all.
+The snapshot of an ended run covers its whole log, so that showing it imports no event classes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_l
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.eventlog.state import FOLD, State, load
 
-__all__ = ["BY_US", "CHECKED", "LOG_NAME", "SNAPSHOT_NAME", "Restored", "current_state", "restored"]
+__all__ = ["FULL_CHECK_BYTES", "LOG_NAME", "SNAPSHOT_NAME", "STATE_PREFIX", "Restored", "current_state", "restored"]
 
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
-CHECKED = 16 * 1024 * 1024
-"""Bytes of a log that are checked by their checksums even where a snapshot stands for them; `verify` checks all."""
-BY_US = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
-"""How the state in a snapshot begins. Another version folds the same records into other rows: its own are not used."""
+FULL_CHECK_BYTES = 16 * 1024 * 1024
+"""Size in bytes up to which a log is checked whole, even if a snapshot covers its records."""
+STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
+"""Start of the state in a snapshot. A snapshot of another version is not used: its rows may differ."""
 
 
 class Restored(NamedTuple):
-    """What a snapshot gives: the ``state`` at a ``position`` of its log, and the number of a record that was synced."""
+    """Content of a snapshot: the ``state`` at a ``position`` of its log; record ``safe`` was synced."""
 
     state: State
     position: Position
@@ -34,40 +34,40 @@ class Restored(NamedTuple):
 
 
 def restored(snapshot: Path, log: Path) -> Restored:
-    """What the snapshot beside a log gives; where it cannot be trusted the state at the log's beginning.
+    """Return the content of a snapshot, or an empty state if it does not fit the log.
 
-    A snapshot is only made of what was synced, so even one that does not fit its log any more tells how far that went.
+    A snapshot covers only synced records, so ``safe`` is known even if the snapshot does not fit.
     """
     found = load_snapshot(snapshot)
     if found is None:
         return Restored(State(), START, 0)
-    ours = log.exists() and holds(log, found.position) and found.state.startswith(BY_US)
-    state = load(found.state[len(BY_US) : -1]) if ours else None
+    fits = log.exists() and holds(log, found.position) and found.state.startswith(STATE_PREFIX)
+    state = load(found.state[len(STATE_PREFIX) : -1]) if fits else None
     if state is None or state.seq != found.seq:
         return Restored(State(), START, found.seq)
     return Restored(state, found.position, found.seq)
 
 
-def current_state(folder: Path) -> tuple[State, RecordDamaged | None]:
-    """What the log in a run's ``folder`` tells, up to its damage if it has any.
+def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDamaged | None]:
+    """Return the state of the run in ``folder`` and the damage of its log, if any; the state stops at the damage.
 
-    Of a log longer than ``CHECKED`` what its snapshot stands for is taken as it was saved. Raises RecordError where it
-    cannot be read.
+    In a log longer than ``FULL_CHECK_BYTES``, records that the snapshot covers are only checked with ``whole``.
+    Raises RecordError where the log cannot be read.
     """
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
-    begin = place if place.offset > CHECKED else START
+    begin = place if place.offset > FULL_CHECK_BYTES and not whole else START
     try:
         for line in read_lines(path, start=begin, safe=safe):
             if line.seq > place.seq:
                 _fold(state, path, line)
     except RecordDamaged as damage:
-        return (state if damage.line > place.seq else _up_to(path, damage.line)), damage
+        return (state if damage.line > place.seq else _state_before(path, damage.line)), damage
     return state, None
 
 
-def _up_to(path: Path, damaged: int) -> State:
-    """The state before record ``damaged``, from the log alone."""
+def _state_before(path: Path, damaged: int) -> State:
+    """Return the state before record ``damaged``, from the log alone."""
     state = State()
     with suppress(RecordDamaged):
         for line in read_lines(path):
@@ -78,7 +78,7 @@ def _up_to(path: Path, damaged: int) -> State:
 
 
 def _fold(state: State, path: Path, line: Line) -> None:
-    from unstuck.eventlog.fold import fold  # brings all the events
+    from unstuck.eventlog.fold import fold  # imports all event classes
     from unstuck.eventlog.log.records import decoded
 
     fold(state, decoded(path, line))

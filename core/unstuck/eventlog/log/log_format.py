@@ -1,11 +1,11 @@
-"""The log's format and how it is read: one JSON object a line, numbered without gaps and chained by checksums.
+"""Format of the log: one JSON object per line, numbered without gaps and chained by checksums.
 
 A line is ``{"v":1,"seq":N,…,"safe":M,"crc":"xxxxxxxx"}`` in ASCII. The checksum is the CRC-32 of the line's bytes
-before ``,"crc":``, continued from the line before, so that no line can change, vanish, double or move unnoticed. Up to
-record M everything was synced before this line was written.
+before ``,"crc":``, continued from the line before. A changed, missing, repeated or moved line is therefore noticed. All
+records up to M were synced before this line was written.
 
-What follows the whole lines is either *torn*, which a crash or a power cut leaves behind and nobody was told to be safe
-(see ``holes``), or it is damage and refused, because guessing would rewrite history.
+Bytes after the last whole line are either *torn* or damage. A crash or a power cut leaves torn bytes, which were never
+acknowledged (see ``torn_tail``). Damage is refused, because a guess would rewrite history.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 SCHEMA = 1
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes in the longest line; longer texts belong in files of their own."""
+"""Largest size of a line in bytes. Longer texts belong in files of their own."""
 
 _HOLE = bytes(SECTOR)
 _SEAL = b',"crc":"%08x"}\n'
@@ -66,12 +66,12 @@ class Line(NamedTuple):
 
     @property
     def end(self) -> Position:
-        """Where the next record starts."""
+        """Position at which the next record starts."""
         return Position(self.seq, self.offset + len(self.raw), self.crc)
 
 
 class Inspection(NamedTuple):
-    """A log that can be trusted: ``bytes`` of it are whole records, ``torn`` more follow."""
+    """Result for an undamaged log: ``bytes`` of whole records, then ``torn`` bytes."""
 
     records: int
     bytes: int
@@ -80,16 +80,16 @@ class Inspection(NamedTuple):
 
     @property
     def end(self) -> Position:
-        """Where the next record starts, for a writer to go on from."""
+        """Position at which a writer appends the next record."""
         return Position(self.records, self.bytes, self.last_crc)
 
 
 def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int = 0) -> Iterator[Line]:
-    """The records after number ``after``, checked one by one from ``start`` on; stops before a torn tail.
+    """Yield the records after number ``after``, each checked from ``start`` on. Stops before a torn tail.
 
-    Holds one line at a time. ``start`` spares reading what a snapshot stands for; up to record ``safe`` everything is
-    known to have been synced, so that a hole there is damage. A line of a newer schema is not damage: look at its
-    ``version``. Raises RecordDamaged, and RecordError where the file cannot be read.
+    Holds one line at a time. ``start`` skips the records that a snapshot covers. Records up to ``safe`` are known to
+    have been synced, so zeros there are damage. A line of a newer schema is not damage and has another ``version``.
+    Raises RecordDamaged, and RecordError where the file cannot be read.
     """
     seq, offset, crc = start
     try:
@@ -120,7 +120,7 @@ def verify(path: Path, *, start: Position = START, safe: int = 0) -> Inspection:
 
 
 def holds(path: Path, position: Position) -> bool:
-    """Whether a record with this checksum ends at ``position``; False too where the file cannot be read."""
+    """Return whether a record with this checksum ends at ``position``, False if the file cannot be read."""
     try:
         with open_for_reading(path) as file:
             return _seek(file, position)
@@ -129,7 +129,7 @@ def holds(path: Path, position: Position) -> bool:
 
 
 def _seek(file: IO[bytes], position: Position) -> bool:
-    """Go to ``position`` and say whether it is the end of a record."""
+    """Seek ``position`` and return whether a record ends there."""
     if position == START:
         return True
     file.seek(max(0, position.offset - _SEAL_SIZE))
@@ -137,7 +137,7 @@ def _seek(file: IO[bytes], position: Position) -> bool:
 
 
 def _version(raw: bytes, seq: int) -> int | None:
-    """The schema number of a line that claims to be record ``seq``, None for any other line."""
+    """Return the schema number of a line that has the number ``seq``, None for any other line."""
     if raw.startswith(b'{"v":%d,"seq":%d,' % (SCHEMA, seq)):
         return SCHEMA
     head = _HEAD.match(raw)
@@ -145,18 +145,18 @@ def _version(raw: bytes, seq: int) -> int | None:
 
 
 def _is_relined(raw: bytes, crc: int) -> bool:
-    """Whether a whole record has another byte in the place of its newline: changed, for nothing is torn there.
+    """Return whether a whole record has another byte instead of its newline, which is damage and not torn.
 
-    A zero is no such byte: a hole may be as small as that.
+    A zero does not count, because a lost sector may hold only that byte.
     """
     return raw[-_SEAL_SIZE:-1] == (_SEAL % crc)[:-1] and raw[-1:] not in b"\n\0"
 
 
 def _is_torn(raw: bytes, file: IO[bytes], place: Position, safe: int) -> bool:
-    """Whether a line that does not fit in its ``place`` is what an interrupted write leaves at the end of a file.
+    """Return whether a line that does not fit its ``place`` is the rest of an interrupted write.
 
-    That is a line without its newline, or one with a hole that was never synced: file systems may write the sectors of
-    one append in any order. A whole line with a wrong checksum is neither, for it may have been acknowledged.
+    That is a line without its newline, or one with zeros that was never synced: file systems may write the sectors of
+    one append in any order. A whole line with a wrong checksum is damage, because it may have been acknowledged.
     """
     ended = raw.endswith(b"\n")
     if not ended and all(b"\n" not in block for block in iter(lambda: file.read(1 << 20), b"")):
@@ -169,7 +169,7 @@ def _is_torn(raw: bytes, file: IO[bytes], place: Position, safe: int) -> bool:
 
 
 def _problem(raw: bytes, seq: int) -> str:
-    """What is wrong with a line in the place of record ``seq``."""
+    """Return the problem of a line in the place of record ``seq``."""
     head = _HEAD.match(raw)
     if b"\0" in raw:
         return "zeros in the place of what may have been acknowledged"
@@ -183,7 +183,7 @@ def _problem(raw: bytes, seq: int) -> str:
 
 
 def check_body(body: bytes) -> None:
-    """Raise ValueError for what cannot be a record."""
+    """Raise ValueError for a body that cannot be a record."""
     if not (body.startswith(b"{") and body.endswith(b"}") and body.isascii() and b"\n" not in body):
         raise ValueError("a record is one JSON object in ASCII on one line")
     if len(body) > LINE_LIMIT - 128:
@@ -191,7 +191,10 @@ def check_body(body: bytes) -> None:
 
 
 def framed(seq: int, body: bytes, previous: int, safe: int | None = None) -> tuple[bytes, int]:
-    """The line of record ``seq`` and its checksum, continued from ``previous``; the record before it is ``safe``."""
+    """Return the line of record ``seq`` and its checksum, continued from ``previous``.
+
+    ``safe`` is the last synced record, by default the one before.
+    """
     fields = body[1:-1].strip()
     safe = seq - 1 if safe is None else safe
     head = b'{"v":%d,"seq":%d%b%b,"safe":%d' % (SCHEMA, seq, b"," if fields else b"", fields, safe)

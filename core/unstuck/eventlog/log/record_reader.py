@@ -1,7 +1,6 @@
-"""The one reader of a run's records for whoever looks back.
+"""Filtered, streaming reader of the records of a run.
 
-They are streamed: of each line only the envelope is read until it is known to be wanted, and one line is held at a
-time.
+Of each line only the envelope is parsed before the filter has matched. One line is held at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.envelope import Record, decode
-from unstuck.eventlog.log.envelope_scan import Head, head_of
+from unstuck.eventlog.log.envelope_scan import Envelope, envelope_of
 from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME
 from unstuck.eventlog.log.log_format import START, Line, read_lines
 from unstuck.eventlog.log.records import decoded
@@ -47,16 +46,16 @@ _ENDED = "task_ended"
 _ENDED_BY_DECISION = frozenset({"skipped", "abandoned", "failed", "cancelled"})
 _HASH = 16
 _PLAIN = re.compile(r"[0-9A-Za-z_.-]+")
-# Such a character may also be written as an escape; whoever has written a line so is read as a whole.
-_HIDDEN = b"\\u00"
+# Plain characters may also be written as escapes; such a line is always decoded.
+_ESCAPE = b"\\u00"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which records are looked for; what is empty does not matter.
+    """Filter of records. An empty field matches every record.
 
-    ``tasks`` may hold ``*``; ``types`` are names of events; ``signature`` is the beginning of a failure's identity;
-    ``since`` seconds since 1970. ``without_me``: what was decided, and not by a person.
+    ``tasks`` may contain ``*``. ``types`` are names of events. ``signature`` is the start of a failure's identity.
+    ``since`` is in seconds since 1970. ``without_me`` matches decisions without a person.
     """
 
     tasks: tuple[str, ...] = ()
@@ -66,61 +65,65 @@ class Wanted:
     since: float | None = None
     without_me: bool = False
 
-    def may_be(self, line: bytes) -> bool:
-        """Whether the record in ``line`` may be wanted. Raises ValueError for a line that is no record."""
-        if _HIDDEN not in line and not all(needle(line) for needle in self._needles):
+    def may_match(self, line: bytes) -> bool:
+        """Return whether the record in ``line`` may match. Raises ValueError for a line that is not a record."""
+        if _ESCAPE not in line and not all(search(line) for search in self._prefilters):
             return False
-        return self._by_head(head_of(line)) if self._heeds_heads else True
+        return self._matches_envelope(envelope_of(line)) if self._filters_envelope else True
 
     def finds(self, line: bytes) -> bool:
-        """Whether the record in ``line`` is wanted; it is decoded only where its envelope does not tell.
+        """Return whether the record in ``line`` matches. The line is decoded only if its envelope is not enough.
 
-        Raises ValueError for a line that is no record.
+        Raises ValueError for a line that is not a record.
         """
-        if not self.may_be(line):
+        if not self.may_match(line):
             return False
         return not (self.signature or self.without_me) or self(decode(line))
 
     @cached_property
-    def _needles(self) -> tuple[Callable[[bytes], object], ...]:
-        """What a line has to hold somewhere to be worth a look at its envelope."""
+    def _prefilters(self) -> tuple[Callable[[bytes], object], ...]:
+        """Prefilters: searches that a matching line has to satisfy before its envelope is parsed."""
         decisions = {*_DECISIONS, _ENDED} if self.without_me else ()
         names = (
-            _either(f'"{name}"' for name in sorted(one)) for one in (self.types, self.actors, self.tasks, decisions)
+            _any_of(f'"{name}"' for name in sorted(one)) for one in (self.types, self.actors, self.tasks, decisions)
         )
-        begins = _either((self.signature[:_HASH],) if self.signature else ())
-        return tuple(needle for needle in (begins, *names) if needle is not None)
+        begins = _any_of((self.signature[:_HASH],) if self.signature else ())
+        return tuple(search for search in (begins, *names) if search is not None)
 
     def __call__(self, record: Record) -> bool:
-        """Whether this record is wanted."""
-        head = Head(record.seq, record.time, record.mono, record.actor, record.task, record.attempt, record.name)
-        if not self._by_head(head):
+        """Return whether this record matches."""
+        envelope = Envelope(
+            record.seq, record.time, record.mono, record.actor, record.task, record.attempt, record.name
+        )
+        if not self._matches_envelope(envelope):
             return False
         if self.without_me and isinstance(record.event, e.TaskEnded) and record.event.status not in _ENDED_BY_DECISION:
             return False
         return not self.signature or any(found.startswith(self.signature) for found in signatures_in(record))
 
     @property
-    def _heeds_heads(self) -> bool:
+    def _filters_envelope(self) -> bool:
         return bool(self.tasks or self.types or self.actors or self.since is not None or self.without_me)
 
-    def _by_head(self, head: Head) -> bool:
-        if self.types and head.event not in self.types:
+    def _matches_envelope(self, envelope: Envelope) -> bool:
+        if self.types and envelope.event not in self.types:
             return False
-        if self.actors and head.actor not in self.actors:
+        if self.actors and envelope.actor not in self.actors:
             return False
-        if self.without_me and (head.actor == "human" or (head.event not in _DECISIONS and head.event != _ENDED)):
+        if self.without_me and (
+            envelope.actor == "human" or (envelope.event not in _DECISIONS and envelope.event != _ENDED)
+        ):
             return False
-        if self.tasks and not any(head.task == task or fnmatchcase(head.task, task) for task in self.tasks):
+        if self.tasks and not any(envelope.task == task or fnmatchcase(envelope.task, task) for task in self.tasks):
             return False
         if self.since is None:
             return True
-        moment = seconds_of(head.time)
+        moment = seconds_of(envelope.time)
         return moment is not None and moment >= self.since
 
 
-def _either(words: Iterable[str]) -> Callable[[bytes], object] | None:
-    """A search for any of these words in the bytes of a line; None where JSON may write one in another way."""
+def _any_of(words: Iterable[str]) -> Callable[[bytes], object] | None:
+    """Return a search for any of these words in a line, or None if JSON may escape one of them."""
     found = list(words)
     if not found or not all(_PLAIN.fullmatch(word.strip('"')) for word in found):
         return None
@@ -128,14 +131,14 @@ def _either(words: Iterable[str]) -> Callable[[bytes], object] | None:
 
 
 class RunReader:
-    """The record in a run's ``folder``."""
+    """Reader of the log in the ``folder`` of a run."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LOG_NAME
         self._snapshot = folder / SNAPSHOT_NAME
 
     def records(self, wanted: Wanted | None = None) -> Iterator[Record]:
-        """The records that are wanted, in their order. Raises RecordDamaged, after those before the damage."""
+        """Yield the matching records in order. Raises RecordDamaged after the records before the damage."""
         saved = load_snapshot(self._snapshot)
         for line in read_lines(self.path, safe=saved.seq if saved else 0):
             if record := self._wanted(line, wanted):
@@ -144,24 +147,24 @@ class RunReader:
     def follow(
         self, wanted: Wanted | None = None, *, is_live: Callable[[], bool], wait: Callable[[], None]
     ) -> Iterator[Record]:
-        """The same, and what comes later, until ``is_live`` says that nobody writes any more.
+        """Yield the matching records and new ones, until ``is_live`` returns False.
 
-        ``wait`` returns when it is time to look again. A last line that is only half written is waited for; a log that
-        was deleted meanwhile is over. Raises RecordDamaged where the same damage is met twice.
+        ``wait`` returns when it is time to read again. A half-written last line is read once it is whole. A deleted log
+        ends the iteration. Raises RecordDamaged if two reads meet the same damage.
         """
-        end, met = START, 0
+        end, last_damage = START, 0
         while True:
-            going = is_live()  # asked first, so that the last words of whoever has just ended are read
+            going = is_live()  # asked first, so that the last records of a run that ends now are read
             try:
                 for line in read_lines(self.path, start=end):
                     end = line.end
                     if record := self._wanted(line, wanted):
                         yield record
             except RecordDamaged as damage:
-                # A supervisor that has just been started may be moving a torn end aside.
-                if not going or damage.line == met:
+                # A supervisor that is starting may be moving a torn end aside.
+                if not going or damage.line == last_damage:
                     raise
-                met = damage.line
+                last_damage = damage.line
             except RecordError:
                 if self.path.exists():
                     raise
@@ -174,16 +177,16 @@ class RunReader:
         if wanted is None:
             return decoded(self.path, line)
         try:
-            if not wanted.may_be(line.raw):
+            if not wanted.may_match(line.raw):
                 return None
         except (RecursionError, ValueError):
-            pass  # what is wrong with it is said by whoever decodes it
+            pass  # decoding reports the problem
         record = decoded(self.path, line)
         return record if wanted(record) else None
 
 
 def signatures_in(record: Record) -> Iterator[str]:
-    """The identities of the failures that a record is about."""
+    """Yield the identities of the failures that a record is about."""
     event: Any = record.event
     for name in ("identity", "pattern"):
         yield _text(getattr(event, name, ""))

@@ -1,4 +1,4 @@
-"""Records of a log file, decoded, and the state that they fold into."""
+"""Decoded records of a log file, and the state that they fold into."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["decoded", "read_records", "replay"]
 
 
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
-    """The records of a log file from ``start`` on. Raises RecordDamaged."""
+    """Yield the records of a log file from ``start`` on. Raises RecordDamaged."""
     for line in read_lines(path, start=start):
         yield decoded(path, line)
 
 
 def decoded(path: Path, line: Line) -> Record:
-    """The record in a line of the log at ``path``. Raises RecordDamaged."""
+    """Return the record in a line of the log at ``path``. Raises RecordDamaged."""
     try:
         return decode(line.raw)
     except (RecursionError, ValueError) as error:
-        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_said(error)}") from error
+        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_problem(error)}") from error
 
 
-def _said(error: Exception) -> str:
-    """What is wrong, in a line: the first field that does not fit, and why."""
+def _problem(error: Exception) -> str:
+    """Return the problem in one line: the first field that does not fit, and the reason."""
     if not isinstance(error, ValidationError):
         return str(error).splitlines()[0]
     first = error.errors(include_url=False, include_input=False)[0]
@@ -40,7 +40,7 @@ def _said(error: Exception) -> str:
 
 
 def replay(path: Path) -> State:
-    """The state that a log file tells, from its first record. Raises RecordDamaged."""
+    """Return the state of a log file, folded from its first record. Raises RecordDamaged."""
     state = State()
     for record in read_records(path):
         fold(state, record)

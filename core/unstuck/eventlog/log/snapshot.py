@@ -1,6 +1,6 @@
-"""A state saved beside its log, so that a start need not read the log from the beginning.
+"""Snapshot: the state saved beside its log, so that a start reads only the records after it.
 
-A snapshot may always be thrown away: the log is the truth. Hence a bad one is skipped, never repaired or reported.
+The log is the truth, and a snapshot may be deleted at any time. A bad one is therefore skipped, not repaired.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _END = b"}\n"
 
 
 class Snapshot(NamedTuple):
-    """``state`` is what the log's records up to ``seq`` come to; that record ends at byte ``offset`` with ``crc``."""
+    """The ``state`` after record ``seq``, which ends at byte ``offset`` with the checksum ``crc``."""
 
     seq: int
     offset: int
@@ -35,14 +35,14 @@ class Snapshot(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Where reading the log goes on."""
+        """Position at which reading the log continues."""
         return Position(self.seq, self.offset, self.crc)
 
 
 def save(path: Path, *, seq: int, offset: int, crc: int, state: bytes) -> None:
-    """Replace the snapshot in one step, keeping the one before as ``<name>.1``. Blocks for two syncs.
+    """Replace the snapshot atomically and keep the one before as ``<name>.1``. Blocks for two syncs.
 
-    ``state`` is JSON. Whenever this is killed, ``load`` finds a whole snapshot. Raises RecordError.
+    ``state`` is JSON. ``load`` finds a whole snapshot after a kill at any point. Raises RecordError.
     """
     half = path.with_name(path.name + ".tmp")
     try:
@@ -58,7 +58,7 @@ def save(path: Path, *, seq: int, offset: int, crc: int, state: bytes) -> None:
 
 
 def load(path: Path) -> Snapshot | None:
-    """The newest whole snapshot, or None where there is none. Whether it fits a log, ``log.holds`` can tell."""
+    """Return the newest whole snapshot, or None. ``log_format.holds`` checks whether it fits a log."""
     for candidate in (path, _previous(path)):
         with suppress(OSError):
             if snapshot := _read(candidate):
@@ -72,7 +72,7 @@ def _previous(path: Path) -> Path:
 
 def _read(path: Path) -> Snapshot | None:
     with open_for_reading(path) as file:
-        # Its two ends come first: a file of any size may lie here, and only a snapshot is worth reading as a whole.
+        # Both ends are checked first, because the file may be of any size.
         if _HEAD.match(file.read(_HEAD_LIMIT)) is None:
             return None
         file.seek(-len(_END), os.SEEK_END)

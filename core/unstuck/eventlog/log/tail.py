@@ -1,4 +1,4 @@
-"""A log that another process writes, read as it grows; nothing is ever written."""
+"""Read-only follower of a log that another process writes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ __all__ = ["LogFollower"]
 
 
 class LogFollower:
-    """The state of the run whose log is at ``path``, as far as its file goes.
+    """State of the run whose log is at ``path``. Starts from the snapshot, if there is one.
 
-    What is in the file may not be synced yet: a power cut can take back the last of what is shown. Begins at the run's
-    snapshot where there is one, so that a long log need not be read from its start.
+    The last records of the file may not be synced yet, and a power cut can remove them.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         found = restored(path.with_name(SNAPSHOT_NAME), path)
         self.state: State = found.state
-        self._end, self._size, self._met = found.position, -1, 0
+        self._end, self._size, self._last_damage = found.position, -1, 0
 
     def read(self) -> list[Record]:
-        """The whole records that came since the last call; the state knows them.
+        """Return the records since the last call, after folding them into the state.
 
-        An unfinished last line is not looked at before it is whole. Raises RecordDamaged where the same damage is met
-        twice (a supervisor that has just been started may be moving a torn end aside), and RecordError where the file
-        is gone.
+        A half-written last line is read once it is whole. Raises RecordDamaged if two calls meet the same damage,
+        because a supervisor that is starting may be moving a torn end aside. Raises RecordError if the file is gone.
         """
         try:
             size = self.path.stat().st_size
         except OSError:
-            size = -1  # reading it says what is wrong
+            size = -1  # reading it reports the problem
         if size == self._size and size >= 0:
             return []
         new = []
@@ -49,8 +47,8 @@ class LogFollower:
                 self._end = line.end
                 new.append(record)
         except RecordDamaged as damage:
-            if damage.line == self._met:
+            if damage.line == self._last_damage:
                 raise
-            self._met, size = damage.line, -1
+            self._last_damage, size = damage.line, -1
         self._size = size
         return new

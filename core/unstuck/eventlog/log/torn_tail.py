@@ -1,11 +1,11 @@
-"""What a power cut leaves of an append that was not synced yet: any of its sectors may be there, zeros in place of the
-others, so that whole records may stand behind a hole.
+"""Torn tail: the rest of an append that a power cut interrupted before it was synced.
 
-Such a hole may only be repaired where nobody can have been told that what stood there was safe. Records are written in
-batches, one after the other, each synced before the next is written; each says in its line, as ``safe``, up to which
-record everything was synced before it was written. A batch that was acknowledged was synced, and then a power cut takes
-none of its sectors: so a hole in a batch after which no other was begun was never acknowledged. Whatever says
-otherwise (a line of a later batch, a snapshot, anything but whole sectors of zeros) makes it damage.
+Any sector of such an append may be lost and read as zeros, so that whole records may follow a hole. A hole may be
+repaired only if its records were never acknowledged.
+
+Records are written in batches. Each batch is synced before the next one is written, and each line holds as ``safe`` the
+last record synced before. A power cut takes no sector of a synced batch. A hole in the last batch was therefore never
+acknowledged. A line of a later batch, a snapshot, or a sector that is partly zeros proves damage instead.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SECTOR = 512
 _BLOCK = 256 * SECTOR
 _MARK = re.compile(rb',"safe":(\d{1,18}),"crc":"[0-9a-f]{8}"\}\n\Z')
 _MARK_SIZE = 64
-"""More bytes than the longest mark has."""
+"""Bytes in which every mark fits."""
 
 
 def was_never_synced(file: IO[bytes], start: int, seq: int, safe: int) -> bool | None:
-    """Whether what follows byte ``start``, where record ``seq`` should stand, is provably a batch without its sync.
+    """Return whether the bytes from ``start`` on, the place of record ``seq``, are a batch that was never synced.
 
-    ``safe`` is the number of a record that is known to have been synced. None where the line ends that are left do not
-    tell, as those of the first logs.
+    ``safe`` is the number of a record that is known to have been synced. None if the remaining line ends do not prove
+    it, as in logs of the first format.
     """
     marks: set[int] = set()
     for mark in _marks(file, start):
@@ -38,12 +38,12 @@ def was_never_synced(file: IO[bytes], start: int, seq: int, safe: int) -> bool |
             return False
     if not marks:
         return None
-    # Where the hole is in the batch's first record, it may begin with the record instead of with a sector.
+    # A hole in the first record of a batch may start with the record instead of a sector.
     return _is_made_of_sectors(file, start, begins_here=marks == {seq - 1})
 
 
 def _marks(file: IO[bytes], start: int) -> Iterator[int | None]:
-    """What the line ends from ``start`` on say to be safe: None for one that says nothing, though no zero is in it."""
+    """Yield the ``safe`` number of each line end from ``start`` on, None for a line without one and without zeros."""
     file.seek(start)
     tail = b""
     for piece in iter(lambda: file.readline(_BLOCK), b""):
@@ -56,7 +56,7 @@ def _marks(file: IO[bytes], start: int) -> Iterator[int | None]:
 
 
 def _is_made_of_sectors(file: IO[bytes], start: int, *, begins_here: bool) -> bool:
-    """Whether every sector from ``start`` on is either free of zeros or nothing else."""
+    """Return whether every sector from ``start`` on has no zeros or only zeros."""
     into = start % SECTOR
     file.seek(start - into)
     first = file.read(SECTOR)

@@ -1,4 +1,4 @@
-"""Can a run's record be trusted? Every record is looked at, one at a time, and nothing is changed."""
+"""Check of a whole log and its snapshot, one record at a time. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from unstuck.eventlog.log.log_format import START, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import State, dump
 
-__all__ = ["Checked", "check"]
+__all__ = ["LogCheck", "check"]
 
 
-SnapshotWord = Literal["none", "good", "ahead", "ignored"]
+SnapshotStatus = Literal["none", "good", "ahead", "ignored"]
 
 
-class Checked(NamedTuple):
-    """A record that can be trusted: ``bytes`` of whole records, then ``torn`` ones that were never acknowledged.
+class LogCheck(NamedTuple):
+    """Result for an undamaged log: ``bytes`` of whole records, then ``torn`` bytes that were never acknowledged.
 
-    ``later`` records are of a schema that this version does not know, ``unknown`` of an event that it does not know.
-    ``snapshot`` is ``none``, ``good`` (it says what the log says), ``ahead`` (of a record behind the log's end: that is
-    missing, or this is an older copy of the log) or ``ignored`` (it fits no place in this log).
+    ``later`` counts records of a newer schema, ``unknown`` records of an unknown event. ``snapshot`` is ``none``,
+    ``good`` (equal to the log), ``ahead`` (covers a record that the log does not have) or ``ignored`` (does not fit the
+    log).
     """
 
     records: int
@@ -32,27 +32,27 @@ class Checked(NamedTuple):
     torn: int
     later: int
     unknown: int
-    snapshot: SnapshotWord
+    snapshot: SnapshotStatus
 
 
-def check(folder: Path) -> Checked:
-    """Check every record of the run in ``folder``, and the snapshot by them.
+def check(folder: Path) -> LogCheck:
+    """Check every record of the run in ``folder``, and compare the snapshot with them.
 
-    Raises RecordDamaged (file, line, offset), also for a snapshot that fits the log and says something else.
+    Raises RecordDamaged (file, line, offset), also for a snapshot whose state differs from the log.
     """
     path = folder / LOG_NAME
     kept, place, safe = restored(folder / SNAPSHOT_NAME, path)
     state, end, later = State(), START, 0
-    snapshot: SnapshotWord = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
+    snapshot: SnapshotStatus = "ignored" if (folder / SNAPSHOT_NAME).exists() else "none"
     for line in read_lines(path, safe=safe):
         end = line.end
         later += line.version != SCHEMA
         fold(state, decoded(path, line))
         if end == place:
             if dump(state) != dump(kept):
-                said = "it says something else than the log, which is the truth: delete it"
-                raise RecordDamaged(folder / SNAPSHOT_NAME, 1, 0, said)
+                problem = "it says something else than the log, which is the truth: delete it"
+                raise RecordDamaged(folder / SNAPSHOT_NAME, 1, 0, problem)
             snapshot = "good"
     if safe > end.seq:
         snapshot = "ahead"
-    return Checked(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)
+    return LogCheck(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)

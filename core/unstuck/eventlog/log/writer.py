@@ -1,4 +1,4 @@
-"""The writing end of the log: batches onto the disk, acknowledgements once they are safe there."""
+"""Log writer: appends batches and acknowledges records once they are synced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unstuck.eventlog.storage.durable_files import NO_ROOM, open_for_writing, sy
 __all__ = ["BURST", "LogWriter", "Torn"]
 
 BURST = 256
-"""How many records are acknowledged in one turn of the loop; the others wait their turn, and so does nobody else."""
+"""Largest number of records acknowledged in one turn of the event loop."""
 
 _BLOCK = 1 << 20
 
@@ -31,7 +31,7 @@ _Lines = Sequence[tuple[bytes, int]]
 
 
 class Torn(NamedTuple):
-    """A repair: ``bytes`` unfinished bytes from ``offset`` on were moved into ``file``."""
+    """A repair: ``bytes`` torn bytes from ``offset`` on were moved into ``file``."""
 
     offset: int
     bytes: int
@@ -39,13 +39,12 @@ class Torn(NamedTuple):
 
 
 class LogWriter:
-    """Appends records and says when they are safe. One per file; use it from the loop that opened it.
+    """Appends records and acknowledges them once synced. One per file, used from the event loop that opened it.
 
-    A thread writes all that has come together since its last turn and syncs once: the busier, the larger the batch,
-    with no timer. Where the disk is full, what is pending is held back: ``held`` says why, nothing is acknowledged, and
-    ``retry`` tries again. Any other failed write, and every failed sync, ends the log for good, because after a failed
-    sync the kernel may call pages clean that never reached the disk; what was not yet acknowledged is cut off, and the
-    log can be opened anew.
+    A thread writes all pending records as one batch and syncs once, without a timer. On a full disk pending records
+    wait: ``held`` is the reason, and ``retry`` tries again. Any other failed write, and every failed sync, is final,
+    because the kernel may mark pages clean that never reached the disk. Unacknowledged bytes are cut off then, and the
+    log can be opened again.
     """
 
     def __init__(
@@ -60,9 +59,9 @@ class LogWriter:
         self.path = path
         self.repaired = repaired
         self.held = ""
-        """Why nothing can be written for the moment; empty where it can."""
+        """Reason why writes wait for disk space; empty if they do not."""
         self.failure = ""
-        """Why nothing will be written any more; empty where it will."""
+        """Reason why the log has failed; empty if it has not."""
         self._loop = asyncio.get_running_loop()
         self._on_durable, self._on_trouble = on_durable, on_trouble
         self._end = end
@@ -70,12 +69,12 @@ class LogWriter:
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = count()
         self._finished: asyncio.Future[None] = self._loop.create_future()
-        # Below is what the thread shares, under the condition; the descriptor and the position are the thread's alone.
+        # The condition guards what the thread shares; descriptor and position belong to the thread.
         self._changed = threading.Condition()
         self._pending: list[bytes] = []
-        self._news: deque[Callable[[], None]] = deque()
-        self._closing = self._given_up = self._again = False
-        self._refused = ""
+        self._messages: deque[Callable[[], None]] = deque()
+        self._closing = self._discarding = self._retrying = False
+        self._problem = ""
         self._fd = fd
         self._written = end
         self._thread = threading.Thread(target=self._work, name="unstuck-log", daemon=True)
@@ -91,12 +90,11 @@ class LogWriter:
         start: Position = START,
         safe: int = 0,
     ) -> LogWriter:
-        """Check the file from ``start`` on, move a torn tail aside (see ``repaired``), and be ready to append.
+        """Check the file from ``start`` on, move a torn tail aside (see ``repaired``), and open it for appending.
 
-        ``safe`` is the number of a record that is known to have been synced: a hole up to there is no torn tail.
-        ``on_durable`` is called in the loop with the highest durable number, always rising, before those who wait for
-        it go on; ``on_trouble`` whenever ``held`` or ``failure`` has changed. Must be called inside a running loop.
-        Raises RecordDamaged, RecordError and RecordWriteFailed.
+        Record ``safe`` is known to have been synced, so zeros before its end are damage. ``on_durable`` is called in
+        the loop with the highest durable number before tasks that wait for it continue. ``on_trouble`` is called when
+        ``held`` or ``failure`` changes. Needs a running loop. Raises RecordDamaged, RecordError and RecordWriteFailed.
         """
         try:
             fd = open_for_writing(path, os.O_WRONLY | os.O_APPEND)
@@ -104,7 +102,7 @@ class LogWriter:
                 _lock(fd)
                 end = verify(path, start=start, safe=safe).end
                 repaired = _repair(fd, path, end.offset)
-                # A killed process may have left whole records that only the page cache knows.
+                # A killed process may have left whole records in the page cache only.
                 os.fdatasync(fd)
                 sync_directory(path.parent)
                 return cls(path, fd, end, repaired, on_durable, on_trouble)
@@ -116,26 +114,26 @@ class LogWriter:
 
     @property
     def end(self) -> Position:
-        """Where the last record that is safe ends."""
+        """End of the last durable record."""
         return self._end
 
     def append(self, body: bytes) -> int:
-        """Queue one record and return its number; ``await durable(number)`` to know it safe.
+        """Queue one record and return its number; ``await durable(number)`` waits until it is on disk.
 
         ``body`` is a JSON object in ASCII on one line, without ``v``, ``seq`` and ``crc``; ValueError otherwise.
-        Raises RecordWriteFailed once a write or sync has failed, or when the log is closed.
+        Raises RecordWriteFailed if the log has failed or is closed.
         """
         check_body(body)
         with self._changed:
-            if self._refused or self._closing:
-                raise RecordWriteFailed(self._refused or f"{self.path}: the log is closed")
+            if self._problem or self._closing:
+                raise RecordWriteFailed(self._problem or f"{self.path}: the log is closed")
             self._pending.append(body)
             self._changed.notify()
         self._last_seq += 1
         return self._last_seq
 
     async def durable(self, seq: int) -> None:
-        """Wait until record ``seq`` is safe. Raises RecordWriteFailed if it never will be, ValueError if unknown."""
+        """Wait until record ``seq`` is durable. Raises RecordWriteFailed if the log fails, ValueError if unknown."""
         if seq <= self._end.seq:
             return
         if seq > self._last_seq:
@@ -147,22 +145,22 @@ class LogWriter:
         await future
 
     def retry(self) -> None:
-        """There may be room again: try to write what is held back."""
+        """Try again to write records that wait for disk space."""
         with self._changed:
-            self._again = True
+            self._retrying = True
             self._changed.notify()
 
-    def give_up(self) -> None:
-        """Nobody waits for room any more: what is held back is lost, and the log has failed. Otherwise no effect."""
+    def discard_pending(self) -> None:
+        """Discard the records that wait for disk space; the log has failed then. Otherwise no effect."""
         if self.held:
             with self._changed:
-                self._given_up = True
+                self._discarding = True
                 self._changed.notify()
 
     async def close(self) -> None:
-        """Write what is pending and end. Raises RecordWriteFailed if something appended did not become durable."""
+        """Write pending records and end. Raises RecordWriteFailed if a record did not become durable."""
         with self._changed:
-            self._closing = self._again = True
+            self._closing = self._retrying = True
             self._changed.notify()
         await asyncio.shield(self._finished)
         self._thread.join()
@@ -171,34 +169,34 @@ class LogWriter:
 
     # --- in the loop ------------------------------------------------------------------------------------------------
 
-    def _hear(self) -> None:
-        """Take one piece of the thread's news; whatever else waits for the loop comes before the next one."""
+    def _handle_next(self) -> None:
+        """Handle one message of the thread; other callbacks of the loop run before the next one."""
         with self._changed:
-            news = self._news.popleft()
-            more = bool(self._news)
+            message = self._messages.popleft()
+            more = bool(self._messages)
         if more:
-            self._loop.call_soon(self._hear)
-        news()
+            self._loop.call_soon(self._handle_next)
+        message()
 
     def _advance(self, end: Position) -> None:
-        """Everything up to ``end`` is safe."""
+        """Acknowledge all records up to ``end``."""
         self._end = end
         while self._waiters and self._waiters[0][0] <= end.seq:
             future = heappop(self._waiters)[2]
             if not future.done():
                 future.set_result(None)
-        # Futures wake their tasks in the next turn of the loop, hence after this call.
+        # Futures wake their tasks in the next turn of the loop, after this call.
         if self._on_durable:
             self._on_durable(end.seq)
 
     def _hold(self, problem: str) -> None:
-        """Nothing is safe before there is room; empty where there is."""
+        """Set the reason why writes wait, empty if they do not."""
         changed, self.held = self.held != problem, problem
         if changed and self._on_trouble:
             self._on_trouble()
 
     def _fail(self, problem: str) -> None:
-        """Nothing that still waits will be safe."""
+        """Fail all records that are not durable."""
         self.failure, self.held = problem, ""
         for _, _, future in self._waiters:
             if not future.done():
@@ -219,15 +217,15 @@ class LogWriter:
                 self._commit(b"".join(line for line, _ in lines))
                 for end in _slices(self._written, lines):
                     self._written = end
-                    self._tell(partial(self._advance, end))
+                    self._post(partial(self._advance, end))
         except Exception as problem:
-            self._give_up(problem)
+            self._fail_log(problem)
         with suppress(OSError):
             os.close(self._fd)
-        self._tell(self._finish)
+        self._post(self._finish)
 
     def _take(self) -> list[bytes]:
-        """Everything pending, at least one body; nothing when the log is closed and drained."""
+        """Wait for pending records and return them; none if the log is closed and drained."""
         with self._changed:
             while not self._pending and not self._closing:
                 self._changed.wait()
@@ -238,15 +236,15 @@ class LogWriter:
         held = False
         while problem := self._write(data):
             held = True
-            self._tell(partial(self._hold, f"{self.path}: {problem.strerror}"))
+            self._post(partial(self._hold, f"{self.path}: {problem.strerror}"))
             self._wait_for_room(problem)
         os.fdatasync(self._fd)
         _require_whole(self._fd, self.path, self._written.offset + len(data))
         if held:
-            self._tell(partial(self._hold, ""))
+            self._post(partial(self._hold, ""))
 
     def _write(self, data: bytes) -> OSError | None:
-        """Write ``data``; where there is no room for all of it, none of it stays and the kernel's word is returned."""
+        """Write ``data``. On a full disk, remove the partial write and return the error."""
         try:
             write_all(self._fd, data)
         except OSError as problem:
@@ -258,29 +256,29 @@ class LogWriter:
 
     def _wait_for_room(self, problem: OSError) -> None:
         with self._changed:
-            while not (self._again or self._given_up or self._closing):
+            while not (self._retrying or self._discarding or self._closing):
                 self._changed.wait()
-            if self._given_up or not self._again:
+            if self._discarding or not self._retrying:
                 raise problem
-            self._again = False
+            self._retrying = False
 
-    def _give_up(self, problem: Exception) -> None:
+    def _fail_log(self, problem: Exception) -> None:
         with suppress(OSError):
             _cut(self._fd, self._written.offset)
-        said = problem.strerror if isinstance(problem, OSError) else repr(problem)
+        reason = problem.strerror if isinstance(problem, OSError) else repr(problem)
         with self._changed:
-            self._refused = f"{self.path}: could not be written: {said}"
+            self._problem = f"{self.path}: could not be written: {reason}"
             self._pending.clear()
-        self._tell(partial(self._fail, self._refused))
+        self._post(partial(self._fail, self._problem))
 
-    def _tell(self, news: Callable[[], None]) -> None:
-        """Say it in the loop; where that is closed already nobody is left to append either, so drain and end."""
+    def _post(self, message: Callable[[], None]) -> None:
+        """Queue a message for the loop. After the loop is closed, drain and end."""
         with self._changed:
-            self._news.append(news)
-            first = len(self._news) == 1
+            self._messages.append(message)
+            first = len(self._messages) == 1
         try:
             if first:
-                self._loop.call_soon_threadsafe(self._hear)
+                self._loop.call_soon_threadsafe(self._handle_next)
         except RuntimeError:
             with self._changed:
                 self._closing = True
@@ -288,7 +286,7 @@ class LogWriter:
 
 
 def _framed(bodies: list[bytes], end: Position) -> _Lines:
-    """The lines of a batch after ``end``, up to which everything is synced, each with its checksum."""
+    """Return the lines of a batch after the synced position ``end``, each with its checksum."""
     lines, crc = [], end.crc
     for seq, body in enumerate(bodies, start=end.seq + 1):
         line, crc = framed(seq, body, crc, end.seq)
@@ -297,7 +295,7 @@ def _framed(bodies: list[bytes], end: Position) -> _Lines:
 
 
 def _slices(start: Position, lines: _Lines) -> Iterator[Position]:
-    """Where each slice of at most BURST lines ends."""
+    """Yield the end of each slice of at most BURST lines."""
     seq, offset, _ = start
     for at in range(0, len(lines), BURST):
         part = lines[at : at + BURST]
@@ -306,7 +304,7 @@ def _slices(start: Position, lines: _Lines) -> Iterator[Position]:
 
 
 def _repair(fd: int, path: Path, end: int) -> Torn | None:
-    """Move what follows byte ``end`` into ``<name>.torn.<n>``, and cut it off here once it is safe there."""
+    """Copy the bytes after ``end`` into ``<name>.torn.<n>``, sync the copy, and cut them off here."""
     size = os.fstat(fd).st_size
     if size == end:
         return None
@@ -316,7 +314,7 @@ def _repair(fd: int, path: Path, end: int) -> Torn | None:
     with path.open("rb") as torn, open(target, "wb") as file:
         torn.seek(end)
         for block in iter(lambda: torn.read(_BLOCK), b""):
-            # Zeros take no room there: as many as you like may have been added here.
+            # Zeros become a sparse region, because there may be any number of them.
             file.seek(len(block), os.SEEK_CUR) if not block.strip(b"\0") else file.write(block)
         file.truncate(size - end)
         file.flush()
@@ -327,7 +325,7 @@ def _repair(fd: int, path: Path, end: int) -> Torn | None:
 
 
 def _lock(fd: int) -> None:
-    """Be this file's only writer, by whatever name others know it: another link to it, another mount."""
+    """Lock the file, so that no other process writes to it through another link or mount."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -335,7 +333,7 @@ def _lock(fd: int) -> None:
 
 
 def _require_whole(fd: int, path: Path, size: int) -> None:
-    """Raise OSError where somebody else was at the file: what is written to one without a name goes with it."""
+    """Raise OSError if another program deleted, replaced or resized the file."""
     known = os.fstat(fd)
     try:
         is_named = os.path.samestat(known, os.stat(path))
@@ -348,6 +346,6 @@ def _require_whole(fd: int, path: Path, size: int) -> None:
 
 
 def _cut(fd: int, size: int) -> None:
-    """Take away what follows byte ``size``; a file that is shorter already stays so."""
+    """Cut the file to ``size`` bytes; a shorter file stays as it is."""
     if os.fstat(fd).st_size >= size:
         os.ftruncate(fd, size)

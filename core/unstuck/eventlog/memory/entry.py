@@ -1,4 +1,4 @@
-"""One thing that a project has learnt, as a value and as a line of its memory. Pure."""
+"""An entry of the project memory, as a value and as a line of its file. Pure."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ RULES_LIMIT = 1_000
 AGE_LIMIT_DAYS = 365.0
 _TEXT_LIMIT = 2_000
 _NOTE_LIMIT = ANSWER_LIMIT + 100
-"""No answer is ever cut, nor what a rule says before its words."""
+"""Fits every answer together with the words before it in a rule."""
 LINE_LIMIT = 512 * 1024
-"""More bytes than the longest texts take when every character is escaped."""
+"""Bytes in which an entry fits even if every character is escaped."""
 _TEXTS = ("signature", "approach", "cause", "note", "task", "run", "when")
 _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """One thing learnt. ``signature`` is the failure's identity.
+    """One entry of the memory. ``signature`` is the identity of a failure, ``when`` a time in ISO 8601.
 
-    An answer's choice is its ``approach`` and its text the ``note``; ``when`` it was given is in ISO 8601. A ``rule``
-    is an answer that a person wants to be told from now on; one that ``failed`` holds no more. The ``approach`` of an
-    insight is the headline of the failure that it is about; once it helped it is kept again, as one that ``worked``.
-    The ``approach`` of a ``flaky`` entry is the name of the test, and there is one entry for each time.
+    An answer has its choice as ``approach`` and its text as ``note``. A ``rule`` is an answer that agents get for every
+    match; a rule that ``failed`` is off. A research finding (``insight``) has the headline of its failure as
+    ``approach`` and is saved again with ``worked`` once it helped. A ``flaky`` entry has the name of a test as ``approach``; there is
+    one entry for each time.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class Remembered:
 
     @property
     def id(self) -> str:
-        """What it is called on a command line: it follows from all it says."""
+        """Id for commands: a hash of the whole entry."""
         return hashlib.sha256(line_of(self)).hexdigest()[:10]
 
 
@@ -83,7 +83,7 @@ def learnt(
     run: str = "",
     when: str = "",
 ) -> Remembered:
-    """An entry whose texts are admitted and bounded."""
+    """Return an entry with admitted and bounded texts."""
     return Remembered(
         kind=kind,
         outcome=outcome,
@@ -98,39 +98,40 @@ def learnt(
 
 
 def rule_words(choice: str, text: str) -> str:
-    """What an agent is told by itself from now on, where a person's answer was made a rule."""
+    """Return the text that agents get for an answer that was made a rule."""
     return text if choice == "show_me" else f"Follow this approach: {text}"
 
 
 def rule_of(entries: Iterable[Remembered]) -> Remembered | None:
-    """The rule that holds of those about one failure, newest first; None where none does."""
+    """Return the active rule among entries about one failure, newest first; None without one."""
     last = next((entry for entry in entries if entry.kind == "rule"), None)
     return last if last is not None and last.outcome != "failed" else None
 
 
 def line_of(entry: Remembered) -> bytes:
-    """The entry as a line of the file."""
+    """Return the entry as a line of the file."""
     return json.dumps(asdict(entry)).encode() + b"\n"
 
 
 def read_entry(raw: bytes) -> Remembered | None:
-    """The entry in one line of the file, None for anything else."""
+    """Return the entry in a line of the file, None for any other line."""
     try:
-        said = json.loads(raw)
+        values = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("kind") not in get_args(Kind):
+    if not isinstance(values, dict) or values.get("kind") not in get_args(Kind):
         return None
-    texts = {name: said.get(name, "") for name in _TEXTS}
-    outcome = said.get("outcome", "")
+    texts = {name: values.get(name, "") for name in _TEXTS}
+    outcome = values.get("outcome", "")
     if outcome not in get_args(Result) or not all(isinstance(text, str) for text in texts.values()):
         return None
-    again = {name: _again(text, _NOTE_LIMIT if name == "note" else _TEXT_LIMIT) for name, text in texts.items()}
-    return Remembered(kind=said["kind"], outcome=outcome, **again)
+    limits = {"note": _NOTE_LIMIT}
+    admitted = {name: _readmitted(text, limits.get(name, _TEXT_LIMIT)) for name, text in texts.items()}
+    return Remembered(kind=values["kind"], outcome=outcome, **admitted)
 
 
 def bounded(entries: Sequence[Remembered]) -> list[Remembered]:
-    """The newest of ``entries`` (oldest first), in their order: what a person has made a rule goes last."""
+    """Return the newest of ``entries`` (oldest first) in their order. Rules have a limit of their own."""
     rules = sum(entry.kind == "rule" for entry in entries)
     spare = {"rule": max(0, rules - RULES_LIMIT), "": max(0, len(entries) - rules - ENTRIES_LIMIT)}
     kept = []
@@ -144,21 +145,21 @@ def bounded(entries: Sequence[Remembered]) -> list[Remembered]:
 
 
 def worth_keeping(entries: Iterable[Remembered], now: float) -> list[Remembered]:
-    """What a file that has grown is left with, oldest first; ``now`` is in seconds since 1970.
+    """Return the entries that stay in a compacted file, oldest first; ``now`` is in seconds since 1970.
 
-    Of what was learnt again the newest is enough, and what nobody has met for a year is forgotten. A rule stays until
-    it is taken back; one that failed or was replaced holds no more.
+    Repeated entries are reduced to the newest, and entries of more than a year are dropped. A rule stays until it
+    fails, is replaced or is removed.
     """
     newest: dict[tuple[str, ...], Remembered] = {}
     for entry in entries:
-        key = _sameness(entry)
+        key = _key(entry)
         newest.pop(key, None)  # so that the order is that of the newest
         newest[key] = entry
-    kept = [entry for entry in newest.values() if not _is_over(entry, now)]
+    kept = [entry for entry in newest.values() if not _is_outdated(entry, now)]
     return bounded(kept)
 
 
-def _sameness(entry: Remembered) -> tuple[str, ...]:
+def _key(entry: Remembered) -> tuple[str, ...]:
     match entry.kind:
         case "rule":
             return (entry.kind, entry.signature)
@@ -168,7 +169,7 @@ def _sameness(entry: Remembered) -> tuple[str, ...]:
             return (entry.kind, entry.signature, entry.approach, entry.note, entry.outcome)
 
 
-def _is_over(entry: Remembered, now: float) -> bool:
+def _is_outdated(entry: Remembered, now: float) -> bool:
     if entry.kind == "rule":
         return entry.outcome == "failed"
     try:
@@ -179,11 +180,11 @@ def _is_over(entry: Remembered, now: float) -> bool:
 
 
 def clean(text: str, limit: int = _TEXT_LIMIT) -> Clean:
-    """``text`` as it is remembered."""
+    """Return ``text`` as the memory stores it."""
     return admit(text, limit=limit)
 
 
-def _again(text: str, limit: int) -> Clean:
-    """A text read back. Short plain ASCII cannot hurt and was redacted when it was written, so it is taken as it is."""
+def _readmitted(text: str, limit: int) -> Clean:
+    """Return a text from the file, x. Short plain ASCII was redacted when written and stays as it is."""
     plain = len(text) <= min(limit, _TEXT_LIMIT) and text.isascii() and text.isprintable()
     return Clean(text) if plain else clean(text, limit)

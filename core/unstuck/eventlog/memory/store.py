@@ -1,8 +1,7 @@
-"""What a project has learnt: approaches that failed or worked, insights, and answers that people gave.
+"""Memory of a project: approaches that failed or worked, research findings, answers and rules.
 
-One JSON object a line, shared by all runs of a project, possibly several at once. It advises and decides nothing, so
-reading is lenient: a line that makes no sense is skipped and counted. The file is only ever added to or replaced as a
-whole, under its own lock.
+The file has one JSON object per line and is shared by all runs of a project. The memory only advises, so lines that
+cannot be read are skipped and counted. The file is appended to or replaced as a whole, under its own lock.
 """
 
 from __future__ import annotations
@@ -40,24 +39,24 @@ from unstuck.eventlog.storage.durable_files import (
 __all__ = ["READ_LIMIT", "SPARE_LINES", "Memory", "memory_file"]
 
 READ_LIMIT = 32 * 1024 * 1024
-"""Bytes at the end of the file that are read, however long it has become; what stands before them is forgotten."""
+"""Bytes that are read, from the end of the file. Entries before them are forgotten."""
 SPARE_LINES = 1_000
-"""How many lines that are worth nothing any more may stand in the file before it is written anew."""
+"""Number of outdated lines at which the file is compacted."""
 _LINES_LIMIT = ENTRIES_LIMIT + RULES_LIMIT + SPARE_LINES
 
 
 def memory_file(home: Path) -> Path:
-    """Where the project with this home keeps it."""
+    """Return the path of the memory of the project with this home."""
     return home / "memory.jsonl"
 
 
 class Memory:
-    """The memory in the file at ``path``. Empty until ``load``, which also brings in what other runs have learnt."""
+    """The memory in the file at ``path``. Empty until ``load``, which also reads the entries of other runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.skipped = 0
-        """How many lines made no sense when it was loaded."""
+        """Number of lines that could not be read."""
         self._entries: list[Remembered] = []
         self._known = (0, 0)
         self._unsynced = False
@@ -66,8 +65,8 @@ class Memory:
         return len(self._entries)
 
     def load(self) -> None:
-        """Read the end of the file again; a missing one is empty. Blocks. Raises RecordError."""
-        with _said(self.path, "read"):
+        """Read the end of the file again; a missing file is empty. Blocks. Raises RecordError."""
+        with _record_errors(self.path, "read"):
             known, raw = _read(self.path, _LINES_LIMIT)
         entries = [read_entry(line) for line in raw]
         found = [entry for entry in entries if entry]
@@ -75,17 +74,17 @@ class Memory:
         self._entries, self._known = bounded(found), known
 
     async def refresh(self) -> None:
-        """Load it again where another process has changed the file since. Raises RecordError."""
-        if self._seen() != self._known:
+        """Load the file again if another process has changed it. Raises RecordError."""
+        if self._identity() != self._known:
             await asyncio.to_thread(self.load)
 
     def remember(self, entry: Remembered) -> None:
-        """Keep one thing: a kill does not lose it any more, a power cut may until it is synced. Raises RecordError."""
+        """Append an entry, which then survives a kill, and a power cut once synced. Raises RecordError."""
         line = line_of(entry)
-        with _said(self.path, "written"), _locked(self.path) as fd:
+        with _record_errors(self.path, "written"), _locked(self.path) as fd:
             status = os.fstat(fd)
             if status.st_size and os.pread(fd, 1, status.st_size - 1) != b"\n":
-                line = b"\n" + line  # a line that a crash cut short must not swallow this one
+                line = b"\n" + line  # a line that a crash cut short must not join this one
             write_all(fd, line)
             if self._known in ((0, 0), (status.st_ino, status.st_size)):
                 self._known = status.st_ino, status.st_size + len(line)
@@ -95,50 +94,50 @@ class Memory:
             self._entries = bounded(self._entries)
 
     def sync(self) -> None:
-        """Wait until everything that was remembered is safe. Blocks. Raises RecordError."""
+        """Sync all entries to disk. Blocks. Raises RecordError."""
         if not self._unsynced:
             return
         self._unsynced = False
-        with _said(self.path, "written"), suppress(FileNotFoundError), open_for_reading(self.path) as file:
+        with _record_errors(self.path, "written"), suppress(FileNotFoundError), open_for_reading(self.path) as file:
             os.fsync(file.fileno())
             sync_directory(self.path.parent)
 
     async def synced(self) -> None:
-        """Wait, without holding anything up, until everything that was remembered is safe. Raises RecordError."""
+        """Sync all entries to disk in a thread. Raises RecordError."""
         if self._unsynced:
             await asyncio.to_thread(self.sync)
 
     def compact(self, now: float) -> None:
-        """Write a file that has grown anew, without what is worth nothing any more. Blocks. Raises RecordError.
+        """Rewrite a file with many outdated lines without them. Blocks. Raises RecordError.
 
         ``now`` is in seconds since 1970.
         """
 
-        def left(entries: list[Remembered], size: int, lines: int) -> list[Remembered] | None:
+        def select(entries: list[Remembered], size: int, lines: int) -> list[Remembered] | None:
             kept = worth_keeping(entries, now)
             return kept if size > READ_LIMIT or lines - len(kept) >= SPARE_LINES else None
 
-        self._rewrite(left)
+        self._rewrite(select)
 
     def forget(self, ids: Collection[str]) -> tuple[Remembered, ...]:
-        """Take out of the file what is called so, and return it. Blocks. Raises RecordError.
+        """Remove the entries with these ids from the file, and return them. Blocks. Raises RecordError.
 
-        With a rule go the ones that it had replaced, which would hold again.
+        With a rule go the rules that it had replaced, which would be active again.
         """
         gone: list[Remembered] = []
 
-        def left(entries: list[Remembered], size: int, lines: int) -> list[Remembered] | None:
+        def select(entries: list[Remembered], size: int, lines: int) -> list[Remembered] | None:
             named = [entry for entry in entries if entry.id in ids]
             rules = {entry.signature for entry in named if entry.kind == "rule"}
             kept = [e for e in entries if e not in named and not (e.kind == "rule" and e.signature in rules)]
             gone.extend(named)
             return kept if named else None
 
-        self._rewrite(left)
+        self._rewrite(select)
         return tuple(gone)
 
     def entries(self, kind: Kind | None = None, *, signature: str | None = None) -> tuple[Remembered, ...]:
-        """What is remembered, newest first; of one kind and about one signature where these are given."""
+        """Return the entries, newest first, optionally of one kind and one signature."""
         about = None if signature is None else clean(signature)
         return tuple(
             entry
@@ -147,32 +146,32 @@ class Memory:
         )
 
     def rule(self, signature: str) -> Remembered | None:
-        """What a person wants an agent to be told about this failure by itself; None where nothing is."""
+        """Return the active rule about this failure, None without one."""
         return rule_of(self.entries("rule", signature=signature))
 
     def failed(self, signature: str) -> frozenset[str]:
-        """Approaches whose last use against this signature failed."""
+        """Return the approaches whose last use against this signature failed."""
         last = _last_use(self.entries("approach", signature=signature))
         return frozenset(entry.approach for entry in last if entry.outcome == "failed")
 
-    def _seen(self) -> tuple[int, int]:
+    def _identity(self) -> tuple[int, int]:
         try:
             status = self.path.stat()
         except OSError:
             return (0, 0)
         return status.st_ino, status.st_size
 
-    def _rewrite(self, left: Callable[[list[Remembered], int, int], list[Remembered] | None]) -> None:
-        """Replace the file by what ``left`` makes of its entries, size and number of lines; None leaves it.
+    def _rewrite(self, select: Callable[[list[Remembered], int, int], list[Remembered] | None]) -> None:
+        """Replace the file with the result of ``select`` for its entries, size and number of lines; None keeps it.
 
-        The new file is whole and on disk before it takes the old one's name, so a kill leaves one or the other; who
-        waits for the old one's lock takes the new one then.
+        The new file is synced before it replaces the old one, so a kill leaves one or the other. Processes that wait
+        for the lock of the old file open the new one then.
         """
         if not self.path.exists():
             return
-        with _said(self.path, "written"), _locked(self.path):
+        with _record_errors(self.path, "written"), _locked(self.path):
             (_, size), raw = _read(self.path)
-            kept = left([entry for entry in map(read_entry, raw) if entry], size, len(raw))
+            kept = select([entry for entry in map(read_entry, raw) if entry], size, len(raw))
             if kept is not None:
                 fresh = self.path.with_name(self.path.name + ".new")
                 fd = open_fresh(fresh)
@@ -188,9 +187,9 @@ class Memory:
 
 
 def _read(path: Path, lines: int | None = None) -> tuple[tuple[int, int], list[bytes]]:
-    """The file (its number and size) and its last ``lines`` whole lines, of the end that is read at all.
+    """Return the identity of the file (inode and size) and the last ``lines`` lines within the read limit.
 
-    One that is too long comes in pieces, none of which makes sense.
+    A line that is too long is split into pieces that cannot be read.
     """
     try:
         with open_for_reading(path) as file:
@@ -206,19 +205,19 @@ def _read(path: Path, lines: int | None = None) -> tuple[tuple[int, int], list[b
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """The file, which nobody else may change meanwhile; never one that has been replaced while it was waited for."""
+    """Open and lock the file. A file that was replaced during the wait is opened again."""
     while True:
         fd = open_for_writing(path, os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            if _is(fd, path):
+            if _is_same_file(fd, path):
                 yield fd
                 return
         finally:
             os.close(fd)
 
 
-def _is(fd: int, path: Path) -> bool:
+def _is_same_file(fd: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:
@@ -226,7 +225,7 @@ def _is(fd: int, path: Path) -> bool:
 
 
 @contextmanager
-def _said(path: Path, verb: str) -> Iterator[None]:
+def _record_errors(path: Path, verb: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
@@ -234,7 +233,7 @@ def _said(path: Path, verb: str) -> Iterator[None]:
 
 
 def _last_use(newest_first: Iterable[Remembered]) -> tuple[Remembered, ...]:
-    """The newest entry of each approach, in the order given."""
+    """Return the newest entry of each approach, in the given order."""
     last: dict[str, Remembered] = {}
     for entry in newest_first:
         if entry.approach:

@@ -1,4 +1,4 @@
-"""Bytes and names onto a disk, so that they stay there."""
+"""Durable file operations: safe opening, complete writes, and synced directories."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import IO
 
 __all__ = ["NO_ROOM", "open_for_reading", "open_for_writing", "open_fresh", "sync_directory", "write_all"]
 
-# A size limit of the process (EFBIG) is raised like a quota, and a program that was refused space can be told later.
+# A size limit of the process (EFBIG) can be raised like a quota.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def open_for_reading(path: Path) -> IO[bytes]:
-    """The plain file at ``path``; OSError for anything else: a pipe would be waited for, and a device has no end."""
+    """Open the plain file at ``path``. Raises OSError for a pipe, which would block, and for a device."""
     return open(_plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb")
 
 
 def open_for_writing(path: Path, flags: int) -> int:
-    """The plain file at ``path``, made where there is none and for its owner only; OSError for anything else.
+    """Open or create the plain file at ``path`` for its owner only. Raises OSError for anything else.
 
-    Nothing is written through a link: whoever may make one here need not be allowed to write where it leads.
+    Symbolic links are refused: their creator need not have access to the target.
     """
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a symbolic link, and nothing is written through one")
@@ -30,7 +30,7 @@ def open_for_writing(path: Path, flags: int) -> int:
 
 
 def open_fresh(path: Path) -> int:
-    """A new file at ``path``, for its owner only, in place of what an interrupted try has left there."""
+    """Create a new file at ``path`` for its owner only, and replace the rest of an interrupted try."""
     path.unlink(missing_ok=True)
     return open_for_writing(path, os.O_WRONLY | os.O_EXCL)
 
@@ -43,7 +43,7 @@ def _plain(fd: int) -> int:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte: the kernel may take fewer at a time, as it does on a disk that is nearly full."""
+    """Write every byte. The kernel may take fewer per call, as on a disk that is nearly full."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]

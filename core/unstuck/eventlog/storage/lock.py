@@ -1,4 +1,4 @@
-"""One live run per project: a lock that the kernel gives back however its holder dies."""
+"""Lock for one live run per project. The kernel releases it however its holder dies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _READ_LIMIT = 4096
 
 
 class Holder(NamedTuple):
-    """Who wrote the lock last: process, when that process started (seconds since 1970), run. For display only.
+    """Last writer of the lock: process, its start (seconds since 1970), and run. For display only.
 
-    ``host`` is the machine, where that is another one.
+    ``host`` is the machine if it is another one.
     """
 
     pid: int
@@ -32,9 +32,9 @@ class Holder(NamedTuple):
 
 
 class ProjectLock:
-    """The lock file at ``path``, held from ``acquire`` to ``release`` or death.
+    """Lock file at ``path``, held from ``acquire`` to ``release`` or the end of the process.
 
-    Only the kernel's lock counts; what the file says is for people. Programs started meanwhile do not inherit it.
+    Only the kernel's lock counts; the content of the file is for people. Child programs do not inherit the lock.
     """
 
     def __init__(self, path: Path, *, run: str = "") -> None:
@@ -44,11 +44,11 @@ class ProjectLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object holds the lock."""
+        """True if this object holds the lock."""
         return self._fd is not None
 
     def acquire(self) -> None:
-        """Take the lock at once or raise ProjectLocked; ProjectError where the file cannot be used."""
+        """Take the lock without waiting. Raises ProjectLocked, or ProjectError if the file cannot be used."""
         try:
             self._fd = self._take()
         except BlockingIOError:
@@ -58,7 +58,7 @@ class ProjectLock:
             raise ProjectError(f"{self.path}: cannot be locked: {problem.strerror or problem}") from problem
 
     def release(self) -> None:
-        """Give the lock back; does nothing when it is not held."""
+        """Release the lock, if it is held."""
         if self._fd is None:
             return
         fd, self._fd = self._fd, None
@@ -76,7 +76,7 @@ class ProjectLock:
         self.release()
 
     def _take(self) -> int:
-        """The descriptor of the locked file, which still has its name: a deleted one would lock nobody out."""
+        """Return the descriptor of the locked file. A file that was deleted meanwhile is opened again."""
         while True:
             fd = open_for_writing(self.path, os.O_RDWR)
             try:
@@ -96,26 +96,26 @@ class ProjectLock:
             return False
 
     def _sign(self, fd: int) -> None:
-        said = {"pid": os.getpid(), "started": _process_started(), "run": self.run, "host": os.uname().nodename}
-        said["file"] = _identity(fd)
+        holder = {"pid": os.getpid(), "started": _process_started(), "run": self.run, "host": os.uname().nodename}
+        holder["file"] = _identity(fd)
         os.ftruncate(fd, 0)
-        os.pwrite(fd, json.dumps(said).encode() + b"\n", 0)
+        os.pwrite(fd, json.dumps(holder).encode() + b"\n", 0)
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Who wrote the lock last, None where nothing sensible is written. Says nothing about whether it is held.
+    """Return the last writer of the lock, None if unreadable. The lock itself may be held or free.
 
-    In a copy of the file, as of a whole project that is copied while a run is live in it, nobody holds anything.
+    A copy of the file, as in a project copied during a live run, has no holder.
     """
     try:
         with open_for_reading(path) as file:
-            said = json.loads(file.read(_READ_LIMIT))
+            holder = json.loads(file.read(_READ_LIMIT))
             file_itself = _identity(file.fileno())
-        host = one_line(str(said.get("host", "")))
+        host = one_line(str(holder.get("host", "")))
         elsewhere = host if host != os.uname().nodename else ""
-        if not elsewhere and said.get("file", file_itself) != file_itself:
-            return None  # on another machine the same file may well have another number
-        return Holder(int(said["pid"]), float(said["started"]), str(said["run"]), elsewhere)
+        if not elsewhere and holder.get("file", file_itself) != file_itself:
+            return None  # on another machine the same file may have another inode
+        return Holder(int(holder["pid"]), float(holder["started"]), str(holder["run"]), elsewhere)
     except (AttributeError, OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
 
@@ -126,7 +126,7 @@ def _identity(fd: int) -> list[int]:
 
 
 def _process_started() -> float:
-    # Imported here because a reader of locks should not pay for it.
+    # Imported here because reading a lock does not need it.
     import psutil
 
     return psutil.Process().create_time()

@@ -1,7 +1,7 @@
-"""On what a directory lies, where that matters to a record: another machine may write to a network file system, too.
+"""Detection of network file systems, where another machine may write to the same run.
 
-Linux hands a lock on most of them to the server, so that it holds on all machines; some are mounted so that a lock is
-only known to this one. See flock(2), nfs(5) (``nolock``, ``local_lock``) and mount.cifs(8) (``nobrl``).
+On most of them Linux passes a lock to the server, so that it holds on all machines. Some mount options keep locks local
+to this machine. See flock(2), nfs(5) (``nolock``, ``local_lock``) and mount.cifs(8) (``nobrl``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 __all__ = ["Mount", "mount_of", "shared_risk"]
 
 TABLE = Path("/proc/self/mountinfo")
-"""What is mounted where, as proc(5) describes it; there is none but on Linux."""
+"""Mount table as in proc(5). It exists only on Linux."""
 
 _NETWORK = frozenset(
     {"9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fhgfs", "glusterfs", "gpfs", "lustre"}
@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 class Mount(NamedTuple):
-    """A file system: where it is mounted, of which kind, from where, and with which options."""
+    """A mounted file system: mount point, type, source and options."""
 
     place: str
     kind: str
@@ -35,24 +35,24 @@ class Mount(NamedTuple):
 
     @property
     def is_network(self) -> bool:
-        """Whether other machines may have the same files."""
+        """True if other machines may have the same files."""
         kind, _, fuse = self.kind.partition(".")
         return kind in _NETWORK or (kind == "fuse" and fuse.startswith(_FUSE))
 
 
 def mount_of(path: Path, table: str) -> Mount | None:
-    """The file system that holds ``path``, absolute, by a table such as ``TABLE`` holds; None where none fits."""
+    """Return the file system of the absolute ``path`` in a mount ``table``, or None."""
     best: Mount | None = None
     for mount in filter(None, map(_read, table.splitlines())):
         inside = path.is_relative_to(mount.place)
-        # The later of two at one place lies over the earlier one.
+        # Of two at one mount point the later one covers the earlier one.
         if inside and (best is None or len(mount.place) >= len(best.place)):
             best = mount
     return best
 
 
 def shared_risk(path: Path) -> str:
-    """What to know before a record is kept at ``path``, in a line; empty where it lies on this machine alone."""
+    """Return a one-line warning if ``path`` is on a network file system; empty for a local one."""
     try:
         table = TABLE.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -60,14 +60,14 @@ def shared_risk(path: Path) -> str:
     mount = mount_of(Path(os.path.realpath(path)), table)
     if mount is None or not mount.is_network:
         return ""
-    said = f"{path} is on a network file system ({mount.kind}, from {mount.source})"
+    where = f"{path} is on a network file system ({mount.kind}, from {mount.source})"
     if local := sorted(mount.options & _LOCAL_LOCKS):
-        return f"{said} whose locks hold on this machine only ({', '.join(local)}): start runs here from no other one"
-    return f"{said}: nothing but its server's locks keeps a second run on another machine out"
+        return f"{where} whose locks hold on this machine only ({', '.join(local)}): start runs here from no other one"
+    return f"{where}: nothing but its server's locks keeps a second run on another machine out"
 
 
 def _read(line: str) -> Mount | None:
-    """A line of the table: ``ID PARENT DEVICE ROOT PLACE OPTIONS [TAG…] - KIND SOURCE OPTIONS``."""
+    """Parse a line of the table: ``ID PARENT DEVICE ROOT PLACE OPTIONS [TAG…] - KIND SOURCE OPTIONS``."""
     before, dash, after = line.partition(" - ")
     fields, rest = before.split(), after.split()
     if not dash or len(fields) < 6 or len(rest) < 2:
@@ -77,5 +77,5 @@ def _read(line: str) -> Mount | None:
 
 
 def _unescaped(name: str) -> str:
-    """A name as it is: blanks, tabs, line ends and backslashes stand as octal numbers in the table."""
+    """Return a name without the octal escapes of blanks, tabs, line ends and backslashes."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), name)

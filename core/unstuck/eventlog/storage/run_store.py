@@ -1,4 +1,4 @@
-"""The folders of a project's runs: their names, their order, and which old ones may go."""
+"""Run folders of a project: names, order, and selection of old runs to remove."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from unstuck.eventlog.storage.durable_files import open_for_reading
 __all__ = ["KEPT_ALWAYS", "Ended", "ended", "new_run", "outdated", "remove", "run_names"]
 
 KEPT_ALWAYS = 10
-"""However old, so that a clock that was set wrong for a while does not empty the record."""
+"""Number of newest runs that stay at any age, in case the clock was wrong."""
 
 _ID = re.compile(r"(\d{8}-\d{6})(?:-(\d{1,9}))?")
 _LOG = "events.jsonl"
-_LEAVING = ".removing-"
+_REMOVING = ".removing-"
 _TAIL = 64 * 1024
 _DAY = 86_400.0
 
 
 class Ended(NamedTuple):
-    """A run that has ended: when (seconds since 1970), and the bytes of its folder."""
+    """An ended run: its end (seconds since 1970) and the bytes of its folder."""
 
     run: str
     time: float
@@ -36,24 +36,23 @@ class Ended(NamedTuple):
 
 
 def run_names(folder: Path) -> list[str]:
-    """The runs in ``folder``, oldest first. Raises RecordError where it is there and cannot be read."""
+    """Return the runs in ``folder``, oldest first. Raises RecordError if the folder cannot be read."""
     try:
-        # Whatever else lies here was not named by us, and must not act on a terminal or take more than its line.
+        # A foreign name must not act on a terminal or take more than its line.
         names = [name for name in os.listdir(folder) if name.isprintable() and not name.startswith(".")]
     except FileNotFoundError:
         return []
     except OSError as problem:
         raise RecordError(f"{folder}: cannot be read: {problem.strerror or problem}") from problem
-    # Also where the log is no plain file: reading it says so, and no run vanishes from sight.
+    # A log that is not a plain file counts, too: reading it reports the problem.
     return sorted((name for name in names if os.path.lexists(folder / name / _LOG)), key=_order)
 
 
 def new_run(folder: Path, now: float, others: Iterable[str] = ()) -> str:
-    """An id like ``20261121-214500`` that sorts after every run there is, whatever the clock (``now``) says.
+    """Return an id such as ``20261121-214500`` that sorts after every run, whatever the clock (``now``) is.
 
-    So it does after ``others``, which are elsewhere and name their branches in the same repository.
-
-    Where that second has one already, or the clock was set back, it is the last one's with a number: ``…-2``.
+    ``others`` are runs elsewhere whose branches are in the same repository. If a run of this second exists, or the
+    clock was set back, the id is the newest one with a number: ``…-2``.
     """
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d-%H%M%S")
     try:
@@ -71,15 +70,15 @@ def _order(run: str) -> tuple[str, int]:
 
 
 def ended(folder: Path, run: str) -> Ended | None:
-    """The run, where its log's last record says that it has ended; one to be gone on with, or damaged, is None."""
+    """Return the run if the last record of its log is its end; None for an unfinished or damaged run."""
     try:
         with open_for_reading(folder / run / _LOG) as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
             *_, last, rest = log.read().split(b"\n")
-        said = json.loads(last)
-        if rest or said["event"] != "run_ended":
+        record = json.loads(last)
+        if rest or record["event"] != "run_ended":
             return None
-        return Ended(run, datetime.fromisoformat(said["time"]).timestamp(), _size(folder / run))
+        return Ended(run, datetime.fromisoformat(record["time"]).timestamp(), _size(folder / run))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -94,9 +93,9 @@ def _size(folder: Path) -> int:
 
 
 def outdated(runs: list[Ended], *, count: int, days: int, size: int, now: float) -> Iterator[Ended]:
-    """Those of ``runs`` (oldest first, none of them live) that are beyond one of the bounds.
+    """Yield those of ``runs`` (oldest first, none live) that exceed one of the limits.
 
-    Age counts from the newest run or from ``now``, whichever is earlier: a clock that is set forward makes nothing old.
+    Age counts from the newest run or ``now``, whichever is earlier, in case the clock was set forward.
     """
     since = min([now, *(run.time for run in runs[-1:])]) - days * _DAY
     total = 0
@@ -107,11 +106,11 @@ def outdated(runs: list[Ended], *, count: int, days: int, size: int, now: float)
 
 
 def remove(folder: Path, run: str) -> bool:
-    """Take a run's folder away, and what an earlier removal left; one rename decides. False where it is refused."""
+    """Remove the folder of a run with one rename, and the rest of earlier removals. False if refused."""
     try:
-        (folder / run).rename(folder / f"{_LEAVING}{run}")
+        (folder / run).rename(folder / f"{_REMOVING}{run}")
     except OSError:
         return False
-    for left in folder.glob(f"{_LEAVING}*"):
+    for left in folder.glob(f"{_REMOVING}*"):
         shutil.rmtree(left, ignore_errors=True)
     return True

@@ -1,4 +1,4 @@
-"""A file of answer rules, read; every problem names its line."""
+"""Reader of answer rule files. Every problem names its line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RULE_KEYS = ("gate", "key", "task", "answer", "approach", "text", "number", "sc
 
 
 def load_answers(path: Path) -> AnswerRules:
-    """Read answer rules; raises ``PlanError`` with the file and the line of the first problem."""
+    """Return the answer rules in a file. Raises PlanError with the file and the line of the first problem."""
     document = Document(path)
     rules = [_rule(document, node) for node in document.items(document.root, "a file of answers")]
     document.check()

@@ -1,4 +1,4 @@
-"""Answering a gate of a run that nobody works on: the answer goes into its log, and is heard when it goes on."""
+"""Answers to questions of a run without a live process. The run uses them when it is resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
     """Record the answer in the log of the run that has this gate.
 
-    Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused where nobody can ever hear it.
+    Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused if no agent can receive the answer any more.
     """
     run = _run_with(place, gate)
     lock = ProjectLock(place.home / "lock", run=run)
@@ -50,7 +50,7 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
 
 
 async def _acquire(lock: ProjectLock) -> None:
-    """Take the lock; somebody else who is only answering, too, has it for a moment. Raises ProjectLocked."""
+    """Take the lock, which another answer may hold for a moment. Raises ProjectLocked."""
     for _ in range(_TRIES):
         with suppress(ProjectLocked):
             lock.acquire()
@@ -60,7 +60,7 @@ async def _acquire(lock: ProjectLock) -> None:
 
 
 def _run_with(place: Project, gate: str) -> str:
-    """The run that asked this. Raises GateUnknown, and RecordDamaged where nothing can be added to its log."""
+    """Return the run that asked this. Raises GateUnknown, and RecordDamaged if its log is damaged."""
     for run in reversed(run_names(place.runs)):
         try:
             state, damage = state_of(place, run)

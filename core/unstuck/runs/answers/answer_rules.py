@@ -1,4 +1,4 @@
-"""Answers given beforehand, by rules, and what the words of an answer mean."""
+"""Answer rules, and parsing of the words of an answer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ _NUMBER_CHOICES = ("extend", "choose")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRule:
-    """Which gates a rule is for (``gate``, ``key`` and ``task`` are patterns), and what it answers.
-
-    ``line`` counts from 1.
-    """
+    """An answer for the gates that match the patterns ``gate``, ``key`` and ``task``. ``line`` counts from 1."""
 
     answer: Answer
     gate: str = "*"
@@ -38,14 +35,14 @@ class AnswerRule:
     line: int = 0
 
     def fits(self, gate: Gate) -> bool:
-        """Whether this rule may answer the gate: the patterns match and the gate takes the answer."""
+        """Return whether the patterns match the gate and the gate takes the answer."""
         kind = self.gate.replace("-", "_")
         meant = zip((gate.type, gate.key, gate.task), (kind, self.key, self.task), strict=True)
         return all(fnmatchcase(value, pattern) for value, pattern in meant) and _takes(gate, self.answer)
 
 
 class AnswerRules:
-    """The rules of one file, in its order, and which of them are used up."""
+    """The rules of one file in order, and those that are used up."""
 
     def __init__(self, rules: Sequence[AnswerRule] = ()) -> None:
         self.rules = tuple(rules)
@@ -53,16 +50,16 @@ class AnswerRules:
 
     @property
     def used(self) -> frozenset[int]:
-        """The positions, from 0, of the rules that will not answer again."""
+        """Positions, from 0, of the rules that are used up."""
         return frozenset(self._used)
 
     def mark_used(self, index: int) -> None:
-        """Use up a rule without asking it, as a run that goes on does for what it was told before."""
+        """Mark a rule as used up, as a resumed run does for earlier answers."""
         if not self.rules[index].always:
             self._used.add(index)
 
     def match(self, gate: Gate) -> tuple[int, Answer] | None:
-        """The first rule that fits and is not used up: its position and its answer. It is then used up."""
+        """Return position and answer of the first unused rule that fits, and mark it as used up."""
         for index, rule in enumerate(self.rules):
             if index not in self._used and rule.fits(gate):
                 self.mark_used(index)
@@ -71,7 +68,7 @@ class AnswerRules:
 
 
 def _takes(gate: Gate, answer: Answer) -> bool:
-    """Whether a person could give this answer: the fifth of two options is no answer, and uses no rule up."""
+    """Return whether the gate takes this answer, so that an impossible answer uses no rule up."""
     try:
         check_answer(gate, answer)
     except AnswerRefused:
@@ -80,9 +77,9 @@ def _takes(gate: Gate, answer: Answer) -> bool:
 
 
 def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = None) -> Answer:
-    """The answer that the words of a command mean: ``retry use the cache``, ``extend 10m``, ``choose 2``.
+    """Return the answer in the words of a command: ``retry use the cache``, ``extend 10m``, ``choose 2``.
 
-    Raises ``AnswerRefused`` with one line that says what is missing or too much.
+    Raises AnswerRefused with one line that names the problem.
     """
     known, words = choice.replace("-", "_"), " ".join(rest).strip()
     if known == "choose":
@@ -93,7 +90,7 @@ def parse_answer(choice: str, rest: Sequence[str] = (), *, scope: str | None = N
 
 
 def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> Answer:
-    """The answer that these four come to; raises ``AnswerRefused`` as :func:`parse_answer` does."""
+    """Return the answer of these parts. Raises AnswerRefused as :func:`parse_answer` does."""
     known, shown = choice.replace("-", "_"), one_line(choice)
     if known not in get_args(Choice):
         raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, _spoken(get_args(Choice)))}")

@@ -1,4 +1,4 @@
-"""A plan: what is to be done by whom, in which order, and how each piece of work is checked."""
+"""Plan: tasks, their agents, order and checks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Hold = Literal["step", "freeze", "none"]
 Unverified = Literal["reject", "accept"]
 
 PROMPT_LIMIT = 2**20
-"""Characters in the longest prompt: no file of ours is larger."""
+"""Largest number of characters of a prompt, equal to the size limit of a plan file."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAgent:
-    """How an agent is started. ``command`` is an argument list; ``hold`` None means: whatever its kind can do."""
+    """Start of an agent. ``command`` is an argument list; ``hold`` None means the default of its kind."""
 
     name: str
     command: tuple[str, ...]
@@ -42,10 +42,10 @@ class PlannedAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTask:
-    """A task and what only the coordinator needs to know about it.
+    """A task with the values that only the coordinator needs.
 
-    ``own_verify`` says that the check is the task's own and not the plan's: it may fail before the work has begun,
-    because it is the task's goal.
+    ``own_verify`` is true for a check of the task instead of the plan. It may fail before the work begins, because
+    passing it is the goal.
     """
 
     task: Task
@@ -56,10 +56,10 @@ class PlannedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A plan that holds together: every agent and need exists, and nothing waits for itself.
+    """A valid plan: every agent and need exists, and no task waits for itself.
 
-    ``tasks`` keeps the plan's order. ``project``, ``max_parallel`` and ``unverified`` are None where the plan is
-    silent. ``budget`` and ``settings`` are kept as plain values for those who know what they mean.
+    ``tasks`` keeps the plan's order. ``project``, ``max_parallel`` and ``unverified`` are None if not given.
+    ``budget`` and ``settings`` are plain values that are checked with the settings.
     """
 
     tasks: Mapping[str, PlannedTask]
@@ -75,15 +75,15 @@ class Plan:
     settings: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
 
     def task(self, id: str) -> Task:
-        """The task with this id; raises ``KeyError``."""
+        """Return the task with this id. Raises KeyError."""
         return self.tasks[id].task
 
     def order(self) -> tuple[str, ...]:
-        """Every id after all its needs, otherwise in the plan's order."""
+        """Return every id after all its needs, otherwise in the plan's order."""
         return ordered({name: planned.task.needs for name, planned in self.tasks.items()})
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as JSON-able values."""
+        """Return the plan as JSON-able values."""
         return {
             "file": self.file,
             "project": None if self.project is None else str(self.project),
@@ -100,7 +100,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
-        """The plan that ``as_dict`` gave these values for; prompts are admitted again."""
+        """Return the plan of values from ``as_dict``; prompts are admitted again."""
         agents = [PlannedAgent(**{**agent, "command": tuple(agent["command"])}) for agent in values["agents"]]
         tasks = [_task_from_dict(task) for task in values["tasks"]]
         rest = {key: value for key, value in values.items() if key not in {"agents", "tasks", "project"}}
@@ -114,7 +114,7 @@ class Plan:
 
 def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     task = dict(values["task"])
-    task.setdefault("idle_s", values.get("idle_s"))  # where plans were recorded with it before
+    task.setdefault("idle_s", values.get("idle_s"))  # the place of the key in older logs
     task |= {"prompt": admit(task["prompt"], limit=PROMPT_LIMIT), "needs": tuple(task["needs"])}
     rest = {key: value for key, value in values.items() if key != "idle_s"}
     return PlannedTask(**{**rest, "task": Task(**task)})
@@ -130,10 +130,9 @@ def one_task_plan(
     project: Path | None,
     name: str = "",
 ) -> Plan:
-    """The plan of one command: one agent, called ``name`` or after its program, and one task, ``task``.
+    """Return the plan of one command: one agent, named ``name`` or after its program, and one task, ``task``.
 
-    ``timeout`` is a duration as text or seconds. Raises ``UsageError`` where the command is missing or the duration
-    is wrong.
+    ``timeout`` is a duration as text or seconds. Raises UsageError for a missing command or a wrong duration.
     """
     if not command or not command[0].strip():
         raise UsageError("no command: name the agent's program after `--`")
@@ -163,7 +162,7 @@ def one_task_plan(
 
 
 def ordered(needs: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Every name after its needs, else in the given order; what waits for a cycle is left out."""
+    """Return every name after its needs, else in the given order. Names that wait for a cycle are left out."""
     names = list(needs)
     followers: dict[str, list[int]] = {name: [] for name in names}
     waiting = [len(needs[name]) for name in names]

@@ -1,4 +1,4 @@
-"""A plan's file, read into a plan: every problem names its line, and nothing is started before all are mended."""
+"""Reader of plan files. Every problem names its line, and nothing starts before all are fixed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["AGENT_KEYS", "ID_SHAPE", "PLAN_KEYS", "TASK_KEYS", "is_task_id", "lo
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ID_SHAPE = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no `..`, no `.lock` or `.` last"
-"""What :func:`is_task_id` asks of a task's id, in words for a message."""
+"""Rule of :func:`is_task_id`, in words for a message."""
 PLAN_KEYS: Mapping[str, str] = {
     "agents": "Agents by name.",
     "tasks": "List of tasks.",
@@ -67,10 +67,10 @@ TASK_KEYS: Mapping[str, str] = {
 
 
 def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
-    """Read a plan; raises ``PlanError`` with the file and the line of the first problem.
+    """Return the plan in a file. Raises PlanError with the file and the line of the first problem.
 
-    ``parallel_worktrees`` says that the project is a git repository: where two tasks may run at once, each then gets
-    a worktree of its own unless the plan says otherwise.
+    ``parallel_worktrees`` is true in a git repository: if two tasks may run at once, each gets a worktree of its own
+    unless the plan sets ``isolation``.
     """
     document = Document(path)
     top = Section(document, document.root, "the plan", PLAN_KEYS)
@@ -105,7 +105,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
 
 
 def _project(top: Section, plan: Path) -> Path | None:
-    """The project's directory; a relative one is meant from where the plan lies."""
+    """Return the project directory; a relative one starts at the directory of the plan."""
     if (written := top.text("project")) is None:
         return None
     try:
@@ -140,7 +140,7 @@ def _plain(top: Section, key: str) -> Mapping[str, Any]:
 
 
 def is_task_id(name: str) -> bool:
-    """Whether a task may be called so: its id names branches, folders and files."""
+    """Return whether a task id is allowed. It names branches, folders and files."""
     return bool(_ID.fullmatch(name)) and ".." not in name and not name.endswith((".lock", "."))
 
 
@@ -164,7 +164,7 @@ def _agents(top: Section) -> dict[str, PlannedAgent]:
 
 
 def _preset(section: Section) -> tuple[str, ...]:
-    """The command of a known agent, with the plan's own arguments."""
+    """Return the command of a known agent, with the arguments of the plan."""
     name = section.text("preset") or ""
     if "command" in section.nodes:
         section.wrong("command", f"{section.name} has a `preset` and a `command`: leave one out")
@@ -212,7 +212,7 @@ def _add_presets(top: Section, sections: Mapping[str, Section], agents: dict[str
 
 
 def _task_sections(top: Section) -> dict[str, Section]:
-    """The tasks' mappings by id, in the plan's order."""
+    """Return the mappings of the tasks by id, in the plan's order."""
     sections: dict[str, Section] = {}
     nodes = top.document.items(top.nodes["tasks"], "`tasks`") if "tasks" in top.nodes else []
     if not nodes:
@@ -234,7 +234,7 @@ def _task_sections(top: Section) -> dict[str, Section]:
 def _task(
     section: Section, id: str, known: Collection[str], agents: Mapping[str, PlannedAgent], top: Section
 ) -> PlannedTask:
-    # With a single agent there is nothing to choose.
+    # A single agent is the default.
     agent = section.text("agent", required=len(agents) != 1) or next(iter(agents), "")
     if agents and agent not in agents:
         section.wrong("agent", f"unknown agent `{one_line(agent)}`{suggestion(agent, agents)}")
@@ -273,11 +273,11 @@ def _needs(section: Section, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _acyclic_order(sections: Mapping[str, Section], needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The order; a cycle is noted as a problem and named task by task."""
+    """Return the order of the tasks. A cycle is noted as a problem that names its tasks."""
     order = ordered(needs)
     done = frozenset(order)
     if first := next((name for name in needs if name not in done), None):
-        # Every task that is left waits for another one that is left: following them must come back.
+        # Every remaining task waits for another remaining task, so following the needs leads into the cycle.
         path = [first]
         while path[-1] not in path[:-1]:
             path.append(next(need for need in needs[path[-1]] if need not in done))
@@ -289,7 +289,7 @@ def _acyclic_order(sections: Mapping[str, Section], needs: Mapping[str, Sequence
 def _isolated(
     sections: Mapping[str, Section], tasks: Mapping[str, PlannedTask], order: Sequence[str], *, apart: bool
 ) -> dict[str, PlannedTask]:
-    """The tasks, each with its isolation: as written, else a worktree where the tasks or one of its needs have one."""
+    """Return the tasks with their isolation: as given, else a worktree if ``apart`` or a need has one."""
     chosen: dict[str, Any] = {}
     for id in order:
         section = sections[id]

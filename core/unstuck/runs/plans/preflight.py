@@ -1,4 +1,4 @@
-"""Checks of a plan before anything starts: its programs, and what its user should know beforehand."""
+"""Checks and warnings before the start of a plan."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["require_agents", "require_checks", "start_warnings"]
 
 
 def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> None:
-    """Raise UsageError where an agent that has work to do cannot be started."""
+    """Raise UsageError if an agent of the plan cannot be started."""
     used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
     for name in sorted(used):
         require_agent(plan.agents[name].command, place.directory, environ)
 
 
 def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Raise UsageError where the program of a check is missing; a plan's ``setup`` may still install it."""
+    """Raise UsageError if the program of a check is missing, unless ``setup`` may still install it."""
     if plan.setup:
         return
     path = environ.get("PATH")
@@ -41,7 +41,7 @@ def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
 
 
 async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str], *, apart: bool) -> list[Clean]:
-    """What a person should know before the first attempt; ``apart``: tasks work in worktrees of their own."""
+    """Return the warnings before the first attempt. ``apart``: tasks have worktrees of their own."""
     warnings = []
     if place.repository is not None and (what := under_way(place.repository.git_dir)):
         warnings.append(admit(f"the repository is in the middle of {what}: work starts from what is checked out now"))

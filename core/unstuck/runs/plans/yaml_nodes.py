@@ -1,4 +1,4 @@
-"""A YAML file as nodes, so that every problem can name its line, and no tag can make Python build anything."""
+"""YAML documents as nodes: every problem names its line, and no tag constructs a Python object."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _KINDS = {"str": "text", "int": "a number", "float": "a number", "bool": "true o
 class Document:
     """One YAML file as nodes, and the problems found in it so far.
 
-    Raises ``PlanError`` at once where nothing can be read: no such file, not UTF-8, too big, not YAML, or built of
-    aliases that unfold without reason.
+    Raises PlanError for a file that cannot be read: missing, not UTF-8, too large, not YAML, or with aliases that
+    unfold into too many nodes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,7 +72,7 @@ class Document:
             raise self._refusal("not YAML: an escape names no character") from None
 
     def _measure(self, node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
-        """How many nodes (aliases unfolded) and levels ``node`` has; each node is walked once, so this is linear."""
+        """Return the number of nodes (aliases unfolded) and levels of ``node`` in linear time."""
         if id(node) in known:
             measured = known[id(node)]
             if measured is None:
@@ -94,20 +94,20 @@ class Document:
         self._problems[line_of(node), problem] = None
 
     def check(self) -> None:
-        """Raise ``PlanError`` with the first problem, and how many more there are."""
+        """Raise PlanError with the first problem and the number of others."""
         if self._problems:
             (line, problem), *more = sorted(self._problems, key=lambda found: found[0])
             raise self._refusal(problem + (f" (and {len(more)} more)" if more else ""), line)
 
     def items(self, node: yaml.Node, name: str) -> list[yaml.Node]:
-        """The members of a list."""
+        """Return the items of a list."""
         if isinstance(node, yaml.SequenceNode):
             return list(node.value)
         self.wrong(node, f"{name} must be a list, not {kind_of(node)}")
         return []
 
     def pairs(self, node: yaml.Node, name: str) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-        """Key and value nodes of a mapping by key; what ``<<`` brings in is overridden by what stands there itself."""
+        """Return key and value nodes of a mapping by key. Own keys override those from ``<<``."""
         if not isinstance(node, yaml.MappingNode):
             self.wrong(node, f"{name} must be a mapping, not {kind_of(node)}")
             return {}
@@ -126,7 +126,7 @@ class Document:
         return merged | own
 
     def plain(self, node: yaml.Node, name: str) -> Any:
-        """The node as JSON-able values."""
+        """Return the node as JSON-able values."""
         if isinstance(node, yaml.MappingNode):
             return {key: self.plain(value, name) for key, (_, value) in self.pairs(node, name).items()}
         if isinstance(node, yaml.SequenceNode):
@@ -144,7 +144,7 @@ class Document:
 
 
 class Section:
-    """One mapping of a document; a reader gives None where a key is missing, or wrong and noted."""
+    """One mapping of a document. A getter returns None for a missing key, or a wrong one, which is noted."""
 
     def __init__(self, document: Document, node: yaml.Node, name: str, keys: Collection[str]) -> None:
         self.document, self.root, self.name = document, node, name
@@ -160,12 +160,12 @@ class Section:
 
     def wrong(self, key: str, problem: str) -> None:
         """Note a problem at the key's value, or at the mapping where the key is missing."""
-        # Where a key is misspelt, saying that another one is missing would only distract.
+        # After a misspelt key, a message about a missing key would mislead.
         if key in self.nodes or not self.unclear:
             self.document.wrong(self.nodes.get(key, self.root), problem)
 
     def text(self, key: str, *, required: bool = False) -> str | None:
-        """Text that is not blank."""
+        """Return text that is not blank."""
         node = self.nodes.get(key)
         if node is None:
             if required:
@@ -180,21 +180,21 @@ class Section:
         return None
 
     def shell(self, key: str) -> str | None:
-        """A shell command: what a person reads must be what is run, so nothing invisible may stand in it."""
+        """Return a shell command. Invisible characters are refused, so that a person reads what runs."""
         value = self.text(key)
         if value is not None and sanitise(value) != value:
             self.wrong(key, f"`{key}` holds control or invisible characters")
         return value
 
     def flag(self, key: str) -> bool | None:
-        """True or false."""
+        """Return true or false."""
         node = self.nodes.get(key)
         if node is not None and not is_scalar(node, "bool"):
             self.wrong(key, f"`{key}` must be true or false, not {kind_of(node)}")
         return None if node is None else str(node.value).lower() in {"true", "yes", "on"}
 
     def choice(self, key: str, allowed: Sequence[str]) -> Any:
-        """One of ``allowed``; a hyphen counts as an underscore."""
+        """Return one of ``allowed``; a hyphen counts as an underscore."""
         value = self.text(key)
         if value is None or value.replace("-", "_") in allowed:
             return value and value.replace("-", "_")
@@ -202,7 +202,7 @@ class Section:
         return None
 
     def whole(self, key: str) -> int | None:
-        """A whole number from 1."""
+        """Return a whole number from 1."""
         node = self.nodes.get(key)
         if node is None or (is_scalar(node, "int") and re.fullmatch(r"[1-9][0-9]{0,8}", node.value)):
             return None if node is None else int(node.value)
@@ -210,7 +210,7 @@ class Section:
         return None
 
     def seconds(self, key: str) -> float | None:
-        """A duration: a number of seconds, or text such as 15m."""
+        """Return a duration in seconds, given as a number or as text such as 15m."""
         node = self.nodes.get(key)
         if node is None:
             return None
@@ -222,12 +222,12 @@ class Section:
 
 
 def is_scalar(node: yaml.Node, kind: str) -> bool:
-    """Whether the node is a single value of this kind; a tag alone does not make it one."""
+    """Return whether the node is a scalar of this kind; a tag alone is not enough."""
     return isinstance(node, yaml.ScalarNode) and node.tag == _TAG + kind
 
 
 def line_of(node: yaml.Node) -> int:
-    """The line, from 1, on which the node begins."""
+    """Return the line, from 1, on which the node begins."""
     return int(node.start_mark.line) + 1
 
 
@@ -238,7 +238,7 @@ def _children(node: yaml.Node) -> Iterable[yaml.Node]:
 
 
 def kind_of(node: yaml.Node) -> str:
-    """What the node is, in words for a message."""
+    """Return the kind of the node, in words for a message."""
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
     if isinstance(node, yaml.SequenceNode):

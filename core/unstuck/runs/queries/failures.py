@@ -1,4 +1,4 @@
-"""The failures of a project's runs, each once: how often it came, how far it got, and what got past it."""
+"""Failures of all runs of a project, each once, with count, escalation level and resolution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["failure_rows", "learnt_in", "rows_of"]
 
 @dataclass(slots=True)
 class _Failure:
-    """One failure over several runs; ``tasks`` are with their runs."""
+    """One failure over several runs. ``tasks`` are pairs of run and task."""
 
     row: SignatureRow
     count: int = 0
@@ -29,7 +29,7 @@ class _Failure:
     tasks: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def add(self, run: str, row: SignatureRow) -> None:
-        """Take in what a later run has seen of it."""
+        """Add the row of a later run."""
         self.count += row.count
         self.first = min(self.first or row.first, row.first)
         if row.last >= self.last:
@@ -42,9 +42,9 @@ class _Failure:
 def failure_rows(
     place: Project, runs: Iterable[str], complain: Callable[[str], None] = lambda said: None
 ) -> Iterator[dict[str, Any]]:
-    """A row for each failure in ``runs`` (oldest first), the most frequent first.
+    """Yield a row for each failure in ``runs`` (oldest first), the most frequent first.
 
-    ``complain`` hears what could not be read of a record; what stands before a damage counts.
+    ``complain`` gets a line for each log that cannot be read. Records before a damage count.
     """
     yield from rows_of(
         ((run, state.signatures.values()) for run, state in states_of(place, runs, complain)), learnt_in(place)
@@ -52,7 +52,7 @@ def failure_rows(
 
 
 def rows_of(seen: Iterable[tuple[str, Iterable[SignatureRow]]], worked: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The same of what each run has ``seen`` (oldest first); ``worked`` is what the project knows to help, by failure.
+    """Yield these rows for the signatures of each run (oldest first). ``worked`` maps failures to known resolutions.
 
     ``runs`` and ``tasks`` of a row are sorted; times are ISO 8601.
     """
@@ -66,7 +66,7 @@ def rows_of(seen: Iterable[tuple[str, Iterable[SignatureRow]]], worked: Mapping[
 
 
 def learnt_in(place: Project) -> dict[str, str]:
-    """What has worked against each failure, by what the project remembers; nothing where that cannot be read."""
+    """Return the resolution of each failure in the memory of the project; empty if it cannot be read."""
     memory = Memory(memory_file(place.home))
     with suppress(RecordError):
         memory.load()
@@ -74,7 +74,7 @@ def learnt_in(place: Project) -> dict[str, str]:
 
 
 def _learnt(memory: Memory) -> dict[str, str]:
-    """What has worked against each failure, by what the project remembers; the newest counts."""
+    """Return the newest resolution of each failure in the memory."""
     worked: dict[str, str] = {}
     for entry in memory.entries():
         if entry.outcome == "worked" and entry.kind in ("approach", "answer"):

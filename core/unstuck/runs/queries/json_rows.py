@@ -1,4 +1,4 @@
-"""A run as rows for programs: the run itself, its tasks with their timelines, its open gates."""
+"""JSON rows of a run: the run, its tasks with their timelines, its open gates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["run_row", "show_rows"]
 
 
 def run_row(run: str, state: State, now: float) -> dict[str, Any]:
-    """The row of one run; ``now`` is in seconds since 1970."""
+    """Return the row of one run; ``now`` is in seconds since 1970."""
     counts = Counter(row.status or row.state for row in state.tasks.values())
     return {
         "run": run,
@@ -32,7 +32,7 @@ def run_row(run: str, state: State, now: float) -> dict[str, Any]:
 
 
 def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
-    """The run, then its tasks, then its open gates; ``now`` is in seconds since 1970."""
+    """Yield the run, then its tasks, then its open gates; ``now`` is in seconds since 1970."""
     yield run_row(run, state, now) | {
         "tokens": state.run.tokens,
         "cost": state.run.cost,
@@ -80,7 +80,7 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
 
 
 def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:
-    """For each task its attempts and questions in the order in which they came."""
+    """Return by task its attempts and questions in order of time."""
     found: dict[str, list[dict[str, Any]]] = {}
     for attempt in state.attempts.values():
         found.setdefault(attempt.task, []).append(_attempt(attempt))

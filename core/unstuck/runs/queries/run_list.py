@@ -1,4 +1,4 @@
-"""Looking at runs without changing them."""
+"""Read-only queries about the runs of a project: ids, states, rows, and the live run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["day_rows", "find_run", "is_live", "run_rows", "state_of", "states_of
 
 
 def find_run(place: Project, wanted: str) -> str:
-    """The id of the run that ``wanted`` names: an id, the unique beginning of one, or ``last``, the newest one."""
+    """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError."""
     found = run_names(place.runs)
     if wanted == "last" and found:
         return found[-1]
@@ -34,14 +34,14 @@ def find_run(place: Project, wanted: str) -> str:
 
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
-    """What the log of ``run`` tells, up to its damage if it has any. Raises RecordError where it cannot be read."""
+    """Return the state of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read."""
     return current_state(place.runs / run)
 
 
 def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
-    """One row for each run, oldest first, or for so many of the ``newest``.
+    """Yield a row for each run, oldest first, optionally only for the ``newest`` ones.
 
-    A log that cannot be read says so in its row.
+    The row of a log that cannot be read has the problem.
     """
     now = SystemClock().now()
     for run in run_names(place.runs)[-newest:]:
@@ -54,7 +54,7 @@ def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:
-    """What is known of each of ``runs``; ``complain`` hears what could not be read: what stands before it counts."""
+    """Yield the state of each of ``runs``. ``complain`` gets a line for each log that cannot be read whole."""
     for run in runs:
         try:
             state, damage = state_of(place, run)
@@ -67,7 +67,7 @@ def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], Non
 
 
 def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """What was asked of people on each day, in all runs together; ``complain`` as for :func:`states_of`."""
+    """Yield the load on people by day, over all runs; ``complain`` as for :func:`states_of`."""
     now = SystemClock().now()
     states = states_of(place, run_names(place.runs), complain)
     for day, load in joined(load_by_day(state, now) for _, state in states).items():
@@ -75,10 +75,10 @@ def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[s
 
 
 def is_live(place: Project, run: str) -> bool:
-    """Whether somebody works on ``run`` now. A supervisor on another machine is believed to, as long as it says so."""
+    """Return whether ``run`` is live. A supervisor on another machine counts as live while it holds the lock."""
     holder = read_holder(place.home / "lock")
     if holder is None or holder.run != run:
         return False
-    from unstuck.processes import is_alive  # a finished run is looked at without it
+    from unstuck.processes import is_alive  # an ended run is shown without it
 
     return bool(holder.host) or is_alive(holder.pid, holder.started)

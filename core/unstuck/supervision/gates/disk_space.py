@@ -48,7 +48,7 @@ class RoomKeeper:
     def _on_trouble(self) -> None:
         core = self._core
         if core.journal.held and not self.patient:
-            core.journal.give_up()
+            core.journal.discard_pending()
         elif core.journal.held and not self._gate:
             self._ask()
             self._work = asyncio.ensure_future(self._wait_for_room())
@@ -78,7 +78,7 @@ class RoomKeeper:
             gate = core.head.gates[self._gate]
             is_late = core.clock.monotonic() - began >= core.settings.disk_wait
             if _is_given_up(gate) or (is_late and not (core.person and core.may_ask)):
-                journal.give_up()
+                journal.discard_pending()
                 return
             await self._pause()
             journal.retry()

@@ -459,7 +459,7 @@ class Supervisor:
         Where the disk is full nothing can be recorded about it: the run then ends as a killed one does.
         """
         if self.core.journal.held:
-            self.core.journal.give_up()
+            self.core.journal.discard_pending()
         elif self.core.head.run.state in ("running", "blocked"):
             self.core.append(e.StopRequested(reason=reason), actor=actor)
             await self.core.journal.committed()

@@ -12,7 +12,7 @@ from pathlib import Path
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.envelope_scan import head_of
+from unstuck.eventlog.log.envelope_scan import envelope_of
 from unstuck.eventlog.log.log_format import Line, Position, read_lines
 from unstuck.eventlog.log.records import decoded, read_records
 
@@ -84,7 +84,7 @@ def indexed(path: Path) -> LogIndex:
 
 def _note(index: LogIndex, line: Line) -> None:
     try:
-        head = head_of(line.raw)
+        head = envelope_of(line.raw)
         time = datetime.fromisoformat(head.time).timestamp()
     except ValueError as problem:
         raise RecordDamaged(index.path, line.seq, line.offset, f"not a record: {problem}") from problem

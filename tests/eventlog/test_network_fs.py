@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Said
+from tests.eventlog.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked

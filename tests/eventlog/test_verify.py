@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Said
+from tests.eventlog.conftest import Said
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged

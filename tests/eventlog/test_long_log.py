@@ -1,6 +1,6 @@
 """A very long run: it starts from its snapshot, and however it is read, one record is held at a time.
 
-``UNSTUCK_EVENTS=10000000 make test ARGS="tests/record/test_long_log.py -s --timeout 0"`` does it with so many.
+``UNSTUCK_EVENTS=10000000 make test ARGS="tests/eventlog/test_long_log.py -s --timeout 0"`` does it with so many.
 """
 
 from __future__ import annotations
@@ -15,14 +15,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.eventlog.conftest import RUN
 
 from unstuck.clock import ManualClock
+from unstuck.errors import RecordDamaged
+from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals
+from unstuck.eventlog.log import load_state, records
 from unstuck.eventlog.log.journal import LOG_NAME, Journal
 from unstuck.eventlog.log.log_format import Line, verify
 from unstuck.eventlog.log.records import replay
 from unstuck.eventlog.log.verify import check
 from unstuck.eventlog.log.writer import LogWriter
+from unstuck.runs.run import RunOptions, resume_run
+from unstuck.workspace.project import locate
 
 EVENTS = int(os.environ.get("UNSTUCK_EVENTS", "0"))
 BATCH = 10_000
@@ -81,6 +87,51 @@ async def test_reading_holds_no_more_of_a_longer_log(tmp_path: Path) -> None:
     for read in (lambda folder: verify(folder / LOG_NAME), lambda folder: replay(folder / LOG_NAME), check):
         _, short, long = (peak(read, tmp_path / name) for name in ("warm", "short", "long"))
         assert long < short + 64 * 1024
+
+
+async def test_a_resume_decodes_what_the_snapshot_does_not_cover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Resuming a run of two thousand records that has ended decodes none of them and repeats its result."""
+    place = await locate(tmp_path)
+    folder = place.runs / RUN
+    journal = await Journal.open(folder, run=RUN, clock=ManualClock())
+    journal.append(e.RunStarted(project="p"))
+    for number in range(2_000):
+        journal.append(e.StopRequested(reason=str(number), attempt_id="none"))
+    journal.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
+    await journal.close()
+    decoded: list[bytes] = []
+
+    def counted(line: bytes) -> object:
+        decoded.append(line)
+        return decode(line)
+
+    decode = records.decode
+    monkeypatch.setattr(records, "decode", counted)
+    result = await resume_run(RUN, place, RunOptions())
+    assert (result.exit_reason, result.exit_code) == ("succeeded", 0)
+    assert decoded == []
+
+
+@pytest.mark.parametrize("checked", [0, load_state.FULL_CHECK_BYTES])
+async def test_a_resume_refuses_damage_before_the_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: int
+) -> None:
+    """One changed byte in an early record stops the resume with its line, however long the log is."""
+    monkeypatch.setattr(load_state, "FULL_CHECK_BYTES", checked)
+    place = await locate(tmp_path)
+    folder = place.runs / RUN
+    journal = await Journal.open(folder, run=RUN, clock=ManualClock())
+    journal.append(e.RunStarted(project="p"))
+    for number in range(20):
+        journal.append(e.StopRequested(reason=f"reason {number}", attempt_id="none"))
+    journal.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
+    await journal.close()
+    log = folder / LOG_NAME
+    log.write_bytes(log.read_bytes().replace(b"reason 3", b"reason 4", 1))
+    with pytest.raises(RecordDamaged, match="line 5"):
+        await resume_run(RUN, place, RunOptions())
 
 
 FRESH = """

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog.log.log_format import read_lines, verify
@@ -93,11 +93,11 @@ async def test_whoever_gives_up_waiting_for_room_ends_the_log(tmp_path: Path, di
     """Nothing more can be appended, every waiter is told, and the file opens again with what was safe."""
     log, heard = opened(tmp_path / "events.jsonl")
     await log.durable(log.append(b'{"event":"safe"}'))
-    log.give_up()  # there is room: no effect
+    log.discard_pending()  # there is room: no effect
     disk.room = 20
     waiting = asyncio.ensure_future(log.durable(log.append(b'{"event":"lost"}')))
     await heard.next()
-    log.give_up()
+    log.discard_pending()
     with pytest.raises(RecordWriteFailed, match="No space left"):
         await waiting
     assert "No space left" in log.failure

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.record.conftest import Said
+from tests.eventlog.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task

@@ -212,8 +212,8 @@ async def test_the_state_comes_from_the_snapshot_and_what_follows_it(
     monkeypatch.setattr(
         "unstuck.eventlog.fold.fold", lambda state, record: (folded.append(record.seq), fold(state, record))
     )
-    for checked in (0, load_state.CHECKED):
-        monkeypatch.setattr(load_state, "CHECKED", checked)
+    for checked in (0, load_state.FULL_CHECK_BYTES):
+        monkeypatch.setattr(load_state, "FULL_CHECK_BYTES", checked)
         state, damage = current_state(tmp_path)
         assert len(state.tasks) == 50
         assert state.seq == 52

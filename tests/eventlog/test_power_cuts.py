@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordWriteFailed
 from unstuck.eventlog.log import writer
@@ -46,7 +46,7 @@ async def test_a_power_cut_takes_only_what_was_not_acknowledged(
         safe[0] = path.read_bytes()
 
     monkeypatch.setattr(disk, "fdatasync", syncing, raising=False)
-    monkeypatch.setattr(writer.LogWriter, "_give_up", lambda self, problem: self._tell(lambda: self._fail("cut")))
+    monkeypatch.setattr(writer.LogWriter, "_fail_log", lambda self, problem: self._post(lambda: self._fail("cut")))
     log = LogWriter.open(path)
     acknowledged, appended = 0, []
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.conftest import Inside, Start
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.clock import ManualClock

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.clock import ManualClock
 from unstuck.contract import Task

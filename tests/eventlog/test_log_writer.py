@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.errors import RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.eventlog.log.log_format import LINE_LIMIT, START, Position, holds, read_lines, verify

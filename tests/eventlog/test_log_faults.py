@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.record.conftest import Disk
+from tests.eventlog.conftest import Disk
 
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog.log.log_format import read_lines, verify

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.record.conftest import Said
+from tests.eventlog.conftest import Said
 
 from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWriteFailed

@@ -207,6 +207,32 @@ async def test_every_reader_gets_every_record_once_and_in_order(tmp_path: Path) 
     assert last == [300]
 
 
+async def test_a_reader_of_an_old_log_leaves_the_loop_to_others(tmp_path: Path) -> None:
+    """Timers of the program around it run while a thousand old records are read."""
+    journal = await journal_in(tmp_path)
+    for number in range(1_000):
+        journal.append(warned(number))
+    await journal.committed()
+    turns = 0
+
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.ensure_future(tick())
+    seen = []
+    async for record in journal.follow():
+        seen.append(record.seq)
+        if record.seq == 1_000:
+            break
+    ticking.cancel()
+    assert seen == list(range(1, 1_001))
+    assert turns >= 3
+    await journal.close()
+
+
 async def test_only_what_is_safe_is_given_out(tmp_path: Path) -> None:
     """A reader never sees a record that a power cut could still take back."""
     journal = await journal_in(tmp_path)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from unstuck.eventlog.envelope import Record, decode
-from unstuck.eventlog.log.envelope_scan import Head, head_of
+from unstuck.eventlog.log.envelope_scan import Envelope, envelope_of
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
 
-def told(record: Record) -> Head:
+def told(record: Record) -> Envelope:
     """What the head of ``record`` has to be."""
-    return Head(record.seq, record.time, record.mono, record.actor, record.task, record.attempt, record.name)
+    return Envelope(record.seq, record.time, record.mono, record.actor, record.task, record.attempt, record.name)
 
 
 @pytest.mark.parametrize("log", sorted(GOLDEN.glob("*.jsonl")), ids=lambda path: path.name)
@@ -23,7 +23,7 @@ def test_a_head_says_what_the_whole_record_says(log: Path) -> None:
     """Whoever looks for records by their heads finds the same as whoever reads them all."""
     lines = log.read_bytes().splitlines(keepends=True)
     assert lines
-    assert [head_of(line) for line in lines] == [told(decode(line)) for line in lines]
+    assert [envelope_of(line) for line in lines] == [told(decode(line)) for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,17 @@ def test_names_that_would_deceive_are_read_as_the_record_reads_them(task: str) -
     row |= {"cause": 0, "event": "task_unblocked", "data": {}}
     for ascii_only in (True, False):
         line = json.dumps(row, separators=(",", ":"), ensure_ascii=ascii_only).encode()
-        assert head_of(line) == told(decode(line))
+        assert envelope_of(line) == told(decode(line))
 
 
 def test_another_order_of_the_fields_is_read_all_the_same() -> None:
     """A line that another program has written again is found, too."""
     row = {"event": "task_ended", "seq": 3, "v": 1, "time": "t", "mono": 2, "run": "r", "actor": "human", "data": {}}
-    assert head_of(json.dumps(row).encode()) == Head(3, "t", 2.0, "human", "", "", "task_ended")
+    assert envelope_of(json.dumps(row).encode()) == Envelope(3, "t", 2.0, "human", "", "", "task_ended")
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"{}", b"null", b'{"seq":1}', b"\xff\xfe"])
 def test_what_is_no_record_is_refused(line: bytes) -> None:
     """Nothing is made up about a line that is no record."""
     with pytest.raises(ValueError):
-        head_of(line)
+        envelope_of(line)
