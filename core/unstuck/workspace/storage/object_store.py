@@ -7,26 +7,27 @@ are borrowed from the user; that commit is pinned under ``refs/unstuck/pins`` ag
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git.case_folding import folds_case
+from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.refs import commit_at
-from unstuck.workspace.git.repository import Repository, Result, run_git, version_of_git
+from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
 
-__all__ = ["OLDEST_GIT", "ObjectStore", "lock"]
+__all__ = ["OLDEST_GIT", "ObjectStore", "replace_text"]
 
 OLDEST_GIT = (2, 32)
 """The first git that leaves the user's configuration out when it is told to (GIT_CONFIG_GLOBAL)."""
 
 _PINS = "refs/unstuck/pins/"
+_PRUNING = "store.lock"
 # Tasks that begin together pin the same commit. Git waits a tenth of a second for another one that is just writing a
 # reference, and syncing it to a busy disk can take longer.
 _PATIENT = ("-c", "core.filesRefLockTimeout=10000")
@@ -46,8 +47,8 @@ class ObjectStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever saved here."""
-        return (self.directory / "HEAD").is_file()
+        """Whether the repository is complete: while git makes it, the folder of the objects comes last."""
+        return is_git_directory(self.directory)
 
     def has(self, id: str) -> bool:
         """Whether the object ``id`` lies here as it was written."""
@@ -66,12 +67,13 @@ class ObjectStore:
             self.options += await self._user_ignore_file(self.repo)
         if self.home.is_relative_to(tree):
             ignore += f"\n/{self.home.relative_to(tree).as_posix()}/\n"
-        if not self.exists:
-            await self._initialise()
+        async with self.locked("open.lock") as descriptor:  # tasks that start together all come here
+            if not self.exists:
+                await self._initialise(descriptor)
         information = self.directory / "info"
         information.mkdir(exist_ok=True)
-        (information / "attributes").write_text(_ATTRIBUTES)
-        (information / "exclude").write_text(ignore, errors="surrogateescape")
+        replace_text(information / "attributes", _ATTRIBUTES)
+        replace_text(information / "exclude", ignore)
         self._ready = True
 
     async def git(
@@ -97,30 +99,24 @@ class ObjectStore:
             path = f'"{escaped}"'
         return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": path}
 
-    @asynccontextmanager
-    async def shared(self) -> AsyncIterator[int]:
-        """Keep others from throwing objects away meanwhile; gives the descriptor that holds the lock."""
-        self.directory.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = self._descriptor()
-        try:
-            await lock(descriptor, fcntl.LOCK_SH)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def locked(self, name: str, how: int = fcntl.LOCK_EX) -> AbstractAsyncContextManager[int]:
+        """Hold the lock ``name`` against other tasks and processes; yields the descriptor that holds it."""
+        return locked(self.directory.with_name(name), how)
+
+    def shared(self) -> AbstractAsyncContextManager[int]:
+        """Keep others from pruning objects; yield the descriptor that holds the lock."""
+        return self.locked(_PRUNING, fcntl.LOCK_SH)
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[bool]:
-        """Whether nobody else uses the repository now; nobody does as long as this is held."""
-        descriptor = self._descriptor()
-        try:
+        """Yield whether no other task or process uses the repository; none does while this is held."""
+        async with AsyncExitStack() as stack:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                await stack.enter_async_context(self.locked(_PRUNING, fcntl.LOCK_EX | fcntl.LOCK_NB))
             except BlockingIOError:
                 yield False
             else:
                 yield True
-        finally:
-            os.close(descriptor)
 
     async def pin(self, commit: str) -> None:
         """Keep ``commit``, whose files are borrowed, from the user's own clean-up."""
@@ -188,10 +184,8 @@ class ObjectStore:
                     total += os.lstat(os.path.join(folder, name)).st_size
         return total
 
-    def _descriptor(self) -> int:
-        return os.open(self.directory.with_name("store.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    async def _initialise(self) -> None:
+    async def _initialise(self, descriptor: int) -> None:
+        """Make the repository. Git inherits the lock, which lasts until git has ended even after a kill."""
         format_ = "sha1"
         # Another format than git's first one stands in the repository's own file, or nowhere.
         if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
@@ -199,7 +193,8 @@ class ObjectStore:
             format_ = asked.line if asked.code == 0 else format_
         arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)
         # Its references are written as files here, whatever form a later git prefers.
-        await run_git(self.directory.parent, "init", *arguments, environment={"GIT_DEFAULT_REF_FORMAT": "files"})
+        files = {"GIT_DEFAULT_REF_FORMAT": "files"}
+        await run_git(self.directory.parent, "init", *arguments, environment=files, inherit=(descriptor,))
 
     @staticmethod
     async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
@@ -210,19 +205,19 @@ class ObjectStore:
         return ("-c", f"core.excludesFile={asked.line}") if asked.code == 0 else ()
 
 
-async def lock(descriptor: int, how: int) -> None:
-    """Take the lock on a file, a ``LOCK_…`` of fcntl; a thread is only needed where somebody has to be waited for."""
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        await asyncio.to_thread(fcntl.flock, descriptor, how)
-
-
 async def _refuse_old_git(place: Path) -> None:
     said, version = await version_of_git(place)
     if version is None or version < OLDEST_GIT:
         needed = ".".join(map(str, OLDEST_GIT))
         raise WorkspaceError(f"{said} is too old for checkpoints: install git {needed} or newer")
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write ``text`` into ``file`` so that a git or a task that reads it meanwhile finds all of it."""
+    if _read(file) != text:
+        fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+        fresh.write_text(text, errors="surrogateescape")
+        fresh.replace(file)
 
 
 def _read(file: Path) -> str:

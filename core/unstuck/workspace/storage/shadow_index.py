@@ -7,7 +7,6 @@ changed since the last one, and touches nothing that is the user's.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import re
 import shutil
@@ -34,7 +33,7 @@ from unstuck.workspace.storage.exclusions import (
 )
 from unstuck.workspace.storage.first_index import make_index
 from unstuck.workspace.storage.index_tree_id import noted_tree
-from unstuck.workspace.storage.object_store import ObjectStore, lock
+from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.storage.staging import Scan, stage, survey
 
 __all__ = ["SideRepository", "Snapshot"]
@@ -95,16 +94,12 @@ class SideRepository:
         What the disk refuses meanwhile is raised as WorkspaceError.
         """
         try:
-            async with self._lock, self._store.shared() as shared:
-                path = self._store.directory.with_name(f"{self.name}.lock")
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            async with self._lock, self._store.shared() as shared, self._store.locked(f"{self.name}.lock") as own:
+                self._descriptors = (shared, own)
                 try:
-                    await lock(descriptor, fcntl.LOCK_EX)
-                    self._descriptors = (shared, descriptor)
                     yield
                 finally:
                     self._descriptors = ()
-                    os.close(descriptor)
         except OSError as problem:
             raise WorkspaceError(f"{self._store.directory.parent}: {problem.strerror or problem}") from problem
         except GitError as problem:
