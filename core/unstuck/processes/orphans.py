@@ -14,7 +14,7 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.shim.process_table import FORKS, TAG
+from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import SHIM, running
 
 __all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
@@ -131,7 +131,7 @@ def _tag(process: psutil.Process) -> str | None:
 def is_shim(process: psutil.Process) -> bool:
     """Whether this is the small process that stands between an agent and us; one that has just ended is none."""
     try:
-        return str(SHIM) in process.cmdline() and process.name() != FORKS
+        return str(SHIM) in process.cmdline()
     except psutil.Error:
         return False
 

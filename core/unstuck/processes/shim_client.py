@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 from collections.abc import Mapping
 from typing import Any
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.shim_launcher import Helper, start
+from unstuck.processes.shim_launcher import start
 
 __all__ = ["Connection"]
 
@@ -43,7 +44,7 @@ class _Reports(asyncio.Protocol):
 class Connection:
     """The two ends of one shim. Make one with :meth:`open`."""
 
-    def __init__(self, process: Helper) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._reports = _Reports()
         self._orders: asyncio.WriteTransport
@@ -53,7 +54,7 @@ class Connection:
     async def open(cls) -> Connection:
         """Start a shim. Raises OSError when the machine has no room for another process."""
         loop = asyncio.get_running_loop()
-        connection = cls(await start())
+        connection = cls(start())
         pipes, reports = connection._process, connection._reports
         connection._orders, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipes.stdin)
         connection._incoming, _ = await loop.connect_read_pipe(lambda: reports, pipes.stdout)
