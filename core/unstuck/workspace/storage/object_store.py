@@ -50,10 +50,6 @@ class ObjectStore:
         """Whether the repository is complete: while git makes it, the folder of the objects comes last."""
         return is_git_directory(self.directory)
 
-    def has(self, id: str) -> bool:
-        """Whether the object ``id`` lies here as it was written."""
-        return (self.directory / "objects" / id[:2] / id[2:]).is_file()
-
     async def open(self, tree: Path) -> None:
         """Make the repository where there is none yet, and learn what the user ignores."""
         if self._ready and self.exists:

@@ -77,7 +77,7 @@ class TreePlace:
 
     async def commit(self) -> str | None:
         """The commit that is checked out here; None where there is none, or where it is damaged."""
-        return await checked_out(self._repo, self.path, self.git_dir)
+        return await checked_out(self.path)
 
     @property
     def start(self) -> str | None:
