@@ -1,8 +1,8 @@
-"""The repository in which checkpoints are kept: bare, beside the record, with nothing of the user's in it.
+"""Git repository of the checkpoints: bare, beside the event log.
 
-What a checkpoint saves is written here and never into the user's own object store, so what is dropped is really freed
-and the user's repository never grows. Only the files of the commit that was checked out when a tree was first saved
-are borrowed from the user; that commit is pinned under ``refs/unstuck/pins`` against the user's own clean-up.
+Checkpoints write their objects here and never into the user's object store. So deleting one frees its space, and the
+user's repository never grows. A tree borrows the files of the commit that was checked out at its first save. A
+reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from unstuck.workspace.git.repository import Repository, Result, is_git_director
 __all__ = ["OLDEST_GIT", "ObjectStore", "replace_text"]
 
 OLDEST_GIT = (2, 32)
-"""The first git that leaves the user's configuration out when it is told to (GIT_CONFIG_GLOBAL)."""
+"""The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""
 
 _PINS = "refs/unstuck/pins/"
 _PRUNING = "store.lock"
-# Tasks that begin together pin the same commit. Git waits a tenth of a second for another one that is just writing a
-# reference, and syncing it to a busy disk can take longer.
+# Tasks that start together pin the same commit. Git waits 0.1 s for a reference lock, and a busy disk needs more.
 _PATIENT = ("-c", "core.filesRefLockTimeout=10000")
-# Bytes are kept as they are on disk: no line ending, keyword, filter or encoding is converted either way.
+# Checkpoints hold the bytes on disk: git converts no line ending, keyword, filter or encoding.
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 
 
@@ -51,7 +50,7 @@ class ObjectStore:
         return is_git_directory(self.directory)
 
     async def open(self, tree: Path) -> None:
-        """Make the repository where there is none yet, and learn what the user ignores."""
+        """Make the repository where it is missing, and read the user's ignore rules."""
         if self._ready and self.exists:
             return
         await _refuse_old_git(self.home.parent if self.home.parent.is_dir() else tree)
@@ -79,14 +78,14 @@ class ObjectStore:
         check: bool = True,
         take: Callable[[bytes], bool] | None = None,
     ) -> Result:
-        """Run git on the repository itself. Where there is none yet it says nothing, with code 0."""
+        """Run git on the repository; without one, return no output and code 0."""
         if not self.exists:
             return Result(0, b"", "")
         environment = {"GIT_DIR": str(self.directory), **self.borrowed()}
         return await run_git(self.directory, *arguments, environment=environment, stdin=stdin, check=check, take=take)
 
     def borrowed(self) -> dict[str, str]:
-        """The environment in which git also finds the user's objects: for reading, never for saving."""
+        """Return the environment in which git also reads the user's objects; never used for saving."""
         if self.repo is None:
             return {}
         path = str(self.repo.common / "objects")
@@ -115,26 +114,26 @@ class ObjectStore:
                 yield True
 
     async def pin(self, commit: str) -> None:
-        """Keep ``commit``, whose files are borrowed, from the user's own clean-up."""
+        """Keep ``commit``, whose files are borrowed, from the user's ``git gc``."""
         if self.repo is not None and await commit_at(self.repo, _PINS + commit) != commit:
             await run_git(self.repo.common, *_PATIENT, "update-ref", _PINS + commit, commit)
 
     async def pinned(self) -> set[str]:
-        """The commits that are pinned, for this store or for that of another work tree of the repository."""
+        """Return the pinned commits of this store and of the repository's other worktrees."""
         if self.repo is None:
             return set()
         listed = await run_git(self.repo.common, "for-each-ref", "--format=%(objectname)", _PINS)
         return set(listed.out.decode().split())
 
     async def unpin(self, commits: Collection[str]) -> None:
-        """Let go of these pinned commits."""
+        """Remove the pins of ``commits``."""
         if self.repo is None:
             return
         for commit in commits:
             await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
 
     def refer(self, reference: str, id: str) -> bool:
-        """Let a new ``reference`` stand at ``id``, as git writes one; False where there is one of this name."""
+        """Create ``reference`` at ``id`` in one step, in git's own format; False where the name is taken."""
         place = self.directory / reference
         fresh = place.with_name(f".{secrets.token_hex(8)}.lock")
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -157,22 +156,22 @@ class ObjectStore:
             await self.git("update-ref", "--stdin", stdin=orders)
 
     async def prune(self) -> None:
-        """Free what no checkpoint and no tree's index holds any more. Needs ``alone``."""
+        """Free the objects that no checkpoint and no index holds. Needs ``alone``."""
         await self.git("prune", "--expire=now")
 
     def trees(self) -> list[Path]:
-        """The private folders of all trees that have an index here."""
+        """Return the private folders of all trees that have an index here."""
         return sorted((self.directory / "worktrees").glob("*/"))
 
     def forget_trees(self) -> None:
-        """Remove the folders of trees that are gone. Their checkpoints stay."""
+        """Remove the private folders of trees that no longer exist. Their checkpoints stay."""
         for place in self.trees():
             tree = _read(place / "gitdir").strip().removesuffix("/.git")
             if tree and not Path(tree).is_dir():
                 shutil.rmtree(place, ignore_errors=True)
 
     def size(self) -> int:
-        """How many bytes the objects take on disk."""
+        """Return the bytes that the objects take on disk."""
         total = 0
         for folder, _, files in os.walk(self.directory / "objects"):
             for name in files:
@@ -183,18 +182,18 @@ class ObjectStore:
     async def _initialise(self, descriptor: int) -> None:
         """Make the repository. Git inherits the lock, which lasts until git has ended even after a kill."""
         format_ = "sha1"
-        # Another format than git's first one stands in the repository's own file, or nowhere.
+        # A repository with another format than sha1 always names it in its own configuration.
         if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
         arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)
-        # Its references are written as files here, whatever form a later git prefers.
+        # References are files here, whatever format a later git prefers.
         files = {"GIT_DEFAULT_REF_FORMAT": "files"}
         await run_git(self.directory.parent, "init", *arguments, environment=files, inherit=(descriptor,))
 
     @staticmethod
     async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
-        """The user's own ``core.excludesFile``, which a repository of ours would not know of."""
+        """Return the option for the user's ``core.excludesFile``, which this repository does not inherit."""
         asked = await run_git(
             repo.root, "config", "--type=path", "--get", "core.excludesFile", check=False, user_config=True
         )
@@ -209,7 +208,7 @@ async def _refuse_old_git(place: Path) -> None:
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Write ``text`` into ``file`` so that a git or a task that reads it meanwhile finds all of it."""
+    """Write ``text`` into ``file`` in one step, so that no concurrent reader finds a part of it."""
     if _read(file) != text:
         fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
         fresh.write_text(text, errors="surrogateescape")
