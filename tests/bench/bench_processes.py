@@ -1,9 +1,10 @@
-"""Agents that print as fast as they can, and how long it takes from *stop* to the receipt."""
+"""Throughput of an agent's output, the start of an attempt or a check, and the time from *stop* to the receipt."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ subprocess.Popen(["sleep", "1000"], start_new_session=True)
 print("ready", flush=True)
 time.sleep(1000)
 """
+STARTS = 20
 FLOOD_S = 2.0
 TICK_S = 0.005
 
@@ -61,6 +63,24 @@ async def _flooded() -> tuple[float, float, float, float]:
         return taken / seconds, taken / busy, sorted(lags)[int(len(lags) * 0.99)] * 1e3, grown
 
 
+async def _started() -> float:
+    """Milliseconds for an attempt or a check to start and end, the mean of 20 in a row."""
+    with tempfile.TemporaryDirectory() as folder:
+        launch = Launch(command=("true",), cwd=Path(folder), environment=dict(os.environ), output=Path(folder, "out"))
+        start = time.monotonic()
+        for _ in range(STARTS):
+            await (await Process.start(launch)).wait()
+        return (time.monotonic() - start) / STARTS * 1e3
+
+
+def _interpreters() -> float:
+    """Milliseconds for a bare Python to start and end, the mean of 20 in a row."""
+    start = time.monotonic()
+    for _ in range(STARTS):
+        subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)
+    return (time.monotonic() - start) / STARTS * 1e3
+
+
 def _busy(shim: psutil.Process) -> float:
     """Seconds of processor time that the helper and we have used."""
     return sum(sum(process.cpu_times()[:2]) for process in (shim, psutil.Process()))
@@ -80,7 +100,7 @@ async def _stopped() -> float:
 
 
 def benches() -> Iterable[Bench]:
-    """A flood seen from the loop that supervises it; then a stop."""
+    """A flood seen from the loop that supervises it; starts; then a stop."""
     for place, (name, unit, budget) in enumerate(
         (
             ("flood: taken in", "MB/s", "200 MB/s or more"),
@@ -96,6 +116,8 @@ def benches() -> Iterable[Bench]:
             budget=budget,
             rounds=3,
         )
+    starts = f"attempt or check, start to end, {STARTS} in a row"
+    yield Bench(name=starts, unit="ms", measure=lambda: asyncio.run(_started()), against=_interpreters)
     yield Bench(
         name="stop of 22 processes to the receipt", unit="ms", measure=lambda: asyncio.run(_stopped()), rounds=3
     )

@@ -6,14 +6,12 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from unstuck.processes import Launch, Process, clean_environment
-from unstuck.processes.shim.process_table import FORKS
 
 
 def is_gone(process: psutil.Process) -> bool:
@@ -22,12 +20,6 @@ def is_gone(process: psutil.Process) -> bool:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def is_forks(process: psutil.Process) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return process.name() == FORKS
-    return False
 
 
 class Lab:
@@ -76,9 +68,9 @@ class Lab:
         await asyncio.sleep(0)
 
     def left(self) -> list[psutil.Process]:
-        """What is alive of all that has been started here, but for the process that forks helpers."""
+        """What is alive of all that has been started here."""
         started = set(psutil.Process().children(recursive=True)) - self._others
-        return [each for each in started if not (is_gone(each) or is_forks(each))]
+        return [each for each in started if not is_gone(each)]
 
     def _hear(self, total: int, tail: str) -> None:
         self.total, self.heard = total, tail

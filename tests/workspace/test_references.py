@@ -1,4 +1,4 @@
-"""References are read from their files, and by git where those do not say it all."""
+"""References and HEAD, however git keeps them."""
 
 from __future__ import annotations
 

@@ -1,18 +1,17 @@
-"""Running an agent or a check as a process, and ending it with everything it started.
+"""Processes of agents and checks: started, and ended with everything they started.
 
-Each process has a small one of its own between it and us (:mod:`unstuck.processes.shim`), which owns its output and
-clears up behind it even when the supervisor is killed.
+Each one has a small process beside it (:mod:`unstuck.processes.shim`). It owns the output, and ends what is left even
+when the supervisor is killed.
 """
 
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.directory_users import working_in
 from unstuck.processes.environment import clean_environment
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
 from unstuck.processes.orphans import end_survivors, is_alive, is_ours
 from unstuck.processes.resource_usage import Vitals, sample
-from unstuck.processes.run_processes import lives, prompted_from, tree_of, works_elsewhere
+from unstuck.processes.run_processes import lives, prompted_from, tree_of, working_in, works_elsewhere
 from unstuck.processes.runner import Exit, Launch, Process, run
 from unstuck.processes.shim.process_table import TAG
 

@@ -1,4 +1,4 @@
-"""The environment an agent or a check gets: the user's own, without what would tie it to somebody else's work."""
+"""Environment of an agent or a check: the user's own, without variables that lead to another repository or run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 __all__ = ["clean_environment"]
 
-# What `git rev-parse --local-env-vars` names, and a hook's quarantine: inherited, they point git at another repository.
+# From `git rev-parse --local-env-vars`, and the quarantine of hooks: inherited, they lead git to another repository.
 _DROPPED = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -38,7 +38,7 @@ _DROPPED_PREFIXES = ("UNSTUCK_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 
 
 def clean_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:
-    """``environ`` without git's, pytest's and our own per-process variables, and with ``extra`` on top."""
+    """Return ``environ`` without the per-process variables of git, pytest and unstuck, and with ``extra``."""
     kept = {
         name: value
         for name, value in environ.items()

@@ -1,4 +1,4 @@
-"""What a supervisor that was killed has left: accounts of helpers that ended without it, and agents still at work."""
+"""Leftovers of a killed supervisor: reports of shims that ended after it, and agents still at work."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """How long the agent ran, in seconds, and what its helper ended behind it."""
+    """Seconds that the agent ran, and the processes that its shim ended."""
 
     seconds: float
     receipt: Receipt
 
 
 def account_of(output: Path) -> Account | None:
-    """The account that a helper has left beside ``output`` because nobody heard it; None where there is none."""
+    """Return the last report of a shim without a supervisor, left beside ``output``; None without one."""
     try:
         report: dict[str, Any] = json.loads(output.with_name(output.name + ACCOUNT).read_bytes())
         ended = tuple((int(pid), float(start), str(how)) for pid, start, how in report["ended"])
@@ -46,45 +46,45 @@ def account_of(output: Path) -> Account | None:
 
 
 async def helpers_done(identities: Iterable[Identity]) -> None:
-    """Let the helpers of these agents finish: each ends its agent by itself once its supervisor is gone."""
+    """Wait for the shims of these agents: each ends its agent once its supervisor is gone."""
     family = await asyncio.to_thread(family_of, frozenset(identities))
     limit = time.monotonic() + _HELPERS_S
     for helper in family:
         with suppress(psutil.Error):
             if not is_shim(helper):
                 continue
-            helper.send_signal(signal.SIGCONT)  # one that was stopped hears only now that it is alone
+            helper.send_signal(signal.SIGCONT)  # a suspended shim cannot see the end of its supervisor
             await until_over(helper.pid, partial(is_over, helper), max(0.0, limit - time.monotonic()))
 
 
 class Remains:
-    """What is still at work of one agent whose supervisor and helper are gone."""
+    """Processes of one agent whose supervisor and shim are gone."""
 
     def __init__(self, pid: int, start: float) -> None:
         self._identity = frozenset({(pid, start)})
 
     def family(self) -> set[psutil.Process]:
-        """Its living processes: the agent, its session, its descendants, and whoever carries its tag."""
+        """Return its live processes: the agent, its session, its descendants, and those with its tag."""
         return {process for process in family_of(self._identity) if not is_shim(process)}
 
     def identities(self) -> tuple[Identity, ...]:
-        """Who they are, oldest first."""
+        """Return the identities of its live processes, oldest first."""
         found = [(process.pid, process.create_time()) for process in self.family()]
         return tuple(sorted(found, key=lambda identity: identity[::-1]))
 
     async def over(self) -> None:
-        """Return when nothing of it is at work any more. How it ended nobody can learn who is not its parent."""
+        """Wait for the end of all its processes. Their exit codes are unknown: only a parent gets them."""
         while family := await asyncio.to_thread(self.family):
             for process in family:
                 await until_over(process.pid, partial(is_over, process), pause=_PAUSE)
 
     def hold(self, freeze: bool) -> None:
-        """Freeze all of it, or let it go on."""
+        """Suspend all its processes, or continue them."""
         for _ in range(2):  # the second look finds what was forked during the first
             for process in self.family():
                 with suppress(psutil.Error):
                     process.send_signal(signal.SIGSTOP if freeze else signal.SIGCONT)
 
     async def end(self) -> Receipt:
-        """End all of it."""
+        """End all its processes."""
         return await end_survivors(self._identity)

@@ -1,4 +1,4 @@
-"""Processes that outlived their supervisor, known by process id and start time and never by process id alone."""
+"""Orphans: processes that outlived their supervisor, identified by process id and start time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.shim.process_table import FORKS, TAG
+from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import SHIM, running
 
 __all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
@@ -26,17 +26,17 @@ _RUNGS = ((signal.SIGTERM, 2.0, "terminated"), (signal.SIGKILL, 3.0, "killed"))
 
 
 def tag_of(pid: int, start: float) -> str:
-    """What an agent and all it starts carry in their environment: it outlives the agent, and a change of the clock."""
+    """Return the tag that an agent and its children carry in their environment."""
     return f"{pid}:{start:.2f}"
 
 
 def is_alive(pid: int, start: float) -> bool:
-    """Whether the very process that started at ``start`` (seconds since 1970) still runs; a zombie does not."""
+    """Return whether the process that started at ``start`` (seconds since 1970) runs; a zombie does not."""
     return find(pid, start) is not None
 
 
 def is_ours(pid: int) -> bool:
-    """Whether ``pid`` belongs to what this very process has started: an agent, a check, or anything of theirs."""
+    """Return whether this process started ``pid``: an agent, a check, or a descendant of one."""
     try:
         return not running().isdisjoint(parent.pid for parent in psutil.Process(pid).parents())
     except psutil.Error:
@@ -44,10 +44,10 @@ def is_ours(pid: int) -> bool:
 
 
 async def end_survivors(identities: Iterable[Identity]) -> Receipt:
-    """End what is left of agents whose run is dead: them, their sessions, their descendants, and their shims.
+    """End orphaned agents, their sessions, their descendants, and their shims.
 
-    Never call it for an agent whose run is alive. A process that has one of the ids but another start time is not
-    touched. Returns when all are dead, or after 5 s with those in ``alive`` that would not end.
+    Never call it for an agent whose run is alive. A process with one of the ids but another start time is not touched.
+    Returns when all are dead, or after 5 s with the remaining ones in ``alive``.
     """
     wanted = frozenset(identities)
     if not wanted:
@@ -56,13 +56,13 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
     ended: list[tuple[int, float, str]] = []
     for number, patience, how in _RUNGS:
         family = await _family_now(wanted, known, ended)
-        limit = time.monotonic() + patience  # theirs alone: with many processes the look takes long, too
+        limit = time.monotonic() + patience  # after the look, which takes long with many processes
         while family and time.monotonic() < limit:
             for process in family - {process for process, last in known.items() if last == how}:
                 _send(process, number)
             known |= dict.fromkeys(family, how)
             await _all_over(family, limit)
-            # Also who was forked meanwhile; whoever stays deaf is waited for until the next signal.
+            # This finds new forks, too; processes that ignore the signal get the next one.
             family = await _family_now(wanted, known, ended)
     await _family_now(wanted, known, ended)
     return Receipt(ended=tuple(ended), alive=tuple((process.pid, process.create_time()) for process in known))
@@ -71,7 +71,7 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
 async def _family_now(
     identities: frozenset[Identity], known: dict[psutil.Process, str], ended: list[tuple[int, float, str]]
 ) -> set[psutil.Process]:
-    """Who is there now; whoever was known and is not there any more has ended by its last signal."""
+    """Return the live processes; known ones that are gone are added to ``ended`` with their last signal."""
     family = await asyncio.to_thread(family_of, identities, tuple(known))
     for process in known.keys() - family:
         ended.append((process.pid, process.create_time(), known.pop(process)))
@@ -79,13 +79,13 @@ async def _family_now(
 
 
 async def _all_over(processes: Iterable[psutil.Process], limit: float) -> None:
-    """Until all of them have ended, at most until the monotonic moment ``limit``."""
+    """Wait until all have ended, at most until the monotonic time ``limit``."""
     for process in processes:
         await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
 
 
 def find(pid: int, start: float) -> psutil.Process | None:
-    """The very process that started at ``start``, unless it has gone or is a zombie."""
+    """Return the process that started at ``start``; None for a zombie or one that has ended."""
     try:
         process = psutil.Process(pid)
         if abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE:
@@ -96,9 +96,9 @@ def find(pid: int, start: float) -> psutil.Process | None:
 
 
 def family_of(identities: frozenset[Identity], known: Iterable[psutil.Process] = ()) -> set[psutil.Process]:
-    """All living processes that belong to one of the agents, ourselves never among them.
+    """Return all live processes of the agents, never this process.
 
-    ``known`` have been seen to belong to them; nothing else may lead to one whose parent has ended meanwhile.
+    ``known`` belonged to them at an earlier look: one whose parent has ended may not be found again.
     """
     tags = {tag_of(pid, start) for pid, start in identities}
     roots = {process for pid, start in identities if (process := find(pid, start))}
@@ -129,15 +129,15 @@ def _tag(process: psutil.Process) -> str | None:
 
 
 def is_shim(process: psutil.Process) -> bool:
-    """Whether this is the small process that stands between an agent and us; one that has just ended is none."""
+    """Return whether this is a shim; one that has just ended is none."""
     try:
-        return str(SHIM) in process.cmdline() and process.name() != FORKS
+        return str(SHIM) in process.cmdline()
     except psutil.Error:
         return False
 
 
 def is_over(process: psutil.Process) -> bool:
-    """Whether it has ended; whoever has its number by now is somebody else, and a zombie does nothing any more."""
+    """Return whether the process has ended; a zombie has, and a reused id is another process."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -145,7 +145,7 @@ def is_over(process: psutil.Process) -> bool:
 
 
 def _send(process: psutil.Process, number: signal.Signals) -> None:
-    """Signal a process, and wake it if it is frozen; psutil refuses where the id belongs to somebody else by now."""
+    """Signal a process, and continue a suspended one; psutil refuses a reused id."""
     with suppress(psutil.Error):
         process.send_signal(number)
         process.send_signal(signal.SIGCONT)

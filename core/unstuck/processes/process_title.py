@@ -1,4 +1,4 @@
-"""What other processes see of our command line."""
+"""Command line of this process, as other processes see it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _ARGUMENTS_BEGIN, _ARGUMENTS_END = 45, 46  # positions after the program's name 
 
 
 def show_as(title: str) -> None:
-    """Show ``title`` in place of our command line, which holds the agent's command, its task and its check.
+    """Show ``title`` in place of the command line, which holds the agent's command, its task and its check.
 
-    An agent that ends what it has started by a pattern (``pkill -f pytest``) would find us, too. Where the system has
-    no such place, nothing happens.
+    An agent that ends its processes by a pattern (``pkill -f pytest``) would end this process, too. It does nothing
+    where the system does not allow it.
     """
     with suppress(OSError, ValueError, IndexError):
         with open("/proc/self/stat", "rb") as file:

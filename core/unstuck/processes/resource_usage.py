@@ -1,4 +1,4 @@
-"""What a process and everything below it have used so far: processor time and bytes read and written."""
+"""Resource usage of a process and its descendants: processor time, and bytes read and written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Vitals", "sample"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
-    """One look at a family of processes.
+    """Sample of a family of processes.
 
-    ``cpu`` is in seconds, with that of children who have ended; ``moved`` holds the bytes each living process has read
-    and written, and is None where the platform does not say. ``stopped``: somebody has stopped all of them (SIGSTOP).
-    ``peers`` are the other ends of their open TCP connections, as ``address:port``; one between themselves is none.
+    ``cpu`` is in seconds and includes children that have ended. ``moved`` has the bytes that each live process read and
+    wrote; None where the platform does not count them. ``stopped``: all are suspended (SIGSTOP). ``peers`` are the
+    remote ends of open TCP connections as ``address:port``, without connections inside the family.
     """
 
     cpu: float
@@ -30,13 +30,13 @@ class Vitals:
 
 
 def sample(pid: int, start: float) -> Vitals | None:
-    """Look at the process that started at ``start`` (seconds since 1970) and at its descendants.
+    """Return a sample of the process that started at ``start`` (seconds since 1970) and of its descendants.
 
-    None where they are gone or may not be looked at.
+    None where they have ended or cannot be read.
     """
     try:
         agent = find(pid, start)
-        # The agent itself may have gone from what has outlived its supervisor.
+        # Of an orphan, the agent itself may have ended.
         family, cpu = _family(agent) if agent else (list(family_of(frozenset({(pid, start)}))), 0.0)
     except psutil.Error:
         return None
@@ -59,12 +59,12 @@ def sample(pid: int, start: float) -> Vitals | None:
         except psutil.Error:
             continue
     return Vitals(
-        cpu=cpu, moved=moved if known else None, alive=len(states), stopped=_stand_still(states), peers=_peers(family)
+        cpu=cpu, moved=moved if known else None, alive=len(states), stopped=_are_suspended(states), peers=_peers(family)
     )
 
 
 def _peers(family: list[psutil.Process]) -> tuple[str, ...]:
-    """Whom they are connected with; a connection whose other end is theirs, too, leads to nobody."""
+    """Return the remote ends of their connections, without connections inside the family."""
     ends: dict[tuple[str, int], tuple[str, int]] = {}
     for process in family:
         with suppress(psutil.Error):
@@ -74,14 +74,14 @@ def _peers(family: list[psutil.Process]) -> tuple[str, ...]:
     return tuple(sorted({f"{ip}:{port}" for ip, port in ends.values() if (ip, port) not in ends}))
 
 
-def _stand_still(states: list[str]) -> bool:
-    """Whether somebody has stopped them all; a parent whose new child was stopped before its exec waits for it."""
+def _are_suspended(states: list[str]) -> bool:
+    """Return whether all are suspended; a parent may wait on disk for a child suspended before its exec."""
     stopped = {psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP}
     return bool(stopped & set(states)) and set(states) <= stopped | {psutil.STATUS_DISK_SLEEP}
 
 
 def _family(agent: psutil.Process) -> tuple[list[psutil.Process], float]:
-    """The agent and all that descends from it, orphans included, and the seconds of those who ended as orphans."""
+    """Return the agent with its descendants, orphans included, and the seconds of orphans that have ended."""
     parent = agent.parent()
     if parent is None or not is_shim(parent):
         return [agent, *agent.children(recursive=True)], 0.0

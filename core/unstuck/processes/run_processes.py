@@ -1,10 +1,8 @@
-"""Which processes work for a run: by what was recorded of them, and by the prompt file in their environment.
-
-A look that fails is no answer: whoever would remove something because nobody needs it any more must hear of it.
-"""
+"""Processes of a run, by their recorded identity and the prompt file in their environment; users of a directory."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,14 +11,14 @@ import psutil
 from unstuck.errors import UnstuckError
 from unstuck.processes.orphans import Identity, family_of
 
-__all__ = ["lives", "prompted_from", "tree_of", "works_elsewhere"]
+__all__ = ["lives", "prompted_from", "tree_of", "working_in", "works_elsewhere"]
 
 _PROMPT = "UNSTUCK_PROMPT_FILE"
 _TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 
 
 def lives(pid: int, start: float) -> bool:
-    """Whether the very process that started at ``start`` still runs. Raises UnstuckError where that cannot be told."""
+    """Return whether the process that started at ``start`` still runs. Raises UnstuckError where that is unknown."""
     try:
         process = psutil.Process(pid)
         return abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
@@ -31,9 +29,9 @@ def lives(pid: int, start: float) -> bool:
 
 
 def prompted_from(folder: Path) -> tuple[Identity, ...]:
-    """Every living process that was given a prompt from below ``folder``: an attempt's agent, or what it has started.
+    """Return every live process with a prompt file below ``folder``: agents of attempts, and their children.
 
-    Another user's processes, and those that hide their environment, are not seen.
+    Processes of other users, and those that hide their environment, are not found.
     """
     top, found = f"{folder.resolve()}/", []
     for process in psutil.process_iter():
@@ -47,9 +45,9 @@ def prompted_from(folder: Path) -> tuple[Identity, ...]:
 
 
 def works_elsewhere(pid: int, start: float, folder: Path) -> bool:
-    """Whether what is left of this agent works for the run of which the record at ``folder`` is a mere copy.
+    """Return whether an agent works for another run, of which the log in ``folder`` is a copy.
 
-    Where the folder that it was prompted from is not there any more, the record has been moved, and it is the same run.
+    Where the folder of its prompt is gone, the log was moved, and it is the same run.
     """
     for process in family_of(frozenset({(pid, start)})):
         try:
@@ -63,7 +61,7 @@ def works_elsewhere(pid: int, start: float, folder: Path) -> bool:
 
 
 def tree_of(pids: Iterable[int]) -> set[int]:
-    """These processes and all their living descendants."""
+    """Return the ids of these processes and of all their live descendants."""
     found: set[int] = set()
     for pid in pids:
         try:
@@ -71,3 +69,21 @@ def tree_of(pids: Iterable[int]) -> set[int]:
         except psutil.Error:
             continue
     return found
+
+
+def working_in(directory: Path) -> tuple[tuple[int, Path], ...]:
+    """Return the id and working directory of every other live process at or below ``directory``.
+
+    Processes of other users, whose working directory is not readable, are not found.
+    """
+    top, found = os.path.realpath(directory), []
+    for process in psutil.process_iter():
+        try:
+            place = process.cwd()
+            if place != top and not place.startswith(top + os.sep):
+                continue
+            if process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append((process.pid, Path(place)))
+        except (psutil.Error, OSError):
+            continue
+    return tuple(found)

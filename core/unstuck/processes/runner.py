@@ -1,7 +1,7 @@
-"""One process, started behind its shim and owned from asyncio.
+"""Process behind a shim, owned from asyncio.
 
-Whoever starts a :class:`Process` calls ``stop()`` in a ``finally``: cancelling a task that awaits ``wait()`` leaves the
-process running, while cancelling ``start()`` ends what was started. If the owner dies, the shim ends the process.
+Call ``stop()`` of a :class:`Process` in a ``finally``: cancelling a task that awaits ``wait()`` leaves the process
+running. Cancelling ``start()`` ends it. The shim ends the process when the owner dies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Heard = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What to run. ``environment`` is complete: nothing is inherited.
+    """Program to run. ``environment`` is complete: nothing is inherited.
 
     ``output`` gets standard output and error, merged, raw but for the secrets that are known or can be recognised, at
     most ``limit`` bytes of it (the first and the last half); ``stdin`` is a file to read, without one the process reads
@@ -59,7 +59,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
-    """How it ended: ``code`` or ``signal``, neither where it would not end. ``bytes`` counts all output.
+    """End of a process: ``code`` or ``signal``, neither where it did not end. ``bytes`` counts all output.
 
     ``receipt`` lists the process and everything it had left behind; ``start`` and ``end`` are the bytes of the output
     file that it wrote, ``lost`` says why some could not be kept.
@@ -112,7 +112,7 @@ class Process:
         return process
 
     async def wait(self) -> Exit:
-        """Wait for the end, of the process and of all it started. Any number of tasks may wait."""
+        """Wait for the end of the process and of all it started. Any number of tasks may wait."""
         return await asyncio.shield(self._exit)
 
     async def stop(self, *, interrupt: float = 2.0, terminate: float = 3.0) -> Receipt:
@@ -129,15 +129,15 @@ class Process:
         return (await self.wait()).receipt
 
     def freeze(self) -> None:
-        """Stop the clock of the process and its descendants (SIGSTOP)."""
+        """Suspend the process and its descendants (SIGSTOP)."""
         self._shim.send({"freeze": True})
 
     def resume(self) -> None:
-        """Let them go on (SIGCONT)."""
+        """Continue them (SIGCONT)."""
         self._shim.send({"continue": True})
 
     def say(self, words: bytes) -> None:
-        """Write ``words`` to the standard input of a process that talks; one that has ended does not mind."""
+        """Write ``words`` to the standard input of a process that talks; does nothing after its end."""
         self._shim.send({"say": words.decode("latin-1")})
 
     def hush(self) -> None:
@@ -169,7 +169,7 @@ class Process:
             raise AgentNotFound(f"cannot start {self._launch.command[0]}: {report.get('message', report)}")
 
     async def _give_up(self) -> None:
-        """End the shim, and what a shim that was killed has left over."""
+        """End the shim, and the orphans of a killed one."""
         await self._shim.close()
         if self.pid:
             await end_survivors([(self.pid, self.start_time)])
@@ -200,26 +200,26 @@ class Process:
                     asyncio.get_running_loop().call_soon(progress, self._bytes, report["tail"])
             await self._shim.close()
             return await self._without_shim()
-        except asyncio.CancelledError:  # the loop is going away, and with it whoever could have called stop()
+        except asyncio.CancelledError:  # the loop ends, and with it every caller of stop()
             self._shim.hang_up()
             raise
         finally:
             waking.cancel()
 
     async def _wake_at_end(self) -> None:
-        """Once the process has ended, wake a shim that was stopped: nobody else could say that it is over."""
+        """Continue a suspended shim once the process has ended, so that it reports the end."""
         await until_over(self.pid, lambda: not is_alive(self.pid, self.start_time), pause=_WAKE_EVERY)
         while True:
             self._shim.wake()
             await asyncio.sleep(_WAKE_EVERY)
 
     async def _swept(self, receipt: Receipt) -> Receipt:
-        """The receipt with what a shim that sees no other processes has left over."""
+        """Return the stop report with the processes that the shim could not see."""
         more = await end_survivors([(self.pid, self.start_time)])
         return Receipt(ended=(*receipt.ended, *more.ended), alive=(*receipt.alive, *more.alive))
 
     async def _without_shim(self) -> Exit:
-        """The account of a process whose shim was killed: it died with it, and we end what it had started."""
+        """Return the end of a process that died with its shim, after ending all it had started."""
         receipt = await end_survivors([(self.pid, self.start_time)])
         if self.pid not in {entry[0] for entry in (*receipt.ended, *receipt.alive)}:
             receipt = replace(receipt, ended=((self.pid, self.start_time, "killed"), *receipt.ended))

@@ -1,7 +1,7 @@
-"""A shim as a subprocess: orders go to it, reports come from it.
+"""Client of a shim: sends orders, receives reports.
 
-A plain ``Popen`` and two pipe transports, and not asyncio's own subprocess: that one kills its child when the loop goes
-away, while a shim must see the end of its orders and clear up behind its agent.
+It uses ``Popen`` and two pipe transports. Asyncio's subprocess kills its child with the loop, while a shim must see the
+end of its orders and end its agent.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 from collections.abc import Mapping
 from typing import Any
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.shim_launcher import Helper, start
+from unstuck.processes.shim_launcher import start
 
 __all__ = ["Connection"]
 
@@ -21,7 +22,7 @@ _MARGIN = 10.0  # seconds; a shim whose orders have ended needs less than half o
 
 
 class _Reports(asyncio.Protocol):
-    """Splits what the shim says into reports, however long their lines; None is the end."""
+    """Queue of reports, parsed from lines of any length; None is the end."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
@@ -41,9 +42,9 @@ class _Reports(asyncio.Protocol):
 
 
 class Connection:
-    """The two ends of one shim. Make one with :meth:`open`."""
+    """Connection to one shim. Make one with :meth:`open`."""
 
-    def __init__(self, process: Helper) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._reports = _Reports()
         self._orders: asyncio.WriteTransport
@@ -53,40 +54,40 @@ class Connection:
     async def open(cls) -> Connection:
         """Start a shim. Raises OSError when the machine has no room for another process."""
         loop = asyncio.get_running_loop()
-        connection = cls(await start())
+        connection = cls(start())
         pipes, reports = connection._process, connection._reports
         connection._orders, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipes.stdin)
         connection._incoming, _ = await loop.connect_read_pipe(lambda: reports, pipes.stdout)
         return connection
 
     def send(self, order: Mapping[str, Any]) -> None:
-        """Give an order; a shim that has ended does not mind, and one that its agent has stopped goes on."""
+        """Send an order; it continues a suspended shim, and does nothing to one that has ended."""
         if not self._orders.is_closing():
             self._orders.write(json.dumps(order).encode() + b"\n")
             self.wake()
 
     def wake(self) -> None:
-        """Let a shim go on that somebody has stopped."""
+        """Continue a suspended shim."""
         self._process.send_signal(signal.SIGCONT)
 
     async def next_report(self) -> dict[str, Any] | None:
-        """The next report; None once the shim has ended, however often it is asked for."""
+        """Return the next report; None after the end of the shim."""
         if self._reports.ended.is_set() and self._reports.queue.empty():
             return None
         return await self._reports.queue.get()
 
     def kill(self) -> None:
-        """End the shim at once; its agent dies with it, the agent's descendants are then left over."""
+        """Kill the shim; its agent dies with it, and the agent's descendants become orphans."""
         self._process.kill()
 
     def hang_up(self) -> None:
-        """End the orders, upon which the shim ends its agent and then itself."""
+        """Close the orders; the shim then ends its agent and itself."""
         if not self._orders.is_closing():
             self._orders.abort()
             self.wake()
 
     async def close(self) -> None:
-        """Hang up, and return when the shim is gone."""
+        """Close the orders, and return when the shim has ended."""
         self.hang_up()
         try:
             async with asyncio.timeout(_MARGIN):

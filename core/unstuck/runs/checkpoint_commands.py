@@ -1,4 +1,4 @@
-"""A project's checkpoints for whoever looks at them and restores by hand: in all of its trees, beside a live run."""
+"""Checkpoints of a project for commands and screens: listed and restored in all of its trees, beside a live run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 
 def store_of(place: Project, root: Path, settings: Settings, *, gone: bool = False) -> CheckpointStore:
-    """The checkpoints of the tree ``root`` of a project. Raises WorkspaceError where it is gone, or is another's.
+    """Return the checkpoints of the tree ``root``. Raises WorkspaceError where it is gone or not the project's.
 
-    ``gone``: it may be, because nothing but what was saved of it is looked at.
+    ``gone`` allows a missing tree, for reading its checkpoints only.
     """
     is_there = root.is_dir()
     if not is_there and not gone:
@@ -41,7 +41,7 @@ def store_of(place: Project, root: Path, settings: Settings, *, gone: bool = Fal
 
 
 async def saved_as(place: Project, id: str) -> Checkpoint:
-    """The checkpoint ``id``, in whatever tree of the project. Raises CheckpointUnknown."""
+    """Return the checkpoint ``id`` of any tree of the project. Raises CheckpointUnknown."""
     for checkpoint in await find_checkpoints(place.home, place.repository):
         if checkpoint.id == id:
             return checkpoint
@@ -50,7 +50,7 @@ async def saved_as(place: Project, id: str) -> Checkpoint:
 
 @contextmanager
 def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
-    """Keep runs from starting meanwhile; beside a live one the agents in ``tree`` must have ended, or stand frozen.
+    """Keep runs from starting; beside a live run the agents in ``tree`` must have ended or be suspended.
 
     Raises ProjectError with the task that works there.
     """
@@ -76,7 +76,7 @@ def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def kept_free(place: Project, tree: Path) -> AsyncIterator[None]:
-    """The same as :func:`nobody_at_work`, looked for beside an event loop. Raises ProjectError."""
+    """Hold :func:`nobody_at_work` without blocking the event loop. Raises ProjectError."""
     free = nobody_at_work(place, tree)
     await asyncio.to_thread(free.__enter__)
     try:
@@ -86,7 +86,7 @@ async def kept_free(place: Project, tree: Path) -> AsyncIterator[None]:
 
 
 def checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:
-    """One checkpoint as a row: sizes are bytes, ``ignored`` counts."""
+    """Return a checkpoint as a row: sizes in bytes, ``ignored`` as a count."""
     return {
         "id": checkpoint.id,
         "created": datetime.fromtimestamp(checkpoint.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -102,7 +102,7 @@ def checkpoint_row(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def full_row(checkpoint: Checkpoint, changes: tuple[Change, ...]) -> dict[str, Any]:
-    """The row with the names of what is ignored, and what changed since the checkpoint before."""
+    """Return the row with the names of ignored files, and the changes since the checkpoint before."""
     names = [one_line(path) for path in checkpoint.ignored]
     return checkpoint_row(checkpoint) | {
         "ignored_names": names,
@@ -111,7 +111,7 @@ def full_row(checkpoint: Checkpoint, changes: tuple[Change, ...]) -> dict[str, A
 
 
 def change_row(change: Change, words: dict[str, str] = _BECAME) -> dict[str, Any]:
-    """What became of one file, with its sizes in bytes before and after."""
+    """Return the change of one file, with its sizes in bytes before and after."""
     return {
         "path": one_line(change.path),
         "status": words[change.status],

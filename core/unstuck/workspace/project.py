@@ -1,4 +1,4 @@
-"""Where a project is: the directory a command was given, the repository round it, and the folder of its record."""
+"""Project: the directory of a command, the repository around it, and the folder of its event logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Project", "locate"]
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """``directory`` is where the user stood, ``root`` the top of it, ``home`` the folder that holds our record."""
+    """Project with its working ``directory``, its top ``root``, and ``home``, the folder of its event logs."""
 
     directory: Path
     root: Path
@@ -24,12 +24,12 @@ class Project:
 
     @property
     def runs(self) -> Path:
-        """The folder of all runs."""
+        """Folder of all runs."""
         return self.home / "runs"
 
     @property
     def others(self) -> tuple[Path, ...]:
-        """The folders that hold the records of the repository's other work trees, each a project of its own."""
+        """Homes of the repository's other worktrees, each a project of its own."""
         if self.repository is None:
             return ()
         first = self.repository.common / "unstuck"
@@ -42,7 +42,7 @@ def _is_record(home: Path) -> bool:
 
 
 async def locate(directory: Path) -> Project:
-    """Find the project round ``directory``. Raises ProjectError where there is none, or it is git's own."""
+    """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory."""
     directory = directory.resolve()
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")

@@ -51,8 +51,8 @@ class Remembered:
 
     An answer has its choice as ``approach`` and its text as ``note``. A ``rule`` is an answer that agents get for every
     match; a rule that ``failed`` is off. A research finding (``insight``) has the headline of its failure as
-    ``approach`` and is saved again with ``worked`` once it helped. A ``flaky`` entry has the name of a test as ``approach``; there is
-    one entry for each time.
+    ``approach`` and is saved again with ``worked`` once it helped. A ``flaky`` entry has the name of a test as
+    ``approach``; there is one entry for each time.
     """
 
     kind: Kind

@@ -22,5 +22,5 @@ Reports (standard output)::
 
 The end of its standard input means that the supervisor died: the agent is stopped, quickly, and the last report is left
 beside the output, in a file with ``.end`` after its name. The shim is the subreaper
-of all that the agent starts, so that nothing escapes by forking away or by opening a session of its own.
+of all that the agent starts, so no descendant escapes by a double fork or a new session.
 """

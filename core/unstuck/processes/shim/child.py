@@ -1,4 +1,4 @@
-"""What happens in the forked child between the fork and the agent's first instruction."""
+"""Steps of the forked child between the fork and the exec of the agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESTORED = (*_IGNORED, signal.SIGXFSZ)  # what Python ignores; what has a handl
 
 
 def be_deaf() -> None:
-    """Ignore what whoever attends an agent has to outlive."""
+    """Ignore the signals that the shim has to survive."""
     for number in _IGNORED:
         heed(number, _IGNORE)
 

@@ -10,14 +10,12 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing or collections.abc would cost as much as all the rest
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 TAG = "UNSTUCK_PROCESS"
-FORKS = "unstuck-forks"  # what forks shims goes by this name: its command line is the same as theirs
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 _CHUNK = 1 << 16
 _PARENT, _GROUP, _START = 1, 2, 19  # positions after the program's name in /proc/PID/stat
-_prctl: Callable[..., int] | None = None  # found once, for whoever is forked later
 
 
 class Row:
@@ -51,13 +49,10 @@ def group_exists(group: int) -> bool:
 
 def process_control(option: int, value: int) -> bool:
     """Call prctl; False on a system that has none, or refuses."""
-    global _prctl
     with suppress(ImportError, OSError, AttributeError):
-        if _prctl is None:
-            import ctypes
+        import ctypes
 
-            _prctl = ctypes.CDLL(None).prctl
-        return _prctl(option, value, 0, 0, 0) == 0
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
     return False
 
 

@@ -1,1 +1,1 @@
-"""Deleting a run, or all that is ours in a project: first what would go, then its going, then a search for the rest."""
+"""Deletion of a run, or of all that unstuck has in a project: inventory, execution, verification."""

@@ -1,7 +1,7 @@
-"""The going itself, in an order in which a kill at any point leaves what finds the rest: the record goes last.
+"""Execution of a deletion. Every step is idempotent; the event log goes last, because it leads to the rest.
 
-Run again, it goes on where it was cut off. What belongs to a person is never touched: their files, index, branches,
-stash, configuration and reflogs stay byte for byte as they are.
+Run again after a kill, it continues. The user's files, index, branches, stash, configuration and reflogs stay byte for
+byte as they are.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Destroyed", "destroy", "refuse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destroyed:
-    """What went, the processes that were ended for it, and what the search afterwards still found."""
+    """Result of a deletion: the inventory, the stop report, and leftovers that the search found."""
 
     inventory: Inventory
     receipt: Receipt
@@ -49,7 +49,7 @@ class Destroyed:
 
 
 def refuse(inventory: Inventory, environ: Mapping[str, str], *, lose: bool) -> None:
-    """Raise UsageError where nothing may be deleted as things stand; ``lose`` is the yes to work that only this has."""
+    """Raise UsageError where a deletion is refused; ``lose`` agrees to lose work that exists nowhere else."""
     if environ.get(TAG):
         raise UsageError("an agent may not delete: this is for a person")
     if inventory.blocked:
@@ -61,10 +61,10 @@ def refuse(inventory: Inventory, environ: Mapping[str, str], *, lose: bool) -> N
 
 
 async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory, *, lose: bool = False) -> Destroyed:
-    """Delete what ``agreed`` lists, after a last look under the project's lock.
+    """Delete the items of ``agreed``, after a new inventory under the project's lock.
 
-    Raises UsageError, with nothing deleted, where that look finds work that was not agreed to; ProjectLocked where
-    somebody else works here; UnstuckError where something cannot be ended or looked at.
+    Raises UsageError, with nothing deleted, where that inventory has work that was not agreed to. Raises ProjectLocked
+    where another process works here, and UnstuckError where a process cannot be ended or inspected.
     """
     refuse(agreed, environ, lose=lose)
     stock = await take_stock(place, environ, agreed.run)
@@ -88,7 +88,7 @@ async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory,
 
 
 def _refuse_news(agreed: Inventory, now: Inventory) -> None:
-    """Nothing is lost that nobody has agreed to lose."""
+    """Raise UsageError where ``now`` would lose work that is not in ``agreed``."""
     known = {(item.kind, item.name) for item in agreed.holding}
     news = [f"{item.name}: {item.holds}" for item in now.holding if (item.kind, item.name) not in known]
     if news or now.blocked:
@@ -121,18 +121,18 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
 
 
 def _leave_folders(folder: Path, stock: Stock) -> None:
-    """The folders round the work trees, where nothing is in them any more, also those from before a project's move."""
+    """Remove the empty folders around the worktrees, also those from before a move of the project."""
     state = folder.parent.parent
     before = [tree.path.parent for tree in stock.trees if tree.path.parent.parent.parent == folder.parent]
     around = dict.fromkeys(one for run in before for one in (run, run.parent))
-    named = (state,) if state.name == "unstuck" else ()  # another one was made by whoever named it
+    named = (state,) if state.name == "unstuck" else ()  # another folder was made by the user
     for place in (*around, *(folder / run for run in stock.runs), folder, folder.parent, *named):
         with suppress(OSError):
             place.rmdir()
 
 
 async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
-    """We hold the lock, so nobody who may listen there is left. What hooks have kept beside it goes with it."""
+    """Delete the socket, which has no listener under the lock, and the log that hooks keep beside it."""
     if (kept := unwatched_file(place.home, environ)) is not None:
         kept.unlink(missing_ok=True)
     path = socket_of(place, environ)
@@ -144,12 +144,12 @@ async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
 
 
 def _leave_home(place: Project) -> None:
-    """The project's own folder, the lock last; whatever is none of ours keeps it."""
+    """Remove the project's home, the lock last; other files in it keep it."""
     for name in (*([".gitignore"] if place.repository is None else []), "lock"):
         (place.home / name).unlink(missing_ok=True)
     for folder in (place.runs, place.home / "worktrees", place.home):
         if folder.is_symlink() and folder.is_dir() and not any(folder.iterdir()):
-            folder.unlink()  # where it leads to was made by somebody else
+            folder.unlink()  # unstuck did not make the target of the link
         with suppress(OSError):
             folder.rmdir()
     if place.repository is not None and place.home.parent.name == "worktrees":

@@ -1,4 +1,4 @@
-"""What a deletion would destroy, in numbers and bytes, and what stands in its way. Pure."""
+"""Inventory of a deletion: what it would destroy, in counts and bytes, and what blocks it. Pure."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS: tuple[Kind, ...] = (
     "processes", "gates", "hooks", "servers", "worktrees", "branches", "checkpoints", "socket", "memory", "state",
     "logs",
 )  # fmt: skip
-"""In the order in which they go: the record of a run last, because it is how the rest is found again."""
+"""The order of deletion: event logs last, because they lead to the rest."""
 
 
 class Item(BaseModel):
-    """One thing of ours. ``name`` says which; ``count`` how many there are of it, ``size`` how many bytes they take.
+    """Item to delete: its ``name``, the ``count`` of its parts and their ``size`` in bytes.
 
-    ``holds`` says what is in it that exists nowhere else; empty where nothing is.
+    ``holds`` describes work in it that exists nowhere else; empty without any.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -45,7 +45,7 @@ class Item(BaseModel):
 
 
 class Stays(BaseModel):
-    """Something that is left where it is, and why."""
+    """Item that stays, and the reason."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
     name: str
@@ -53,9 +53,9 @@ class Stays(BaseModel):
 
 
 class Inventory(BaseModel):
-    """Everything of ours in a project, or of one ``run`` of it. ``name`` is what a person types to say yes.
+    """All items of a project, or of one ``run``. A person types ``name`` to confirm.
 
-    ``live`` is the run that is live now; ``blocked`` says why nothing may be deleted as things stand.
+    ``live`` is the live run; ``blocked`` has the reasons that forbid a deletion.
     """
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -68,15 +68,15 @@ class Inventory(BaseModel):
 
     @property
     def holding(self) -> tuple[Item, ...]:
-        """What holds work that exists nowhere else."""
+        """Items with work that exists nowhere else."""
         return tuple(item for item in self.items if item.holds)
 
     def totals(self) -> tuple[tuple[Kind, int, int], ...]:
-        """For each kind of which there is anything: how many, and how many bytes."""
+        """Return the count and the bytes of each kind that has items."""
         return tuple((kind, *_sums(found)) for kind in KINDS if (found := self.of(kind)))
 
     def of(self, kind: Kind) -> tuple[Item, ...]:
-        """The items of one kind."""
+        """Return the items of one kind."""
         return tuple(item for item in self.items if item.kind == kind)
 
 

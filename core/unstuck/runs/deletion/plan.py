@@ -1,4 +1,4 @@
-"""Taking stock: everything of ours in a project, or of one run. A look that fails ends it, and nothing is gone."""
+"""Plan of a deletion: all that unstuck has in a project, or of one run. A failed look deletes nothing."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from unstuck.workspace.worktrees.worktrees import trees_of
 __all__ = ["Stock", "find_deletable", "socket_of", "take_stock", "trees_folder"]
 
 BY_HAND = "manual"
-"""What the checkpoints of a person's own commands name in place of a run."""
+"""The run in checkpoints that a person's own commands make."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Stock:
-    """What was found, and what is needed to take it away. ``processes`` leaves the supervisor out."""
+    """Inventory with the values that delete it. ``processes`` leaves the supervisor out."""
 
     inventory: Inventory
     runs: tuple[str, ...]
@@ -78,13 +78,13 @@ class _Found:
 
 
 def trees_folder(place: Project, environ: Mapping[str, str]) -> Path:
-    """Where the work trees of the project's tasks are made."""
+    """Return the folder in which the worktrees of the project's tasks are made."""
     common = place.repository.common if place.repository is not None else place.home
     return trees_of(state_dir(environ) / "worktrees", common)
 
 
 def socket_of(place: Project, environ: Mapping[str, str]) -> Path | None:
-    """The project's socket, live or left by a dead run; None where there is none."""
+    """Return the project's socket, live or left by a dead run; None without one."""
     try:
         path = socket_path(runtime_dir(environ), place.home)
     except ChannelError:
@@ -93,7 +93,7 @@ def socket_of(place: Project, environ: Mapping[str, str]) -> Path | None:
 
 
 async def find_deletable(place: Project, environ: Mapping[str, str], wanted: str) -> str:
-    """The id of the run that ``wanted`` names, also of one of which only traces are left. Raises UsageError."""
+    """Return the id of the run that ``wanted`` names, also one without an event log. Raises UsageError."""
     found = sorted(await _traced(place, environ))
     recorded = runs_in(place.home)
     if wanted == "last" and recorded:
@@ -106,7 +106,7 @@ async def find_deletable(place: Project, environ: Mapping[str, str], wanted: str
 
 
 async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", *, locked: bool = False) -> Stock:
-    """Everything of ours in ``place``, or of ``run``; ``locked``: we hold the lock, so nobody else is live.
+    """Return all that unstuck has in ``place``, or of ``run``; ``locked``: the caller holds the project's lock.
 
     Raises WorkspaceError, UnstuckError or OSError.
     """
@@ -136,7 +136,7 @@ async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", 
 
 
 async def _traced(place: Project, environ: Mapping[str, str]) -> set[str]:
-    """Every run of which there is anything, but for those of other work trees of the repository."""
+    """Return every run with a trace here, without the runs of the repository's other worktrees."""
     found: set[str] = set()
     if place.repository is not None:
         found |= {tree.run for tree in await own_trees(place.repository, trees_folder(place, environ))}
@@ -145,7 +145,7 @@ async def _traced(place: Project, environ: Mapping[str, str]) -> set[str]:
 
 
 def _theirs(place: Project) -> set[str]:
-    """The runs of the repository's other work trees: what is named after them is theirs, also where ids coincide."""
+    """Return the runs of the repository's other worktrees, which own what is named after them."""
     return {run for home in place.others for run in runs_in(home)}
 
 
@@ -226,7 +226,7 @@ def _pins(references: Mapping[str, str]) -> set[str]:
 
 
 def _pids(stock: Stock) -> set[int]:
-    """Whoever is ended with the supervisor and the attempts, and ourselves."""
+    """Return the ids of this process and of all that end with the supervisor and the attempts."""
     roots = [identity[0] for identity in stock.processes]
     if stock.holder is not None and not stock.holder.host:
         roots.append(stock.holder.pid)
@@ -264,7 +264,7 @@ def _named(checkpoints: Collection[Checkpoint]) -> str:
 
 
 def _needed_by_others(place: Project, run: str) -> dict[str, str]:
-    """The checkpoints to which other runs may go back, each with such a run."""
+    """Return the checkpoints that other runs may restore, each with such a run."""
     needed: dict[str, str] = {}
     for other in runs_in(place.home):
         state = state_if_any(place.runs / other) if other != run else None
@@ -274,7 +274,7 @@ def _needed_by_others(place: Project, run: str) -> dict[str, str]:
 
 
 def _undoes(store: ObjectStore, own: Collection[Path]) -> Iterator[tuple[str, str]]:
-    """The checkpoints that undo the last restore in each tree of a person's, with that tree."""
+    """Yield the checkpoint that undoes the last restore of each of the user's trees, and the tree."""
     for folder in store.trees():
         last = read_last(folder)
         said = folder / "gitdir"
@@ -284,7 +284,7 @@ def _undoes(store: ObjectStore, own: Collection[Path]) -> Iterator[tuple[str, st
 
 
 def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found: _Found) -> None:
-    """What belongs to no single run."""
+    """Add the items that belong to no single run."""
     found.items += kept_items(place)
     found.stays += strangers(place)
     if (path := socket_of(place, environ)) is not None:

@@ -1,4 +1,4 @@
-"""What lies in a project's own folder: the records of its runs, what they say of processes and questions, the rest."""
+"""Files of a project's home: event logs of runs, with their processes and questions, and shared files."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ _UNSENT = "unsent.txt"
 
 
 def runs_in(home: Path) -> list[str]:
-    """The runs whose record lies below ``home``, also one whose removal was cut off."""
+    """Return the runs with an event log below ``home``, also a half-removed one."""
     runs = home / "runs"
     leaving = [path.name.removeprefix(LEAVING) for path in runs.glob(f"{LEAVING}*")] if runs.is_dir() else []
     return sorted({*run_names(runs), *leaving})
 
 
 def folders_of(place: Project, run: str) -> list[Path]:
-    """Where the record of a run lies, whole or half removed."""
+    """Return the folders of a run, whole or half removed."""
     return [path for path in (place.runs / run, place.runs / f"{LEAVING}{run}") if os.path.lexists(path)]
 
 
 def state_if_any(folder: Path) -> State | None:
-    """What the record says, up to its damage if it has any; None where it cannot be read at all."""
+    """Return the state of a log, up to its damage if it has any; None where it cannot be read."""
     try:
         return current_state(folder)[0]
     except RecordError:
@@ -52,7 +52,7 @@ def state_if_any(folder: Path) -> State | None:
 
 
 def record_items(place: Project, run: str) -> Iterator[Item]:
-    """The questions of a run that are still open, its log with all that lies beside it, and its snapshot."""
+    """Yield the open questions of a run, its log with the files beside it, and its snapshot."""
     state = state_if_any(place.runs / run)
     if state is not None and (open_gates := state.open_gates()):
         names = ", ".join(f"{row.id} ({row.gate.type})" for row in open_gates[:_NAMED])
@@ -68,7 +68,7 @@ def record_items(place: Project, run: str) -> Iterator[Item]:
 
 
 def kept_items(place: Project) -> Iterator[Item]:
-    """What all runs of the project share, but for its checkpoints; the folder itself where nothing is in it."""
+    """Yield the files that all runs share, without checkpoints; the folder itself if it is empty."""
     if place.home.is_dir() and not any(place.home.iterdir()):
         yield Item(kind="state", name=str(place.home))
     for memory in memory_files(place):
@@ -85,7 +85,7 @@ def memory_files(place: Project) -> list[Path]:
 
 
 def strangers(place: Project) -> Iterator[Stays]:
-    """What somebody else has put into our folder, and the records of the repository's other work trees."""
+    """Yield foreign files in the project's home, and the homes of the repository's other worktrees."""
     known = _OURS | {f"{LEAVING}checkpoints", *(path.name for path in memory_files(place))}
     for path in sorted(place.home.iterdir()) if place.home.is_dir() else ():
         if path.name not in known:
@@ -102,14 +102,14 @@ def strangers(place: Project) -> Iterator[Stays]:
 
 
 def _trees_there(place: Project) -> set[str]:
-    """The names of the folders of the repository's linked work trees that git knows."""
+    """Return the home names of the linked worktrees that git knows."""
     assert place.repository is not None
     found = map(registered_tree, (place.repository.common / "worktrees").glob("*"))
     return {path_hash(path) for path in found if path is not None}
 
 
 def linked(place: Project, run: str) -> Iterator[Stays]:
-    """Where links lead that somebody has put in the place of a folder of ours, such as one to a larger disk."""
+    """Yield the targets of links in place of a folder of unstuck, such as one to a larger disk."""
     runs = (run,) if run else runs_in(place.home)
     ours = [folder for one in runs for folder in folders_of(place, one)] + ([] if run else [place.home / "checkpoints"])
     for path in ours:
@@ -118,7 +118,7 @@ def linked(place: Project, run: str) -> Iterator[Stays]:
 
 
 def holder_of(place: Project) -> Holder | None:
-    """Who is live in the project now. Raises UnstuckError where that cannot be told."""
+    """Return the live holder of the project's lock; None without one. Raises UnstuckError where it is unknown."""
     holder = read_holder(place.home / "lock")
     if holder is None or (not holder.host and not lives(holder.pid, holder.started)):
         return None
@@ -126,7 +126,7 @@ def holder_of(place: Project) -> Holder | None:
 
 
 def processes_of(place: Project, runs: Collection[str]) -> tuple[Identity, ...]:
-    """The living processes that work for these runs, by record and by environment. Raises UnstuckError."""
+    """Return the live processes of these runs, by event log and by environment. Raises UnstuckError."""
     found: set[Identity] = set()
     for run in runs:
         folder = place.runs / run
@@ -140,13 +140,13 @@ def processes_of(place: Project, runs: Collection[str]) -> tuple[Identity, ...]:
 
 
 def checkpoints_of(state: State) -> set[str]:
-    """The checkpoints to which a run may have to go back."""
+    """Return the checkpoints that a run may restore."""
     found = {id for row in state.tasks.values() for id in (row.baseline, row.good, row.saved)}
     return {id for id in found if id and id != "none"}
 
 
 def describe(identity: Identity) -> str:
-    """A process for people: its number and what it is called."""
+    """Return a process for people: its id and its name."""
     import psutil
 
     try:

@@ -1,4 +1,4 @@
-"""Nobody works on what is to be deleted: a live supervisor and its agents are ended, and each has its receipt."""
+"""Stop of the supervisor and the agents of a run before its deletion, with a stop report."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _RECEIPTS = Wanted(types=frozenset({"stop_receipt"}))
 
 
 async def end_supervisor(holder: Holder, folder: Path) -> Receipt:
-    """End who works on the run in ``folder``: in good order, or by force after 30 s. Raises UnstuckError.
+    """End the supervisor of the run in ``folder``: by SIGTERM, or by SIGKILL after 30 s. Raises UnstuckError.
 
-    The receipt has what the supervisor said of its agents' processes, and the supervisor itself.
+    The stop report has the processes of its agents, and the supervisor itself.
     """
     before = len(_receipts(folder))
     how = await _ended(holder)
@@ -34,7 +34,7 @@ async def end_supervisor(holder: Holder, folder: Path) -> Receipt:
 
 
 async def _ended(holder: Holder) -> str:
-    """How the supervisor was ended."""
+    """End the supervisor; return how it ended."""
     for number, how in ((signal.SIGTERM, "terminated"), (signal.SIGKILL, "killed")):
         with suppress(ProcessLookupError):
             os.kill(holder.pid, number)
@@ -44,7 +44,7 @@ async def _ended(holder: Holder) -> str:
 
 
 async def end_processes(identities: Collection[Identity]) -> Receipt:
-    """End what is left of agents whose supervisor is gone. Raises UnstuckError where one does not end."""
+    """End orphans, agents without a supervisor. Raises UnstuckError where one does not end."""
     if not identities:
         return Receipt()
     await helpers_done(identities)
@@ -56,7 +56,7 @@ async def end_processes(identities: Collection[Identity]) -> Receipt:
 
 
 def _receipts(folder: Path) -> list[e.StopReceipt]:
-    """What the record says of stops, up to its damage if it has any."""
+    """Return the stop reports of an event log, up to its damage if it has any."""
     found: list[e.StopReceipt] = []
     with suppress(RecordError):
         for record in RunReader(folder).records(_RECEIPTS):

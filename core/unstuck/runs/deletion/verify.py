@@ -1,4 +1,4 @@
-"""The proof: a search by places and names alone, whatever any record says, for what is left of us."""
+"""Search for leftovers of a deletion, by places and names alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["leftovers"]
 async def leftovers(
     place: Project, environ: Mapping[str, str], run: str, stays: Collection[Stays] = ()
 ) -> tuple[str, ...]:
-    """What is still there of the project, or of ``run``; ``stays`` was said beforehand to stay, and is no leftover."""
+    """Return what is left of the project, or of ``run``; the items of ``stays`` are no leftovers."""
     found = await asyncio.to_thread(lambda: list(_on_disk(place, environ, run, {one.name for one in stays})))
     theirs = {other for home in place.others for other in runs_in(home)}
     if place.repository is not None:
@@ -66,7 +66,7 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
 
 
 def _below(home: Path) -> Iterator[Path]:
-    """Every file and link below our folder, and every folder that is empty; a link in its place like a folder."""
+    """Yield every file, link and empty folder below ``home``; a link in its place counts as a folder."""
     if home.is_file() or (home.is_symlink() and not home.is_dir()):
         yield home
     for where, folders, files in os.walk(home):

@@ -1,4 +1,4 @@
-"""Which of a person's commits the checkpoints borrow from, in every work tree of the repository."""
+"""Commits of the user from which checkpoints borrow files, in every worktree of the repository."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["drop_pins", "other_bases"]
 
 
 async def drop_pins(store: ObjectStore) -> None:
-    """Let go of the pinned commits from which nothing is borrowed any more, neither here nor in another work tree."""
-    pinned = await store.pinned()  # first: what is pinned from now on is not ours to judge
+    """Remove the pins of commits from which no checkpoint of any worktree borrows."""
+    pinned = await store.pinned()  # read first: later pins belong to other tasks
     await store.unpin(pinned - await _borrowed(store) - await other_bases(store.home, store.repo))
 
 
 async def other_bases(home: Path, repo: Repository | None) -> set[str]:
-    """The commits from which the checkpoints of this repository's other work trees borrow; they stay pinned."""
+    """Return the commits from which the checkpoints of the repository's other worktrees borrow."""
     if repo is None:
         return set()
     first = repo.common / "unstuck"
@@ -27,6 +27,6 @@ async def other_bases(home: Path, repo: Repository | None) -> set[str]:
 
 
 async def _borrowed(store: ObjectStore) -> set[str]:
-    """The commits from which this store's trees, and its checkpoints, borrow."""
+    """Return the commits from which the trees and checkpoints of ``store`` borrow."""
     bases = {base.read_text().strip() for base in store.directory.glob("worktrees/*/base")}
     return bases | {checkpoint.base for checkpoint in await Catalogue(store).all()}

@@ -1,6 +1,6 @@
-"""The list of checkpoints: a reference to a tree each, which git keeps, and a small file that describes it.
+"""Index of checkpoints: for each one a git reference to its tree, and a JSON file that describes it.
 
-The reference comes first and the file last: what has no file was never a checkpoint.
+The file is written last: a reference without a file is no checkpoint.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ class Checkpoint:
 
 
 class Catalogue:
-    """All checkpoints in a store. Methods may raise GitError or OSError."""
+    """All checkpoints of a store. Methods may raise GitError or OSError."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._folder = store.directory / _FOLDER
 
     async def all(self) -> tuple[Checkpoint, ...]:
-        """Every checkpoint of every tree, oldest first."""
+        """Return every checkpoint of every tree, oldest first."""
         return await asyncio.to_thread(self._all)
 
     async def add(self, tree: str, moment: float, known: dict[str, Any]) -> Checkpoint:
-        """Record a checkpoint of ``tree`` under the first free id of this second; only then does it count."""
+        """Record a checkpoint of ``tree`` under the first free id of this second."""
         self._folder.mkdir(exist_ok=True)
         fresh = self._folder / f".{secrets.token_hex(8)}"
         try:
@@ -90,7 +90,7 @@ class Catalogue:
         raise AssertionError("ids do not end")
 
     def ignoring(self, checkpoint: Checkpoint, ignored: Sequence[str]) -> Checkpoint:
-        """Describe a checkpoint anew: saved again, the same files were there, and these besides, which are ignored."""
+        """Record that ``ignored`` files were there, too, when the files of ``checkpoint`` were saved again."""
         file, fresh = self._file(checkpoint.id), self._folder / f".{secrets.token_hex(8)}"
         known = json.loads(file.read_text(encoding="ascii"))
         known |= {"ignored": ignored, "ignored_count": max(len(ignored), known["ignored_count"])}
@@ -99,11 +99,11 @@ class Catalogue:
         return self._read(checkpoint.id, known)
 
     def spelled(self, root: Path) -> str:
-        """How ``root`` is written down: seen from the record in it, with which it may be moved or copied."""
+        """Return ``root`` as it is stored: relative to a home inside it, so that the project can be moved."""
         return os.path.relpath(root, self._store.home) if self._store.home.is_relative_to(root) else str(root)
 
     async def drop(self, ids: Collection[str]) -> None:
-        """Let go of these checkpoints, and of references that never became one. Needs the store alone."""
+        """Delete checkpoints, and references without a file. Needs the store alone."""
         begun = (*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*"))  # left there by a kill
         for file in (*begun, *map(self._file, ids)):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the last restore of a tree was: to take it back, and to know of one that was cut off."""
+"""Last restore of a tree: undone by `undo`, and repeated where it was interrupted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NAME = "restore.json"
 
 @dataclass(frozen=True, slots=True)
 class LastRestore:
-    """A restore of ``target``, of ``paths`` only where there are any. ``safety`` undoes it; ``done`` is its end.
+    """Restore of ``target``, limited to ``paths`` if there are any. ``safety`` undoes it; ``done`` is on at its end.
 
-    ``run`` is who did it; empty where an earlier version did not say so.
+    ``run`` did it; empty in files of earlier versions.
     """
 
     target: str
@@ -27,7 +27,7 @@ class LastRestore:
 
 
 def read_last(place: Path) -> LastRestore | None:
-    """The last restore of the tree whose private folder this is; None where there was none."""
+    """Return the last restore of the tree of folder ``place``; None without one."""
     try:
         known = json.loads((place / _NAME).read_text(encoding="ascii"))
         target, safety, run = str(known["target"]), str(known["safety"]), str(known.get("run", ""))
@@ -37,7 +37,7 @@ def read_last(place: Path) -> LastRestore | None:
 
 
 def write_last(place: Path, last: LastRestore) -> None:
-    """Put it on disk, in one step and for good: it is what tells after a kill that files may be half set back."""
+    """Write ``last`` durably and in one step: after a kill it shows that files may be half restored."""
     fresh = place / (_NAME + ".new")
     with fresh.open("w", encoding="ascii") as file:
         json.dump(asdict(last), file)

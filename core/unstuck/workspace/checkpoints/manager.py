@@ -41,7 +41,7 @@ from unstuck.workspace.git.numstat import Counted, parse_counts
 from unstuck.workspace.git.repo_status import git_dir_of
 from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut
-from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.storage.object_store import ObjectStore, replace_text
 from unstuck.workspace.storage.shadow_index import SideRepository, Snapshot
 
 __all__ = [
@@ -367,10 +367,13 @@ class CheckpointStore:
     async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
         """Keep the bounds: what is dropped goes from the disk at once, unless somebody else is just saving."""
         used = self._store.directory / _USED
-        total = _number(used) + known[-1].size
+        async with self._store.locked("used.lock"):
+            total = _number(used) + known[-1].size
+            replace_text(used, str(total))
         # What the lists of files take is not in the estimate: near the bound it is measured.
         if total > self.bounds.size * _NEARLY:
             total = await asyncio.to_thread(self._store.size)
+            replace_text(used, str(total))
         needed = self._all_needed()
         while dropped := outdated(
             known, self.bounds, now=self._clock.now(), needed=needed, over=total > self.bounds.size
@@ -384,7 +387,7 @@ class CheckpointStore:
             known = tuple(checkpoint for checkpoint in known if checkpoint not in dropped)
             await drop_pins(self._store)
             total = await asyncio.to_thread(self._store.size)
-        used.write_text(str(total))
+            replace_text(used, str(total))
 
     def _all_needed(self) -> frozenset[str]:
         ids: set[str] = set()

@@ -1,4 +1,4 @@
-"""Which checkpoints may go: too many, too old, or too large all together. Pure."""
+"""Retention of checkpoints by count, age and total size. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who worked in a tree between which of its checkpoints: in a shared tree only a task's own work is taken back."""
+"""Task that worked in a tree between its checkpoints; a restore in a shared tree undoes only the task's own work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 1_000
 
 
 def note_worker(place: Path, number: int, task: str) -> None:
-    """From checkpoint ``number`` on ``task`` works in the tree whose private folder this is; empty for nobody."""
+    """Record that ``task`` (empty: no task) works in the tree of folder ``place`` from checkpoint ``number`` on."""
     known = [*_read(place), (number, task)]
     fresh = place / (_NAME + ".new")
     fresh.write_text(json.dumps(known[-_MOST:]), encoding="ascii")
@@ -21,7 +21,7 @@ def note_worker(place: Path, number: int, task: str) -> None:
 
 
 def workers_at(place: Path, numbers: Sequence[int]) -> list[str]:
-    """For each of these checkpoints, in rising order, who worked from it on up to the next one."""
+    """Return the task that worked from each checkpoint up to the next; ``numbers`` are in rising order."""
     known, found, worker = _read(place), [], ""
     for number in numbers:
         while known and known[0][0] <= number:

@@ -1,4 +1,4 @@
-"""How many lines two trees differ by, file by file."""
+"""Added and removed lines of each file between two trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Counted", "parse_counts"]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One path and how many lines were ``added`` and ``removed`` in it; None for both where it is no text."""
+    """Lines ``added`` and ``removed`` in ``path``; None for both where it is no text."""
 
     path: str
     added: int | None

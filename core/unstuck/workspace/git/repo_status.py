@@ -1,4 +1,4 @@
-"""In what condition a person's repository is: what is under way in it, what is checked out where, what has changed."""
+"""Status of the user's repository: operations under way, branches that are checked out, changed files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REBASED = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A work tree of the repository. ``branch`` is the short name of its branch, also while that is being rebased."""
+    """Worktree of the repository. ``branch`` is the short name of its branch, also during a rebase."""
 
     path: Path
     git_dir: Path
@@ -33,17 +33,17 @@ class Tree:
 
 
 def under_way(git_dir: Path) -> str:
-    """What has been begun in a work tree and not ended, such as ``a rebase``; empty where nothing is."""
+    """Return the operation under way in a worktree, such as ``a rebase``; empty without one."""
     return next((what for name, what in _OPERATIONS if (git_dir / name).exists()), "")
 
 
 def is_locked(git_dir: Path) -> bool:
-    """Whether some git holds the index of a work tree, or has died holding it."""
+    """Return whether a git, live or dead, holds the lock on the index of a worktree."""
     return (git_dir / "index.lock").exists()
 
 
 async def branch_of(tree: Path) -> str | None:
-    """The branch that is checked out, born or not; None where HEAD is detached."""
+    """Return the branch that is checked out, born or not; None with a detached HEAD."""
     with suppress(OSError):
         if branch := branch_in(git_dir_of(tree)):
             return branch
@@ -52,7 +52,7 @@ async def branch_of(tree: Path) -> str | None:
 
 
 def has_branch(git_dir: Path, branch: str) -> bool:
-    """Whether the files of a work tree say that a branch (its short name) is its own, also while it is rebased."""
+    """Return whether a worktree has the branch of this short name, also during a rebase."""
     if _left(git_dir) == branch:
         return True
     try:
@@ -62,7 +62,7 @@ def has_branch(git_dir: Path, branch: str) -> bool:
 
 
 async def trees(repo: Repository) -> tuple[Tree, ...]:
-    """Every work tree of the repository, those whose directory is missing among them."""
+    """Return every worktree of the repository, including those whose directory is missing."""
     listed = await run_git(repo.root, "worktree", "list", "--porcelain", "-z")
     found: list[Tree] = []
     for part in listed.out.split(b"\0\0"):
@@ -78,14 +78,14 @@ async def trees(repo: Repository) -> tuple[Tree, ...]:
 
 
 async def changed_in(tree: Path) -> tuple[str, ...]:
-    """The tracked files that differ from the last commit, staged or not; sorted, relative to the top of the tree."""
+    """Return the tracked files that differ from the last commit, staged or not; sorted, relative to the tree."""
     command = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
     result = await run_git(tree, *command, user_config=True)
     return tuple(sorted(row[3:] for row in split_paths(result.out)))
 
 
 def git_dir_of(path: Path) -> Path:
-    """The git directory of the work tree at ``path``, as its ``.git`` says."""
+    """Return the git directory of the worktree at ``path``, as its ``.git`` names it."""
     try:
         said = (path / ".git").read_text(errors="surrogateescape")
     except OSError:
@@ -94,7 +94,7 @@ def git_dir_of(path: Path) -> Path:
 
 
 def _left(git_dir: Path) -> str | None:
-    """The branch to which a rebase or a bisect will come back, where one is under way."""
+    """Return the branch to which a rebase or a bisect under way returns; None without one."""
     for name in _REBASED:
         try:
             return (git_dir / name).read_text(errors="surrogateescape").strip().removeprefix("refs/heads/")

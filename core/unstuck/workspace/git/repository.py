@@ -1,6 +1,6 @@
-"""Git as a program: one way to run it that no user setting, hook or prompt can disturb, and what a repository is.
+"""Git commands, isolated from user settings, hooks and prompts; and the repository around a path.
 
-Paths cross this module as ``os.fsdecode`` gives them, so any byte in a name survives; admit them before showing them.
+Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit them before showing them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.text import one_line
-from unstuck.workspace.git.short_process import Brief
+from unstuck.workspace.git.short_process import ShortProcess
 
 __all__ = [
     "Repository",
@@ -72,7 +72,7 @@ _versions: dict[str | None, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a git command did: its exit code, its output as bytes and its complaints as text."""
+    """Result of a git command: its exit code, its output as bytes and its errors as text."""
 
     code: int
     out: bytes
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def line(self) -> str:
-        """The output without its last newline, as ``os.fsdecode`` gives it."""
+        """Output without its last newline, as ``os.fsdecode`` gives it."""
         return os.fsdecode(self.out.removesuffix(b"\n"))
 
 
@@ -104,20 +104,19 @@ async def run_git(
     take: Callable[[bytes], bool] | None = None,
     inherit: tuple[int, ...] = (),
 ) -> Result:
-    """Run git in ``cwd`` under our own identity, without hooks, prompts, signatures or background work.
+    """Run git in ``cwd`` with unstuck's identity, without hooks, prompts, signatures or background work.
 
-    ``user_config`` keeps the user's global configuration (filters, ignore rules) where files are read or written as
-    the user's own git would. After ``most`` bytes of output, or once ``take``, which then gets the output in pieces
-    instead, says that it wants no more, git is stopped and the code is 0. ``inherit`` are descriptors that git holds
-    too, so that a lock on one of them lasts until git has ended even if we are killed.
+    ``user_config`` keeps the user's global configuration, with its filters and ignore rules. ``take`` gets the output
+    in pieces. Git is stopped, with code 0, after ``most`` bytes of output or when ``take`` wants no more. Git inherits
+    the descriptors ``inherit``, so a lock on one lasts until git has ended, even after a kill of this process.
 
-    Raises GitError for a non-zero exit (unless ``check`` is off) or where git was killed, which is no answer to any
-    question, and WorkspaceError where git cannot be started.
+    Raises GitError for a non-zero exit (unless ``check`` is off) or a killed git, and WorkspaceError where git cannot
+    be started.
     """
     options = _options(user_config)
     out, err = _Kept(most), _Kept()
     try:
-        process = Brief(
+        process = ShortProcess(
             ("git", *options, *arguments),
             cwd=cwd,
             environment=_environment(environment, user_config),
@@ -129,15 +128,15 @@ async def run_git(
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise _cannot_start(cwd, error) from None
     try:
-        code = await process.over()
+        code = await process.wait()
     except ChildProcessError:
         raise WorkspaceError(_NO_CODE) from None
     except BaseException:
         await process.end()  # which lets it remove its own lock files
         raise
     finally:
-        process.leave()
-    result = Result(0 if process.was_enough else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
+        process.close()
+    result = Result(0 if process.is_stopped else code, bytes(out.bytes), err.bytes.decode("utf-8", "replace"))
     if result.code < 0 or (check and result.code):
         raise GitError(arguments, code, _complaint(result.err))
     return result
@@ -156,7 +155,7 @@ def _cannot_start(cwd: Path, error: OSError) -> WorkspaceError:
 
 
 def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[bytes, bytes]:
-    """In bytes, as they are handed on: there are many, for each git."""
+    """Return the environment in bytes, which need no encoding for each git."""
     kept = b"GIT_CONFIG_" if user_config else b"\0"
     inherited = os.environb.items()
     return {
@@ -168,7 +167,7 @@ def _environment(extra: Mapping[str, str] | None, user_config: bool) -> dict[byt
 
 
 class _Kept:
-    """Output that is kept, up to ``most`` bytes of it."""
+    """First ``most`` bytes of an output."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most if most is not None else sys.maxsize
@@ -186,7 +185,7 @@ def _complaint(err: str) -> str:
 
 
 async def version_of_git(place: Path) -> tuple[str, tuple[int, int] | None]:
-    """What git says of its version, asked in ``place`` once for each program of that name, and its first two numbers.
+    """Return git's version line and its first two numbers; git runs in ``place`` once for each program on PATH.
 
     Raises WorkspaceError where git cannot be started.
     """
@@ -198,40 +197,40 @@ async def version_of_git(place: Path) -> tuple[str, tuple[int, int] | None]:
 
 
 async def require_git() -> None:
-    """Raise WorkspaceError where git is older than what work trees need, or not there at all."""
+    """Raise WorkspaceError where git is missing or too old for worktrees."""
     said, version = await version_of_git(Path.cwd())
     if version and version < OLDEST:
         raise WorkspaceError(f"{one_line(said)} is too old: work trees need git {OLDEST[0]}.{OLDEST[1]} or newer")
 
 
 def split_paths(out: bytes) -> list[str]:
-    """Paths out of git's NUL-separated output."""
+    """Return the paths of git's NUL-separated output."""
     return [os.fsdecode(path) for path in out.split(b"\0") if path]
 
 
 def join_paths(paths: Iterable[str]) -> bytes:
-    """Paths as the NUL-terminated input git takes."""
+    """Return ``paths`` as NUL-terminated input for git."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
 def above(path: str) -> list[str]:
-    """Every folder above a relative path, the top one first."""
+    """Return every folder above a relative path, the top one first."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def path_hash(path: Path) -> str:
-    """A short name for a place on this machine: 16 hex digits, the same for every way to spell the path."""
+    """Return a name of 16 hex digits for ``path``, the same for every spelling of it."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
 
 
 async def find_repository(path: Path) -> Repository | None:
-    """The repository whose work tree holds ``path``; None without git, in a bare repository or inside ``.git``.
+    """Return the repository whose worktree holds ``path``; None without git, in a bare repository or inside ``.git``.
 
-    Raises GitError where there is one that git refuses to read (a foreign owner, a damaged file).
+    Raises GitError where git refuses to read the repository (a foreign owner, a damaged file).
     """
     if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
-        return None  # where there is no repository nobody needs git
+        return None  # without a repository git is not needed
     inside, questions = "--is-inside-work-tree", ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
     found = await run_git(path, "rev-parse", inside, *questions, check=False, user_config=True)
     said = found.line.split("\n")
@@ -240,7 +239,7 @@ async def find_repository(path: Path) -> Repository | None:
     if found.code or said[0] != "true":
         return None
     answers = said[1:]
-    if len(answers) > len(questions):  # a line end in a path: ask one by one
+    if len(answers) > len(questions):  # a newline in a path: ask one by one
         answers = [(await run_git(path, "rev-parse", question, user_config=True)).line for question in questions]
     return _repository(path, answers)
 
@@ -251,26 +250,26 @@ def _repository(path: Path, answers: list[str]) -> Repository:
 
 
 def is_git_directory(place: Path) -> bool:
-    """Whether a folder is what git keeps a repository in: ``.git``, or a bare repository of any name."""
+    """Return whether a folder is a git directory: ``.git``, or a bare repository of any name."""
     return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()
 
 
 def git_directory_round(place: Path) -> Path | None:
-    """The git directory that ``place`` is, or lies in, by any name; None elsewhere."""
+    """Return the git directory that ``place`` is or lies in; None elsewhere."""
     return next((folder for folder in (place, *place.parents) if is_git_directory(folder)), None)
 
 
 async def dirty(repo: Repository) -> tuple[str, ...]:
-    """What differs from the last commit, or is neither committed nor ignored; sorted, relative to the root."""
+    """Return the files that differ from the last commit or are untracked; sorted, relative to the root."""
     result = await run_git(repo.root, "status", "--porcelain=v1", "-z", "--no-renames", user_config=True)
     return tuple(sorted(row[3:] for row in split_paths(result.out)))
 
 
 def record_home(path: Path, repo: Repository | None) -> Path:
-    """Where a project's record and checkpoints lie, whether or not there are any yet.
+    """Return the folder of a project's event logs and checkpoints, whether or not it exists.
 
-    Inside the git directory where there is one (a linked work tree has its own), because ``git clean -fdx`` would
-    take anything in the tree with it; otherwise ``.unstuck`` in the project, which ignores itself.
+    It lies in the git directory, where ``git clean -fdx`` does not remove it; a linked worktree has a folder of its
+    own. Without git it is ``.unstuck`` in the project, which ignores itself.
     """
     if repo is None:
         return path.resolve() / ".unstuck"
@@ -279,7 +278,7 @@ def record_home(path: Path, repo: Repository | None) -> Path:
 
 
 def project_home(path: Path, repo: Repository | None) -> Path:
-    """The folder that :func:`record_home` names, created on first use. Raises RecordError."""
+    """Return the folder of :func:`record_home`, created on first use. Raises RecordError."""
     home = record_home(path, repo)
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,6 +1,6 @@
-"""A program that is brief, such as git: started, heard and waited for in the loop itself.
+"""Short-lived program such as git, run from the event loop.
 
-Not with asyncio's own subprocess: that has a thread wait for each program, which costs as much as many a git does.
+It does not use asyncio's subprocess, which starts a thread for each program in Python 3.11.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import IO
 
 from unstuck.clock.process_exit import until_over
 
-__all__ = ["Brief", "Take"]
+__all__ = ["ShortProcess", "Take"]
 
 Take = Callable[[bytes], bool]
-"""Gets what comes in pieces, and says whether it wants more."""
+"""Takes a piece of output, and returns whether it wants more."""
 
 _CHUNK = 1 << 16
-_PAUSE = 0.005  # seconds, where the system does not tell of an end: it comes right after that of the output
+_PAUSE = 0.005  # seconds between looks without a pidfd: a program ends right after its output
 
 
-class Brief:
-    """A program at work, in a session of its own. Whoever starts one waits for :meth:`over`, or for :meth:`end`."""
+class ShortProcess:
+    """Running program in a session of its own. Always await :meth:`wait` or :meth:`end`."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Brief:
         out: Take,
         err: Take,
     ) -> None:
-        """Start it; ``stdin`` is all that it can read, ``inherit`` are descriptors that it gets. Raises OSError."""
+        """Start the program; ``stdin`` is its whole input, ``inherit`` its extra descriptors. Raises OSError."""
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
             command,
@@ -54,46 +54,46 @@ class Brief:
             pass_fds=inherit,
             start_new_session=True,
         )
-        self.was_enough = False
-        """Whether it was stopped because who takes its output has enough of it."""
-        self._was_taken = False
+        self.is_stopped = False
+        """On once the program was stopped because no more of its output is wanted."""
+        self._is_code_lost = False
         self._loop = asyncio.get_running_loop()
-        self._silent = asyncio.Event()
-        self._unsaid = memoryview(stdin or b"")
+        self._output_ended = asyncio.Event()
+        self._unwritten = memoryview(stdin or b"")
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._open: set[IO[bytes]] = {self._process.stdout, self._process.stderr}
         for stream, take in ((self._process.stdout, out), (self._process.stderr, err)):
             os.set_blocking(stream.fileno(), False)
-            self._loop.add_reader(stream.fileno(), partial(self._hear, stream, take))
+            self._loop.add_reader(stream.fileno(), partial(self._read, stream, take))
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
-            self._loop.add_writer(self._process.stdin.fileno(), self._say)
-            self._say()
+            self._loop.add_writer(self._process.stdin.fileno(), self._write)
+            self._write()
 
-    async def over(self) -> int:
-        """Its exit code, less than nothing where a signal ended it, once it has ended and everything was heard.
+    async def wait(self) -> int:
+        """Return the exit code, negative for a signal, after the end of the program and of its output.
 
-        Raises ChildProcessError where nobody can say: the code was taken by somebody else, or SIGCHLD is ignored.
+        Raises ChildProcessError where the code is unknown: other code took it, or SIGCHLD is ignored.
         """
-        await self._silent.wait()
+        await self._output_ended.wait()
         await until_over(self._process.pid, self._is_over, pause=_PAUSE)
-        if self._was_taken:
+        if self._is_code_lost:
             raise ChildProcessError
         return int(self._process.returncode)
 
     async def end(self) -> None:
-        """Ask it and what it has started to end, and return when it has."""
-        self.was_enough = True  # and whoever takes its output may call it off again with every piece
+        """Terminate the program and its children; return when the program has ended."""
+        self.is_stopped = True  # the output up to its end is dropped
         if not self._is_over():
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)
         with suppress(ChildProcessError):
-            await self.over()
+            await self.wait()
 
-    def leave(self) -> None:
-        """Hear nothing more of it. Where nobody waits for its end any more, a thread does."""
-        self._hush()
+    def close(self) -> None:
+        """Close the pipes. A thread waits for a program that is still running."""
+        self._close_stdin()
         for stream in tuple(self._open):
             self._close(stream)
         if self._process.poll() is None:
@@ -104,36 +104,36 @@ class Brief:
             try:
                 ended, status = os.waitpid(self._process.pid, os.WNOHANG)
             except ChildProcessError:  # which Popen would take for a success
-                self._was_taken, self._process.returncode = True, 255
+                self._is_code_lost, self._process.returncode = True, 255
             else:
                 self._process.returncode = os.waitstatus_to_exitcode(status) if ended else None
         return self._process.returncode is not None
 
-    def _say(self) -> None:
+    def _write(self) -> None:
         assert self._process.stdin is not None
         try:
-            self._unsaid = self._unsaid[os.write(self._process.stdin.fileno(), self._unsaid) :]
+            self._unwritten = self._unwritten[os.write(self._process.stdin.fileno(), self._unwritten) :]
         except BlockingIOError:
             return
         except BrokenPipeError:  # it has ended; its exit code says why
-            self._unsaid = self._unsaid[:0]
-        if not self._unsaid:
-            self._hush()
+            self._unwritten = self._unwritten[:0]
+        if not self._unwritten:
+            self._close_stdin()
 
-    def _hush(self) -> None:
+    def _close_stdin(self) -> None:
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._loop.remove_writer(self._process.stdin.fileno())
             self._process.stdin.close()
 
-    def _hear(self, stream: IO[bytes], take: Take) -> None:
+    def _read(self, stream: IO[bytes], take: Take) -> None:
         try:
             chunk = os.read(stream.fileno(), _CHUNK)
         except BlockingIOError:
             return
         if not chunk:
             self._close(stream)
-        elif not self.was_enough and not take(chunk):  # heard to its end all the same: nobody else has to wait
-            self.was_enough = True
+        elif not self.is_stopped and not take(chunk):  # reading goes on to the end of the output
+            self.is_stopped = True
             self._process.kill()
 
     def _close(self, stream: IO[bytes]) -> None:
@@ -141,4 +141,4 @@ class Brief:
         stream.close()
         self._open.discard(stream)
         if not self._open:
-            self._silent.set()
+            self._output_ended.set()

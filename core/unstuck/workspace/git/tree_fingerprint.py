@@ -1,4 +1,4 @@
-"""Whether anything in a work tree has changed: a cheap print of all names, sizes and times, taken twice."""
+"""Fingerprint of a worktree: the names, sizes and times of all its files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 __all__ = ["TreePrint", "print_of"]
 
 MOST_ENTRIES = 100_000
-# Git's own files and our record of the run change without the agent.
+# Git and unstuck change these folders without the agent.
 _SKIPPED = frozenset({".git", ".unstuck"})
 
 
 @dataclass(frozen=True, slots=True)
 class TreePrint:
-    """Two prints of one tree differ when a file came, went or was written. ``newest`` was written last."""
+    """Fingerprint of a tree; it changes when a file is added, removed or written. ``newest`` was written last."""
 
     value: int
     newest: str = ""
 
 
 def print_of(tree: Path, *, most: int = MOST_ENTRIES) -> TreePrint | None:
-    """The print of ``tree`` as it is now; None where it cannot be read or has more than ``most`` entries."""
+    """Return the fingerprint of ``tree``; None where it cannot be read or has more than ``most`` entries."""
     value, newest, latest, left = 0, "", -1, most
     folders = [os.fspath(tree)]
     while folders:
@@ -43,7 +43,7 @@ def print_of(tree: Path, *, most: int = MOST_ENTRIES) -> TreePrint | None:
                     if found.st_mtime_ns > latest:
                         latest, newest = found.st_mtime_ns, entry.path
         except FileNotFoundError:
-            continue  # it went while we looked, which the next print shows
+            continue  # removed during the scan, which the next fingerprint shows
         except OSError:
             return None
     return TreePrint(value, os.path.relpath(newest, tree) if newest else "")

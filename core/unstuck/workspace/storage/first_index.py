@@ -12,7 +12,6 @@ from pathlib import Path
 
 from unstuck.workspace.storage.conversions import unproven
 from unstuck.workspace.storage.index_entries import Entry, read_entries
-from unstuck.workspace.storage.index_tree_id import noted_tree
 from unstuck.workspace.storage.staging import Git, stage
 
 __all__ = ["make_index"]
@@ -48,9 +47,8 @@ async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None
             fresh.unlink(missing_ok=True)
         if command and (await reading(*command, check=False)).code:
             continue
-        index = await asyncio.to_thread(_bytes_of, fresh)
-        entries = read_entries(index, len(base) // 2)
-        if entries is not None and noted_tree(index) == (tree, len(entries)):
+        entries = read_entries(await asyncio.to_thread(_bytes_of, fresh), len(base) // 2)
+        if entries is not None and (await reading("write-tree", "--missing-ok", check=False)).line == tree:
             return entries
     return None
 

@@ -1,36 +1,36 @@
-"""The repository in which checkpoints are kept: bare, beside the record, with nothing of the user's in it.
+"""Git repository of the checkpoints: bare, beside the event log.
 
-What a checkpoint saves is written here and never into the user's own object store, so what is dropped is really freed
-and the user's repository never grows. Only the files of the commit that was checked out when a tree was first saved
-are borrowed from the user; that commit is pinned under ``refs/unstuck/pins`` against the user's own clean-up.
+Checkpoints write their objects here and never into the user's object store. So deleting one frees its space, and the
+user's repository never grows. A tree borrows the files of the commit that was checked out at its first save. A
+reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git.case_folding import folds_case
+from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.refs import commit_at
-from unstuck.workspace.git.repository import Repository, Result, run_git, version_of_git
+from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
 
-__all__ = ["OLDEST_GIT", "ObjectStore", "lock"]
+__all__ = ["OLDEST_GIT", "ObjectStore", "replace_text"]
 
 OLDEST_GIT = (2, 32)
-"""The first git that leaves the user's configuration out when it is told to (GIT_CONFIG_GLOBAL)."""
+"""The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""
 
 _PINS = "refs/unstuck/pins/"
-# Tasks that begin together pin the same commit. Git waits a tenth of a second for another one that is just writing a
-# reference, and syncing it to a busy disk can take longer.
+_PRUNING = "store.lock"
+# Tasks that start together pin the same commit. Git waits 0.1 s for a reference lock, and a busy disk needs more.
 _PATIENT = ("-c", "core.filesRefLockTimeout=10000")
-# Bytes are kept as they are on disk: no line ending, keyword, filter or encoding is converted either way.
+# Checkpoints hold the bytes on disk: git converts no line ending, keyword, filter or encoding.
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 
 
@@ -46,15 +46,11 @@ class ObjectStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever saved here."""
-        return (self.directory / "HEAD").is_file()
-
-    def has(self, id: str) -> bool:
-        """Whether the object ``id`` lies here as it was written."""
-        return (self.directory / "objects" / id[:2] / id[2:]).is_file()
+        """Whether the repository is complete: while git makes it, the folder of the objects comes last."""
+        return is_git_directory(self.directory)
 
     async def open(self, tree: Path) -> None:
-        """Make the repository where there is none yet, and learn what the user ignores."""
+        """Make the repository where it is missing, and read the user's ignore rules."""
         if self._ready and self.exists:
             return
         await _refuse_old_git(self.home.parent if self.home.parent.is_dir() else tree)
@@ -66,12 +62,13 @@ class ObjectStore:
             self.options += await self._user_ignore_file(self.repo)
         if self.home.is_relative_to(tree):
             ignore += f"\n/{self.home.relative_to(tree).as_posix()}/\n"
-        if not self.exists:
-            await self._initialise()
+        async with self.locked("open.lock") as descriptor:  # tasks that start together all come here
+            if not self.exists:
+                await self._initialise(descriptor)
         information = self.directory / "info"
         information.mkdir(exist_ok=True)
-        (information / "attributes").write_text(_ATTRIBUTES)
-        (information / "exclude").write_text(ignore, errors="surrogateescape")
+        replace_text(information / "attributes", _ATTRIBUTES)
+        replace_text(information / "exclude", ignore)
         self._ready = True
 
     async def git(
@@ -81,14 +78,14 @@ class ObjectStore:
         check: bool = True,
         take: Callable[[bytes], bool] | None = None,
     ) -> Result:
-        """Run git on the repository itself. Where there is none yet it says nothing, with code 0."""
+        """Run git on the repository; without one, return no output and code 0."""
         if not self.exists:
             return Result(0, b"", "")
         environment = {"GIT_DIR": str(self.directory), **self.borrowed()}
         return await run_git(self.directory, *arguments, environment=environment, stdin=stdin, check=check, take=take)
 
     def borrowed(self) -> dict[str, str]:
-        """The environment in which git also finds the user's objects: for reading, never for saving."""
+        """Return the environment in which git also reads the user's objects; never used for saving."""
         if self.repo is None:
             return {}
         path = str(self.repo.common / "objects")
@@ -97,52 +94,46 @@ class ObjectStore:
             path = f'"{escaped}"'
         return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": path}
 
-    @asynccontextmanager
-    async def shared(self) -> AsyncIterator[int]:
-        """Keep others from throwing objects away meanwhile; gives the descriptor that holds the lock."""
-        self.directory.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = self._descriptor()
-        try:
-            await lock(descriptor, fcntl.LOCK_SH)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def locked(self, name: str, how: int = fcntl.LOCK_EX) -> AbstractAsyncContextManager[int]:
+        """Hold the lock ``name`` against other tasks and processes; yields the descriptor that holds it."""
+        return locked(self.directory.with_name(name), how)
+
+    def shared(self) -> AbstractAsyncContextManager[int]:
+        """Keep others from pruning objects; yield the descriptor that holds the lock."""
+        return self.locked(_PRUNING, fcntl.LOCK_SH)
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[bool]:
-        """Whether nobody else uses the repository now; nobody does as long as this is held."""
-        descriptor = self._descriptor()
-        try:
+        """Yield whether no other task or process uses the repository; none does while this is held."""
+        async with AsyncExitStack() as stack:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                await stack.enter_async_context(self.locked(_PRUNING, fcntl.LOCK_EX | fcntl.LOCK_NB))
             except BlockingIOError:
                 yield False
             else:
                 yield True
-        finally:
-            os.close(descriptor)
 
     async def pin(self, commit: str) -> None:
-        """Keep ``commit``, whose files are borrowed, from the user's own clean-up."""
+        """Keep ``commit``, whose files are borrowed, from the user's ``git gc``."""
         if self.repo is not None and await commit_at(self.repo, _PINS + commit) != commit:
             await run_git(self.repo.common, *_PATIENT, "update-ref", _PINS + commit, commit)
 
     async def pinned(self) -> set[str]:
-        """The commits that are pinned, for this store or for that of another work tree of the repository."""
+        """Return the pinned commits of this store and of the repository's other worktrees."""
         if self.repo is None:
             return set()
         listed = await run_git(self.repo.common, "for-each-ref", "--format=%(objectname)", _PINS)
         return set(listed.out.decode().split())
 
     async def unpin(self, commits: Collection[str]) -> None:
-        """Let go of these pinned commits."""
+        """Remove the pins of ``commits``."""
         if self.repo is None:
             return
         for commit in commits:
             await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
 
     def refer(self, reference: str, id: str) -> bool:
-        """Let a new ``reference`` stand at ``id``, as git writes one; False where there is one of this name."""
+        """Create ``reference`` at ``id`` in one step, in git's own format; False where the name is taken."""
         place = self.directory / reference
         fresh = place.with_name(f".{secrets.token_hex(8)}.lock")
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -165,22 +156,22 @@ class ObjectStore:
             await self.git("update-ref", "--stdin", stdin=orders)
 
     async def prune(self) -> None:
-        """Free what no checkpoint and no tree's index holds any more. Needs ``alone``."""
+        """Free the objects that no checkpoint and no index holds. Needs ``alone``."""
         await self.git("prune", "--expire=now")
 
     def trees(self) -> list[Path]:
-        """The private folders of all trees that have an index here."""
+        """Return the private folders of all trees that have an index here."""
         return sorted((self.directory / "worktrees").glob("*/"))
 
     def forget_trees(self) -> None:
-        """Remove the folders of trees that are gone. Their checkpoints stay."""
+        """Remove the private folders of trees that no longer exist. Their checkpoints stay."""
         for place in self.trees():
             tree = _read(place / "gitdir").strip().removesuffix("/.git")
             if tree and not Path(tree).is_dir():
                 shutil.rmtree(place, ignore_errors=True)
 
     def size(self) -> int:
-        """How many bytes the objects take on disk."""
+        """Return the bytes that the objects take on disk."""
         total = 0
         for folder, _, files in os.walk(self.directory / "objects"):
             for name in files:
@@ -188,34 +179,25 @@ class ObjectStore:
                     total += os.lstat(os.path.join(folder, name)).st_size
         return total
 
-    def _descriptor(self) -> int:
-        return os.open(self.directory.with_name("store.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    async def _initialise(self) -> None:
+    async def _initialise(self, descriptor: int) -> None:
+        """Make the repository. Git inherits the lock, which lasts until git has ended even after a kill."""
         format_ = "sha1"
-        # Another format than git's first one stands in the repository's own file, or nowhere.
+        # A repository with another format than sha1 always names it in its own configuration.
         if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
         arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)
-        # Its references are written as files here, whatever form a later git prefers.
-        await run_git(self.directory.parent, "init", *arguments, environment={"GIT_DEFAULT_REF_FORMAT": "files"})
+        # References are files here, whatever format a later git prefers.
+        files = {"GIT_DEFAULT_REF_FORMAT": "files"}
+        await run_git(self.directory.parent, "init", *arguments, environment=files, inherit=(descriptor,))
 
     @staticmethod
     async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
-        """The user's own ``core.excludesFile``, which a repository of ours would not know of."""
+        """Return the option for the user's ``core.excludesFile``, which this repository does not inherit."""
         asked = await run_git(
             repo.root, "config", "--type=path", "--get", "core.excludesFile", check=False, user_config=True
         )
         return ("-c", f"core.excludesFile={asked.line}") if asked.code == 0 else ()
-
-
-async def lock(descriptor: int, how: int) -> None:
-    """Take the lock on a file, a ``LOCK_…`` of fcntl; a thread is only needed where somebody has to be waited for."""
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        await asyncio.to_thread(fcntl.flock, descriptor, how)
 
 
 async def _refuse_old_git(place: Path) -> None:
@@ -223,6 +205,14 @@ async def _refuse_old_git(place: Path) -> None:
     if version is None or version < OLDEST_GIT:
         needed = ".".join(map(str, OLDEST_GIT))
         raise WorkspaceError(f"{said} is too old for checkpoints: install git {needed} or newer")
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write ``text`` into ``file`` in one step, so that no concurrent reader finds a part of it."""
+    if _read(file) != text:
+        fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+        fresh.write_text(text, errors="surrogateescape")
+        fresh.replace(file)
 
 
 def _read(file: Path) -> str:

@@ -7,7 +7,6 @@ changed since the last one, and touches nothing that is the user's.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import re
 import shutil
@@ -33,8 +32,7 @@ from unstuck.workspace.storage.exclusions import (
     refuse_huge,
 )
 from unstuck.workspace.storage.first_index import make_index
-from unstuck.workspace.storage.index_tree_id import noted_tree
-from unstuck.workspace.storage.object_store import ObjectStore, lock
+from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.storage.staging import Scan, stage, survey
 
 __all__ = ["SideRepository", "Snapshot"]
@@ -95,16 +93,12 @@ class SideRepository:
         What the disk refuses meanwhile is raised as WorkspaceError.
         """
         try:
-            async with self._lock, self._store.shared() as shared:
-                path = self._store.directory.with_name(f"{self.name}.lock")
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            async with self._lock, self._store.shared() as shared, self._store.locked(f"{self.name}.lock") as own:
+                self._descriptors = (shared, own)
                 try:
-                    await lock(descriptor, fcntl.LOCK_EX)
-                    self._descriptors = (shared, descriptor)
                     yield
                 finally:
                     self._descriptors = ()
-                    os.close(descriptor)
         except OSError as problem:
             raise WorkspaceError(f"{self._store.directory.parent}: {problem.strerror or problem}") from problem
         except GitError as problem:
@@ -280,7 +274,7 @@ class SideRepository:
             return self.tree, ""
         own = repo.git_dir if self.tree == repo.root else git_dir_of(self.tree)
         if own == repo.git_dir or own.parent == repo.common / "worktrees":
-            return own, await checked_out(repo, self.tree, own) or ""
+            return own, await checked_out(self.tree) or ""
         asked = await run_git(self.tree, "rev-parse", "--absolute-git-dir", _HEAD, check=False)
         directory, _, head = asked.line.rpartition("\n")
         return Path(directory), "" if asked.code or head == _HEAD else head
@@ -357,20 +351,9 @@ class SideRepository:
         return await self.git(*_SPLIT, *arguments, stdin=stdin, check=check)
 
     async def _write_tree(self) -> tuple[str, int]:
-        """The tree of the index, written unless it is, and how many files it has."""
-        tree, files = self._noted()
-        if not tree or not self._store.has(tree):
-            tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
-            known, files = self._noted()
-            files = files if known == tree else len(await self.covered())
-        return tree, files
-
-    def _noted(self) -> tuple[str, int]:
-        """The tree of the index and its files, as far as git has noted them there."""
-        try:
-            return noted_tree((self.place / "index").read_bytes())
-        except OSError:
-            return "", 0
+        """Write the tree of the index; return its id, and how many files it has."""
+        tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
+        return tree, len(await self.covered())
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""

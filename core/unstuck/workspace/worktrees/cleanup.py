@@ -1,4 +1,4 @@
-"""Taking away what is ours, and nothing else. Every step can be repeated after a kill and ends in the same state."""
+"""Removal of worktrees, references and checkpoints of unstuck. Every step can be repeated after a kill."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.checkpoints.borrowed_commits import drop_pins, other_bases
@@ -29,9 +28,9 @@ _TRIES, _PAUSE_S = 200, 0.05
 
 
 def erase(path: Path) -> None:
-    """Take a file or folder away, whatever may be read or written in it; of a link only the link. Raises OSError.
+    """Remove a file or a folder, whatever its permissions; of a link only the link. Raises OSError.
 
-    A folder gets a name of its own first, so that nothing that is half gone passes for whole.
+    A folder is renamed first, so that a half-removed one is never taken for a whole one.
     """
     try:
         is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
@@ -48,7 +47,7 @@ def erase(path: Path) -> None:
 
 
 def _remove(top: Path) -> None:
-    """Everything below ``top`` and itself; a folder that may not be written to is made so, as a build leaves some."""
+    """Remove ``top`` and everything below it; builds leave folders that must be made writable first."""
     for folder, folders, _ in os.walk(top):
         with suppress(OSError):
             os.chmod(folder, stat.S_IRWXU)
@@ -62,7 +61,7 @@ def _remove(top: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file, or of all files below a folder; links count for themselves."""
+    """Return the bytes of a file, or of all files below a folder; a link counts by its own size."""
     with suppress(OSError):
         status = os.lstat(path)
         if not stat.S_ISDIR(status.st_mode):
@@ -76,33 +75,33 @@ def size_of(path: Path) -> int:
 
 
 async def drop_tree(repo: Repository, tree: OwnTree, folder: Path) -> None:
-    """Take a work tree away, whatever is in it, with what git keeps of it; ``folder`` is where ours are made."""
+    """Remove a worktree, its files and its git folder; ``folder`` holds the worktrees that unstuck made."""
     if tree.git_dir is None or tree.is_copied:
         await asyncio.to_thread(erase, tree.ours)
         return
     if tree.path.is_relative_to(folder):
         await TreePlace(repo, tree.path).dispose()
-    else:  # somebody has moved it: nothing gets another name among their files
+    else:  # the tree was moved: no file is renamed among those of a person
         await run_git(repo.root, "worktree", "remove", "--force", "--force", str(tree.path), check=False)
         await asyncio.to_thread(erase, tree.path)
     await asyncio.to_thread(erase, tree.git_dir)  # where git no longer sees its own folder for it
 
 
 async def drop_half_gone(repo: Repository) -> None:
-    """Finish what a kill has left half done: git's own folder for a tree, of which nobody knows whose it was.
+    """Remove git's folders for worktrees that a kill left half removed.
 
-    `git worktree prune` would also take one without an index whose tree is only away, as on a disk that is not there.
+    `git worktree prune` would also remove the folder of a tree on a disk that is not mounted.
     """
     folder = repo.common / "worktrees"
     for place in folder.glob("*"):
         if not any((place / name).exists() for name in ("gitdir", "locked")):  # git locks one that it begins
             await asyncio.to_thread(erase, place)
     with suppress(OSError):
-        folder.rmdir()  # git does so, too, behind the last one
+        folder.rmdir()  # as git does after the last one
 
 
 async def drop_references(repo: Repository, references: Iterable[str]) -> None:
-    """Delete these references, with the locks that a killed git has left on them."""
+    """Delete ``references`` and the locks that a killed git left on them."""
     for name in references:
         (repo.common / f"{name}.lock").unlink(missing_ok=True)
         await run_git(repo.common, "update-ref", "-d", name)
@@ -110,11 +109,11 @@ async def drop_references(repo: Repository, references: Iterable[str]) -> None:
 
 
 async def drop_checkpoints(home: Path, repo: Repository | None, ids: Collection[str]) -> None:
-    """Let go of these checkpoints, and free what only they hold. Raises WorkspaceError while somebody is saving."""
+    """Delete checkpoints, and free the objects that only they hold. Raises WorkspaceError while a save runs."""
     store = ObjectStore(home, repo)
     if not store.exists or not ids:
         return
-    async with _Alone(store):
+    async with _alone(store):
         await Catalogue(store).drop(ids)
         await asyncio.to_thread(store.forget_trees)
         await store.prune()
@@ -122,11 +121,11 @@ async def drop_checkpoints(home: Path, repo: Repository | None, ids: Collection[
 
 
 async def erase_checkpoints(home: Path, repo: Repository | None) -> None:
-    """Take all checkpoints of this home away. Raises WorkspaceError while somebody is saving."""
+    """Remove all checkpoints below ``home``. Raises WorkspaceError while a save runs."""
     store = ObjectStore(home, repo)
     folder = store.directory.parent
     if folder.exists():
-        async with _Alone(store):
+        async with _alone(store):
             await asyncio.to_thread(erase, folder)
     await asyncio.to_thread(erase, folder.with_name(LEAVING + folder.name))
     await store.unpin(await store.pinned() - await other_bases(home, repo))
@@ -135,28 +134,20 @@ async def erase_checkpoints(home: Path, repo: Repository | None) -> None:
 
 
 def _leave_folders(repo: Repository) -> None:
-    """Remove the folders of references of ours in which nothing is any more."""
+    """Remove the empty folders of references that unstuck made."""
     for above in ("refs/unstuck", "refs/heads/unstuck", "logs/refs/heads/unstuck"):
         for place, _, _ in os.walk(repo.common / above, topdown=False):
             with suppress(OSError):
                 os.rmdir(place)
 
 
-class _Alone:
-    """The store for us alone: who is just saving comes to the end of it first."""
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
-        self._held: Any = None
-
-    async def __aenter__(self) -> None:
-        for _ in range(_TRIES):
-            self._held = self._store.alone()
-            if await self._held.__aenter__():
+@asynccontextmanager
+async def _alone(store: ObjectStore) -> AsyncIterator[None]:
+    """Hold the store alone, after saves that are under way. Raises WorkspaceError after 10 s of waiting."""
+    for _ in range(_TRIES):
+        async with store.alone() as alone:
+            if alone:
+                yield
                 return
-            await self._held.__aexit__(None, None, None)
-            await asyncio.sleep(_PAUSE_S)
-        raise WorkspaceError("somebody is saving files just now: try again")
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self._held.__aexit__(*error)
+        await asyncio.sleep(_PAUSE_S)
+    raise WorkspaceError("somebody is saving files just now: try again")

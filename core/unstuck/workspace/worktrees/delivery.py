@@ -7,17 +7,17 @@ git itself. What a killed git, or a full disk, has left half done there is taken
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
+from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees, under_way
 from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
@@ -88,17 +88,9 @@ class Delivery:
                 await self._git("update-ref", "-d", self._pin)
             return goal
 
-    @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[int]:
-        """Hold what git holds with us, so that one which outlived us has ended before anything is looked at."""
-        place = self._repo.common / "unstuck"
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(place / "delivery.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def _alone(self) -> AbstractAsyncContextManager[int]:
+        """Hold the lock that git inherits, so that a git of a killed delivery has ended before the next one."""
+        return locked(self._repo.common / "unstuck" / "delivery.lock")
 
     async def _git(self, *arguments: str) -> str:
         return (await run_git(self._repo.root, *arguments)).line

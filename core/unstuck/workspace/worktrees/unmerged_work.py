@@ -1,4 +1,4 @@
-"""What a work tree holds that is nowhere else: while it does, it is kept."""
+"""Unmerged work in a worktree, for which it is kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A tree or branch that stayed, and why."""
+    """Tree or branch that stays, and the reason."""
 
     place: str
     reason: str
@@ -28,7 +28,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a clean-up took away, by the names of the tasks, and what it kept."""
+    """Result of a clean-up: names of the removed tasks, and what was kept."""
 
     removed: tuple[str, ...]
     kept: tuple[Kept, ...]
@@ -60,7 +60,7 @@ async def _has(place: TreePlace, tip: str, commit: str) -> bool:
 
 
 async def _submodules(place: TreePlace) -> str:
-    """The commits of a submodule that was filled in this tree lie in the tree's own git directory."""
+    """Return the submodules whose commits lie only in the tree's own git directory, as a reason to keep it."""
     if place.git_dir is None or not (place.git_dir / "modules").is_dir():
         return ""
     changed = await place.git("diff-tree", "-r", "-z", "--raw", "--no-renames", place.start or "HEAD", "HEAD")
@@ -70,7 +70,7 @@ async def _submodules(place: TreePlace) -> str:
 
 
 def without(found: Scan, own: str) -> Scan:
-    """``found`` without what lies in the folder ``own``."""
+    """Return ``found`` without the files in the folder ``own``."""
 
     def others(paths: frozenset[str]) -> frozenset[str]:
         return frozenset(path for path in paths if path.split("/")[0] != own)

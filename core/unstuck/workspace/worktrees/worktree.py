@@ -1,4 +1,4 @@
-"""Linked work trees on disk: made whole or made again, taken away without leaving half of them behind."""
+"""Linked worktrees on disk: created and removed in steps that a kill cannot leave half done."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SET_UP = "unstuck-set-up"
 
 
 def safe_name(name: str) -> str:
-    """A task or run id as part of a branch and a directory name; different ids give different names.
+    """Return a task or run id as part of a branch and directory name; different ids give different names.
 
-    Raises WorkspaceError for what is no id.
+    Raises WorkspaceError for an unusable id.
     """
     if not _NAME.fullmatch(name):
         raise WorkspaceError(f"not a usable id: {name[:40]!r} (letters, digits, dot, hyphen, underscore)")
@@ -34,7 +34,7 @@ def safe_name(name: str) -> str:
 
 
 def registered_tree(git_dir: Path) -> Path | None:
-    """The work tree that ``git_dir``, where git keeps a tree's own state, is for; None where it says nothing."""
+    """Return the worktree of ``git_dir``, the folder with its state; None where it names none."""
     try:
         said = (git_dir / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
     except FileNotFoundError:
@@ -43,7 +43,7 @@ def registered_tree(git_dir: Path) -> Path | None:
 
 
 def belongs_elsewhere(path: Path, repo: Repository) -> bool:
-    """Whether the tree at ``path`` is another repository's, as all are that ``repo`` knows where it was copied."""
+    """Return whether the tree at ``path`` belongs to another repository, such as the one ``repo`` was copied from."""
     try:
         said = (path / ".git").read_text(errors="surrogateescape").removeprefix("gitdir: ").rstrip("\n")
     except OSError:
@@ -55,16 +55,16 @@ def belongs_elsewhere(path: Path, repo: Repository) -> bool:
 
 
 async def sweep(directory: Path) -> None:
-    """Finish what a kill interrupted: remove the trees that were already on their way out."""
+    """Remove the trees whose removal a kill interrupted."""
     for leftover in await asyncio.to_thread(lambda: list(directory.glob(TRASH + "*"))):
         await asyncio.to_thread(shutil.rmtree, leftover, True)
 
 
 class TreePlace:
-    """The place of one linked work tree.
+    """Place of one linked worktree.
 
-    The tree counts once the commit it started from is written into its git directory, which happens last: anything
-    less was never handed to anybody.
+    The tree is complete once its git directory holds the commit it started from, which is written last. No agent ever
+    gets an incomplete tree.
     """
 
     def __init__(self, repo: Repository, path: Path) -> None:
@@ -76,8 +76,8 @@ class TreePlace:
         return await run_git(self.path, *arguments, stdin=stdin, check=check, user_config=True)
 
     async def commit(self) -> str | None:
-        """The commit that is checked out here; None where there is none, or where it is damaged."""
-        return await checked_out(self._repo, self.path, self.git_dir)
+        """Return the commit that is checked out here; None without one, or where it is damaged."""
+        return await checked_out(self.path)
 
     @property
     def start(self) -> str | None:
@@ -101,7 +101,7 @@ class TreePlace:
 
     @property
     def merges(self) -> bool:
-        """Whether a merge has begun here that is not committed."""
+        """Whether a merge is under way here."""
         return (git_dir := self.git_dir) is None or (git_dir / "MERGE_HEAD").exists()
 
     def is_on(self, branch: str) -> bool:
@@ -110,7 +110,7 @@ class TreePlace:
 
     @property
     def lock(self) -> str | None:
-        """The reason with which somebody has locked the tree (``git worktree lock``); None where nobody has."""
+        """Reason of a lock (``git worktree lock``); None without a lock."""
         return self._read("locked")
 
     @property
@@ -137,13 +137,13 @@ class TreePlace:
         (git_dir / MARKER).write_text(start + "\n")
 
     async def unlock(self) -> None:
-        """Remove the locks of a git that was killed, or died with its agent: on the index and on HEAD."""
+        """Remove the locks of a killed git on the index and on HEAD."""
         if git_dir := self.git_dir:
             for name in ("index", "HEAD", "ORIG_HEAD"):
                 (git_dir / f"{name}.lock").unlink(missing_ok=True)
 
     async def dispose(self) -> None:
-        """Take the tree away, whatever is in it, also where only git still knows it. One rename decides."""
+        """Remove the tree with all its files, or only git's registration of it. One rename decides."""
         git_dir = self.git_dir
         is_anothers = git_dir is not None and self._is_anothers(git_dir)
         trash = self.path.with_name(TRASH + secrets.token_hex(4))
@@ -158,7 +158,7 @@ class TreePlace:
         await asyncio.to_thread(shutil.rmtree, trash, True)
 
     def _is_anothers(self, git_dir: Path) -> bool:
-        """Whether it is for another tree that is there: whose own file was copied over that of this one."""
+        """Return whether ``git_dir`` belongs to another existing tree, whose ``.git`` file was copied over this one."""
         tree = registered_tree(git_dir)
         return tree is not None and tree != self.path.resolve() and (tree / ".git").exists()
 

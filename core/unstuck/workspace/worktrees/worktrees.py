@@ -1,4 +1,4 @@
-"""One work tree and one branch per task, and one branch on which their results come together.
+"""Worktrees of a run: one worktree and branch per task, and one branch for the merged results.
 
 Branches are ``unstuck/<run>/<task>`` and ``unstuck/<run>/_run``; the user's index, HEAD, branches and files are not
 touched. Every method can be repeated after a kill and ends in the same state.
@@ -26,7 +26,7 @@ from unstuck.workspace.worktrees.worktree import TreePlace, belongs_elsewhere, s
 __all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
 
 REMEDIATION = "_remediation"
-"""The name of the tree in which the ground under all tasks is mended; no task can have it."""
+"""Name of the worktree of the remediation agent; no task can have it."""
 
 _BRANCHES = "refs/heads/"
 _INTEGRATION = "_run"
@@ -46,7 +46,7 @@ _MERGE = (
 
 
 def trees_of(home: Path, common: Path) -> Path:
-    """The folder below ``home`` for the work trees of the repository whose git directory is ``common``."""
+    """Return the folder below ``home`` for the worktrees of the repository with git directory ``common``."""
     return home.resolve() / path_hash(common)
 
 
@@ -61,14 +61,14 @@ class Worktrees:
         self._directory = trees_of(home, repo.common) / safe_name(run)
         self._lock = asyncio.Lock()
         self._baselines: set[Path] = set()
-        self._left_clean = False  # the tree in which results are merged, by us
+        self._is_clean = False  # the worktree of the results, after a merge of this process
 
     def of(self, run: str) -> Worktrees:
-        """Those of another run in the same place."""
+        """Return the worktrees of another run in the same place."""
         return Worktrees(self._repo, self._home, run)
 
     def runs(self) -> tuple[str, ...]:
-        """The runs that have work trees of this repository."""
+        """Return the runs that have worktrees of this repository."""
         folder = self._directory.parent
         return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
 
@@ -97,16 +97,16 @@ class Worktrees:
             return base
 
     async def create(self, task: str) -> Path:
-        """The work tree of ``task``, new ones at the run's tip. A half-made tree is made again."""
+        """Return the worktree of ``task``; a new one starts at the run's tip, and replaces a half-made one."""
         async with self._lock:
             return (await self._tree(_own_name(task))).path
 
     def path(self, task: str) -> Path:
-        """Where the work tree of ``task`` is, or will be."""
+        """Return the path of the worktree of ``task``, also before it is made."""
         return self._place(_own_name(task)).path
 
     async def tip(self) -> str:
-        """The commit the run's results have come to."""
+        """Return the commit with the run's merged results."""
         tip = await self._commit(self._branch(_INTEGRATION))
         if tip is None:
             raise WorkspaceError(f"the branch {self._name}/{_INTEGRATION} is gone: start a new run")
@@ -114,13 +114,13 @@ class Worktrees:
 
     @property
     def branch(self) -> str:
-        """The branch on which the results come together."""
+        """Branch of the merged results."""
         return f"{self._name}/{_INTEGRATION}"
 
     async def refresh(self, task: str, message: str) -> bool:
-        """Bring what the run's branch has by now into the task's tree, which keeps its own work; whether it changed.
+        """Merge the run's branch into the task's tree; return whether that changed the tree.
 
-        Work that does not fit stays as it is, without what is new: it will be a conflict when it is integrated.
+        A tree with conflicts stays as it is; the conflict shows when the task is integrated.
         """
         async with self._lock:
             place, tip = self._existing(task), await self.tip()
@@ -130,7 +130,7 @@ class Worktrees:
             if _unresolved(place, found):
                 if not place.merges:
                     return False  # the agent's own: a rebase, a cherry-pick
-                # By a refresh that was killed before it could take its merge back.
+                # A killed refresh left its merge.
                 await place.git("merge", "--abort")
                 found = await scan(place.git)
             await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT), found)
@@ -156,26 +156,26 @@ class Worktrees:
             return await self._merge(commit, f"{one_line(text)}\n\nMerge of task {task}\n")
 
     async def left_behind(self, task: str) -> tuple[str, ...]:
-        """What the task's tree has and no result can: other repositories, submodules with work that is not committed.
+        """Return the paths that no result can hold: other repositories, and submodules with uncommitted work.
 
-        Asked after ``integrate``, which takes everything else.
+        Call it after ``integrate``, which takes everything else.
         """
         found = without(await scan(self._existing(task).git), _OWN)
         return tuple(sorted(found.nested | found.changed))
 
     async def remove(self, task: str) -> str:
-        """Take the task's tree and branch away, ignored files and all; why they stay, empty where they have gone."""
+        """Remove the task's tree, its ignored files and its branch; return why they stay, or an empty text."""
         async with self._lock:
-            return await self._let_go(_own_name(task), await self._busy())
+            return await self._remove(_own_name(task), await self._busy())
 
     async def clean(self) -> Cleaned:
-        """Take away every tree and branch of the run that holds nothing of its own; its results stay on its branch."""
+        """Remove every tree and branch of the run without unmerged work; the run's branch keeps its results."""
         async with self._lock:
             await sweep(self._directory)
             removed, kept, busy = [], [], await self._busy()
             for name in sorted(await self._names()):
                 try:
-                    reason = await self._let_go(name, busy)
+                    reason = await self._remove(name, busy)
                 except (WorkspaceError, OSError) as error:
                     reason = str(error)
                 if reason:
@@ -188,13 +188,13 @@ class Worktrees:
             return Cleaned(tuple(name for name in removed if not name.startswith("_")), tuple(kept))
 
     async def look(self) -> tuple[Kept, ...]:
-        """What ``clean`` would keep, and why; changes nothing."""
+        """Return the trees and branches that ``clean`` would keep, and why; changes nothing."""
         busy = await self._busy()
         found = [(name, await self._why(name, busy)) for name in sorted(await self._names())]
         return tuple(Kept(str(self._place(name).path), reason) for name, reason in found if reason)
 
     async def forget(self) -> None:
-        """Let go of the results, too, where another branch has them by now; then nothing is left of the run."""
+        """Delete the run's branch, too, where another branch has its results."""
         async with self._lock:
             results = self._branch(_INTEGRATION)
             tip = await self._commit(results)
@@ -206,7 +206,7 @@ class Worktrees:
                 await self._git("update-ref", "-d", self._base_reference)
 
     async def merged(self, onto: str, tip: str, message: str) -> str:
-        """The commit in which ``tip`` is merged into ``onto``, on no branch yet. Raises IntegrationConflict."""
+        """Merge ``tip`` into ``onto`` on no branch; return the commit. Raises IntegrationConflict."""
         async with self._lock:
             place = self._place(_SCRATCH)
             await place.dispose()  # left by a merge that was killed
@@ -221,7 +221,7 @@ class Worktrees:
 
     @asynccontextmanager
     async def baseline(self, base: str = "") -> AsyncIterator[Path]:
-        """A throw-away tree of the commit ``base``, by default the one the run started from, removed afterwards."""
+        """Yield a temporary tree of the commit ``base``, by default the one the run started from."""
         base = base or await self._commit(self._base_reference) or await head(self._repo) or ""
         if not base:
             raise WorkspaceError(f"{self._repo.root} has no commit yet, so there is no base to look at")
@@ -237,11 +237,11 @@ class Worktrees:
             self._baselines.discard(place.path)
 
     def is_set_up(self, task: str) -> bool:
-        """Whether the plan's setup has run in the task's tree as it is: one that is made anew is set up anew."""
+        """Return whether the plan's setup has run in the task's tree; a new tree needs a new setup."""
         return self._place(_own_name(task)).is_set_up
 
     def mark_set_up(self, task: str) -> None:
-        """Remember that it has."""
+        """Record that the plan's setup has run in the task's tree."""
         self._place(_own_name(task)).mark_set_up()
 
     def _branch(self, name: str) -> str:
@@ -270,7 +270,7 @@ class Worktrees:
         await self._git("update-ref", reference, commit)
 
     def _unlock(self, reference: str) -> None:
-        """Remove the lock that a killed git has left on a reference of ours; nobody else writes those."""
+        """Remove the lock of a killed git on a reference that only unstuck writes."""
         (self._repo.common / f"{reference}.lock").unlink(missing_ok=True)
 
     async def _contains(self, tip: str, commit: str) -> bool:
@@ -300,7 +300,7 @@ class Worktrees:
         return place
 
     async def _seen(self, name: str, place: TreePlace) -> Scan:
-        """What is in the tree. Where HEAD is damaged, which git cannot look past, it is the task's branch again."""
+        """Return a scan of the tree; a damaged HEAD, on which git fails, is first set to the task's branch."""
         try:
             return await scan(place.git)
         except GitError:
@@ -311,7 +311,7 @@ class Worktrees:
             return await scan(place.git)
 
     async def _commit_all(self, name: str, place: TreePlace, message: str, seen: Scan) -> str:
-        """Everything in the tree as one commit on the task's branch, wherever the agent has left HEAD."""
+        """Commit everything in the tree on the task's branch, wherever the agent left HEAD; return the commit."""
         await place.unlock()
         found = without(seen, _OWN)
         await stage(place.git, removed=found.removed, present=found.present)
@@ -331,7 +331,7 @@ class Worktrees:
 
     @staticmethod
     async def _merging(place: TreePlace) -> tuple[str, ...]:
-        """The parent that a merge adds: one that somebody has resolved and not committed is one all the same."""
+        """Return the second parent of a merge under way: a resolved merge counts without its commit."""
         if not place.merges:
             return ()
         other = await place.git("rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False)
@@ -341,9 +341,9 @@ class Worktrees:
         place, merging = await self._tree(_INTEGRATION), ("merge", "--quiet", *_MERGE, "-m", message, commit)
         await place.unlock()
         self._unlock(self._branch(_INTEGRATION))
-        was_left_clean, self._left_clean = self._left_clean, False  # it may be called off
-        if not was_left_clean or (await place.git(*merging, check=False)).code:
-            # Nobody works in this tree, so whatever a killed merge left in it may go.
+        was_clean, self._is_clean = self._is_clean, False  # set again at the end, which a cancellation prevents
+        if not was_clean or (await place.git(*merging, check=False)).code:
+            # No agent works in this tree, so the remains of a killed merge are removed.
             await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
             await place.git("clean", "-fdq")
             merged = await place.git(*merging, check=False)
@@ -352,12 +352,12 @@ class Worktrees:
                     raise await self._conflict(place, merged, commit)
                 finally:
                     await place.git("reset", "--hard", "--quiet", self._branch(_INTEGRATION))
-        self._left_clean = True
+        self._is_clean = True
         return await self.tip()
 
     @staticmethod
     async def _conflict(place: TreePlace, merged: Result, commit: str) -> WorkspaceError:
-        """Why a merge in ``place`` did not come about."""
+        """Return the error of a merge that failed in ``place``."""
         unmerged = await place.git("diff", "--name-only", "--diff-filter=U", "-z")
         if unmerged.out:
             return IntegrationConflict(tuple(split_paths(unmerged.out)))
@@ -367,14 +367,14 @@ class Worktrees:
         return await asyncio.to_thread(working_in, self._directory)
 
     async def _names(self) -> set[str]:
-        """Whatever has a tree or a branch in this run, the one with the results left out where it has no tree."""
+        """Return every name with a tree or branch in this run; the results only where they have a tree."""
         own = f"{_BRANCHES}{self._name}/"
         listed = await self._git("for-each-ref", "--format=%(refname)", own)
         branches = {line.removeprefix(own) for line in listed.line.split("\n") if line} - {_INTEGRATION}
         there = {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
         return branches | there - {path.name for path in self._baselines}
 
-    async def _let_go(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
+    async def _remove(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
         if reason := await self._why(name, busy):
             return reason
         await self._place(name).dispose()
@@ -383,7 +383,7 @@ class Worktrees:
         return ""
 
     async def _why(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
-        """Why the tree or the branch of this name has to stay; empty where it may go."""
+        """Return why the tree or the branch of this name is kept; empty where it can be removed."""
         place = self._place(name)
         branch = None if name == _INTEGRATION else await self._commit(self._branch(name))
         tip = await self._commit(self._branch(_INTEGRATION)) or await self._commit(self._base_reference)
@@ -398,7 +398,7 @@ class Worktrees:
         return ""
 
     async def _reason(self, name: str, place: TreePlace, tip: str, busy: tuple[tuple[int, Path], ...]) -> str:
-        """Why the tree stays; empty where it has nothing of its own."""
+        """Return why the tree is kept; empty without unmerged work."""
         if not place.path.exists():
             return ""
         if pids := sorted(pid for pid, where in busy if where.is_relative_to(place.path.resolve())):
@@ -406,11 +406,11 @@ class Worktrees:
         if not place.is_linked:
             return "it is no work tree of this repository any more" if any(place.path.iterdir()) else ""
         if place.start is None or name == _INTEGRATION or name.startswith((_BASELINE, _SCRATCH)):
-            return ""  # never handed to anybody, or ours alone
+            return ""  # no agent ever had it
         return await held_in(place, tip, self.branch, _OWN)
 
     async def _elsewhere(self, name: str) -> Path | None:
-        """Where somebody has moved the tree to that has this branch."""
+        """Return the place to which the tree of this branch was moved; None where it was not."""
         branch, place = f"{self._name}/{name}", self._place(name)
         path, own = place.path, place.git_dir
         others = {self._repo.common, *(self._repo.common / "worktrees").glob("*")} - {own}
@@ -423,7 +423,7 @@ class Worktrees:
 
 
 async def kept_trees(project: Project, home: Path) -> tuple[Kept, ...]:
-    """What is kept of all runs of a project below ``home``, and why. May raise WorkspaceError."""
+    """Return what is kept of all runs of a project below ``home``, and why. May raise WorkspaceError."""
     if project.repository is None:
         return ()
     first = Worktrees(project.repository, home, "none")
@@ -435,7 +435,7 @@ def _own_name(task: str) -> str:
 
 
 def _unresolved(place: TreePlace, found: Scan) -> tuple[str, ...]:
-    """The files of a merge in the tree that still show both sides."""
+    """Return the files of a merge that still have conflict markers."""
     return tuple(path for path in sorted(found.unmerged) if _has_markers(place.path / path))
 
 
