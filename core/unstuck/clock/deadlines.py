@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from unstuck.clock import Clock
+from unstuck.clock.waits import first_of
 
 __all__ = ["Deadlines"]
 
@@ -101,16 +102,9 @@ class Deadlines:
 
     async def _wait(self, seconds: float) -> None:
         """Until ``seconds`` have passed or a nearer deadline has come in."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
-        nearer = asyncio.ensure_future(self._nearer.wait())
-        try:
-            await asyncio.wait((sleeping, nearer), return_when=asyncio.FIRST_COMPLETED)
-            if sleeping.done():
-                self.on_wake()
-        finally:
-            sleeping.cancel()
-            nearer.cancel()
-            await asyncio.gather(sleeping, nearer, return_exceptions=True)
+        is_due, _ = await first_of(self._clock.sleep(seconds), self._nearer.wait())
+        if is_due:
+            self.on_wake()
 
     def _call(self, deadline: _Deadline) -> None:
         try:

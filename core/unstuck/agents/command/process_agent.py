@@ -10,6 +10,7 @@ from typing import Any, Literal
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
 from unstuck.agents.command.signal_line import Signal, read_approach
 from unstuck.agents.mcp.run_environment import reached
+from unstuck.clock.waits import first_of
 from unstuck.contract import Guidance, Receipt, Report, Task
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.supervision.checks.check import read_output
@@ -125,7 +126,7 @@ async def worked(
     ending, working = asyncio.ensure_future(process.wait()), asyncio.ensure_future(work)
     problem = ""
     try:
-        await asyncio.wait((ending, working), return_when=asyncio.FIRST_COMPLETED)
+        await first_of(ending, working)
         if not working.done():
             ended(f"{_gone(ending.result())}{await _last_words(output)}")
         try:
