@@ -12,6 +12,7 @@ from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.checkpointing import checkpoint
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import admit
 from unstuck_tui.render.recovery import facts_lines
@@ -221,7 +222,7 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
         screen = await awake(stage)
         core = stage.story.core
         while not any(row.gate.context.get("proposal") for row in core.head.gates.values()):
-            await core.changed("the standstill").wait()
+            await core.signals.next(Subject.RECOVERY).wait()
         screen.look()
         await stage.pilot.press("j")
         await stage.pilot.pause()

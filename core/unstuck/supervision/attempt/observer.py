@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio import FIRST_COMPLETED
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from unstuck.clock import iso
+from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.live_questions import ask, is_asking
@@ -205,7 +206,7 @@ class Holding:
                 return held
         elif self._is_asking():
             # What its result has led to is asked with the files as they are now.
-            await self._until(lambda: not self._is_asking(), f"question about {self._task}", self._due(within))
+            await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, self._due(within))
         if verdict is not None and verdict.nudge:
             return Directive(kind="tell", text=_nudge(verdict))
         return _GO_ON
@@ -235,7 +236,7 @@ class Holding:
         if not await self._has_room(due):
             return _NO_ROOM
         while True:
-            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", due):
+            if not await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, due):
                 return _NOT_ASKED_YET
             asked = self._core.row(self._task).gate or self._over()
             if not asked:
@@ -251,29 +252,23 @@ class Holding:
     async def _has_room(self, due: float | None) -> bool:
         """Wait until what happens can be recorded; False when it is ``due`` first."""
         journal = self._core.journal
-        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", due)
+        return not journal.held or await self._until(lambda: not journal.held, Subject.TASK, self._task, due)
 
     async def _answered(self, gate: str, due: float | None) -> bool:
         """Wait for the gate's answer; False when it is ``due`` first."""
         core = self._core
         await core.journal.committed()
-        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", due)
+        return await self._until(lambda: core.head.gates[gate].status != "open", Subject.GATE, gate, due)
 
-    async def _until(self, done: Callable[[], bool], name: str, due: float | None) -> bool:
-        """Wait until ``done()``, looked at whenever the event ``name`` is set; False when it is ``due`` first."""
+    async def _until(self, done: Callable[[], bool], subject: Subject, id: str, due: float | None) -> bool:
+        """Wait until ``done()``, looked at after every change of the subject; False when it is ``due`` first."""
         core = self._core
         left = due - core.clock.monotonic() if due is not None else None
         patience = asyncio.ensure_future(core.clock.sleep(left)) if left is not None else None
         try:
             while not done():
-                changed = core.changed(name)
-                changed.clear()
-                moved = asyncio.ensure_future(changed.wait())
-                try:
-                    await asyncio.wait([moved, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
-                finally:
-                    moved.cancel()
-                if patience is not None and patience.done():
+                _, is_late = await first_of(core.signals.next(subject, id).wait(), patience)
+                if is_late:
                     break
         finally:
             if patience is not None:
@@ -302,7 +297,7 @@ class Holding:
     async def next_answer(self) -> Directive:
         """Wait for words that were answered to a question about the live attempt, and hand them over."""
         while True:
-            await self._until(lambda: self._words() is not None, f"words for {self._task}", None)
+            await self._until(lambda: self._words() is not None, Subject.TASK, self._task, None)
             if (gate := self._words()) is not None:
                 return await self.hand_over(gate, "")
 

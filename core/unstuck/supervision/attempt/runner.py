@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unstuck.clock.deadlines import Deadlines
+from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.eventlog import events as e
@@ -19,6 +20,7 @@ from unstuck.supervision.attempt.idle import Attentive, IdleClock
 from unstuck.supervision.attempt.liveness import Liveness
 from unstuck.supervision.context.context import Core
 from unstuck.supervision.context.next_step import pending_answer
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
@@ -82,7 +84,6 @@ class _Running:
         self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
     ) -> None:
         self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
-        self._changed = core.changed(f"attempt {guidance.attempt}")
         self._key, self._began = guidance.attempt, core.clock.now()
         self._idle = IdleClock(
             core,
@@ -133,7 +134,7 @@ class _Running:
 
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
-            self._changed.clear()
+            changed = self._core.signals.next(Subject.ATTEMPT, self._key)
             self._core.journal.require()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
                 # Before the stop, which may be what was answered: what follows depends on which answer it was.
@@ -152,11 +153,7 @@ class _Running:
                 self._on_time(due)
                 continue
             self._keep_time()
-            changed = asyncio.ensure_future(self._changed.wait())
-            try:
-                await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                changed.cancel()
+            await first_of(work, changed.wait())
 
     def _cannot_hear_answer(self) -> bool:
         """Whether words wait for an agent that only its next attempt can be told."""
@@ -239,7 +236,7 @@ class _Running:
 
     def _tell(self, due: _Due) -> None:
         self._due = due
-        self._changed.set()
+        self._core.signals.wake(Subject.ATTEMPT, self._key)
 
     def _on_time(self, due: _Due) -> None:
         """Ask where somebody or a rule can answer; otherwise the attempt is stopped and dispatched again."""
@@ -294,7 +291,7 @@ class _Running:
 
     def _asked(self, gate: str) -> None:
         self._gate = gate
-        self._changed.set()
+        self._core.signals.wake(Subject.ATTEMPT, self._key)
 
     def _on_answer(self) -> None:
         gate = self._core.head.gates[self._gate]

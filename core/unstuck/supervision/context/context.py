@@ -18,6 +18,7 @@ from unstuck.eventlog.state import State, TaskRow
 from unstuck.settings.models import Settings
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.next_step import working
+from unstuck.supervision.context.signals import Signals
 from unstuck.supervision.context.types import Handed, Question
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
@@ -89,7 +90,7 @@ class Core:
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
     making_ready: asyncio.Semaphore = field(init=False)
-    _changed: dict[str, asyncio.Event] = field(default_factory=dict)
+    signals: Signals = field(default_factory=Signals)
     _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())
 
     def __post_init__(self) -> None:
@@ -136,15 +137,6 @@ class Core:
     def append(self, event: Event, *, task: str = "", attempt: str = "", actor: Actor = "policy") -> int:
         """Record an event about ``task``; returns its sequence number."""
         return self.journal.append(event, actor=actor, task=task, attempt=attempt).seq
-
-    def changed(self, task: str) -> asyncio.Event:
-        """The event that is set when something about ``task`` may have changed."""
-        return self._changed.setdefault(task, asyncio.Event())
-
-    def wake(self, task: str = "") -> None:
-        """Wake the session of ``task``, or all of them."""
-        for event in [self.changed(task)] if task else list(self._changed.values()):
-            event.set()
 
     def tree_of(self, row: TaskRow) -> Path:
         """The work tree in which ``row`` is worked on."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Answer
 from unstuck.errors import GitError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.eventlog.storage.durable_files import NO_ROOM
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 
 __all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old"]
@@ -35,7 +37,6 @@ class RoomKeeper:
         """Whether there is anything to wait for: a run whose very first record has no room is refused instead."""
         self._core = core
         self._gate = ""
-        self._changed = core.changed("the room")
         self._work: asyncio.Task[None] | None = None
         core.journal.on_trouble(self._on_trouble)
 
@@ -54,7 +55,7 @@ class RoomKeeper:
             self._work = asyncio.ensure_future(self._wait_for_room())
         elif self._gate and not core.journal.held:
             self._is_over()
-        core.wake()
+        core.signals.wake_all()
 
     def _ask(self) -> None:
         core = self._core
@@ -86,15 +87,7 @@ class RoomKeeper:
 
     async def _pause(self) -> None:
         """A second, or until something has happened."""
-        self._changed.clear()
-        sleeping = asyncio.ensure_future(self._core.clock.sleep(RETRY_S))
-        moved = asyncio.ensure_future(self._changed.wait())
-        try:
-            await asyncio.wait((sleeping, moved), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            moved.cancel()
-            await asyncio.gather(sleeping, moved, return_exceptions=True)
+        await first_of(self._core.clock.sleep(RETRY_S), self._core.signals.next(Subject.DISK_SPACE).wait())
 
 
 def _is_given_up(gate: GateRow) -> bool:

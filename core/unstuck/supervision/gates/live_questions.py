@@ -63,7 +63,7 @@ async def _asked(core: Core, question: Question, began: float) -> None:
                 _open(core, question, saved, stood=core.clock.monotonic() - began)
     finally:
         del core.asking[question.attempt]
-        core.wake()
+        core.signals.wake_all()
 
 
 async def _saved(core: Core, question: Question) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import is_asking
 from unstuck.supervision.gates.service import answer_gate, open_gate
@@ -50,7 +51,7 @@ def _keep_from_starting(core: Core, row: TaskRow) -> str:
         "not_saved": _NOT_BEGUN,
     }
     gate = open_gate(core, "question", task=row.id, key=HELD, context=context, choices=BEFORE_IT_BEGINS, actor="human")
-    core.wake(row.id)
+    core.signals.wake(Subject.TASK, row.id)
     return gate
 
 

@@ -15,6 +15,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
@@ -134,7 +135,7 @@ async def _looked_at(core: Core, handed: Handed) -> Back:
 def let_go(core: Core, handed: Handed) -> None:
     """Nobody works in the files any more."""
     core.taken.discard(handed.gate)
-    core.wake(_left(handed.task))
+    core.signals.wake(Subject.TAKEOVER, handed.task)
 
 
 async def left_alone(core: Core, task: str) -> None:
@@ -143,11 +144,5 @@ async def left_alone(core: Core, task: str) -> None:
     Its agent may end while it stands still, such as one that is killed: what comes next for the task is not to change
     the same files under a person's hands.
     """
-    changed = core.changed(_left(task))
     while core.head.run.state != "draining" and any(core.in_hands[gate].task == task for gate in core.taken):
-        changed.clear()
-        await changed.wait()
-
-
-def _left(task: str) -> str:
-    return f"hands {task}"
+        await core.signals.next(Subject.TAKEOVER, task).wait()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import ask, is_asking
 from unstuck.supervision.memory.answer_memory import keep_rules
@@ -41,7 +42,7 @@ class Call:
         self._over, self._gate = True, ""
         if gate and (left := core.calls.pop(gate) - 1):
             core.calls[gate] = left
-        core.wake(f"attempt {self._question.attempt}")
+        core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     async def answered(self) -> GateRow | None:
         """The question once it is open no more, durable and recorded as on its way; None where nobody was asked.
@@ -78,7 +79,7 @@ class Call:
         if not self._over:
             self._gate = gate
             self._core.calls[gate] = self._core.calls.get(gate, 0) + 1
-            self._core.wake(f"attempt {self._question.attempt}")
+            self._core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     def _is_live(self) -> bool:
         core, question = self._core, self._question
@@ -102,11 +103,10 @@ class Call:
             await asyncio.wait([asking])
 
     async def _until_closed(self) -> None:
-        core, changed = self._core, self._core.changed(f"gate {self._gate}")
+        core = self._core
         while core.head.gates[self._gate].status == "open":
-            changed.clear()
             core.journal.require()
-            await changed.wait()
+            await core.signals.next(Subject.GATE, self._gate).wait()
 
     async def _send(self, row: GateRow) -> None:
         """Record that the answer is on its way to the agent in this call."""

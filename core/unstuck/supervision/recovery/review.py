@@ -10,6 +10,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.recovery.evaluator import evaluate
@@ -25,8 +26,6 @@ from unstuck.supervision.recovery.interrupted_attempt import recover
 from unstuck.supervision.recovery.observations import check_now, observe
 
 __all__ = ["Standstill"]
-
-_NAME = "the standstill"  # with a blank, like no task's name: whoever wakes everything wakes this, too
 
 
 class Standstill:
@@ -57,8 +56,6 @@ class Standstill:
 
     async def _over(self) -> bool:
         core = self._core
-        moved = core.changed(_NAME)
-        core.journal.on_append(lambda record: moved.set())
         for row in [row for row in core.head.tasks.values() if row.state == "interrupted"]:
             while (now := core.row(row.id)).state == "interrupted" and not now.gate:
                 await recover(core, now)
@@ -68,20 +65,19 @@ class Standstill:
         self.known.set()
         asking = asyncio.ensure_future(self._evaluate())
         try:
-            return await self._let_go(moved)
+            return await self._let_go()
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
-    async def _let_go(self, moved: asyncio.Event) -> bool:
+    async def _let_go(self) -> bool:
         core = self._core
         while not self._begun and core.head.run.state != "draining":
             if not self._always and not self.questions():
                 break  # everything was answered from elsewhere
             if not core.person:
                 return False
-            moved.clear()
-            await moved.wait()
+            await core.signals.next(Subject.RECOVERY).wait()
         return True
 
     async def _evaluate(self) -> None:
@@ -148,7 +144,7 @@ class Standstill:
     def begin(self) -> None:
         """Let the run go on."""
         self._begun = True
-        self._core.wake(_NAME)
+        self._core.signals.wake(Subject.RECOVERY)
 
     def leave(self) -> None:
         """Nobody has decided: what was found at work goes on as it was found, and the questions stay open."""

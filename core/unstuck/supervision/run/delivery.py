@@ -14,6 +14,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, State
 from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
 from unstuck.workspace.worktrees.delivery import Delivery
@@ -37,9 +38,8 @@ async def deliver(core: Core) -> None:
     trees = core.worktrees
     if core.settings.results == "branch" or trees is None or not core.head.run.branch:
         return
-    changed = core.changed("the delivery")
     while True:
-        changed.clear()  # before looking: what happens while git is asked is not to be missed
+        changed = core.signals.next(Subject.DELIVERY)  # before git is asked: a change meanwhile is not missed
         if not (await _is_due(core, trees) and _is_over(core.head)):
             return
         gate = _last_gate(core.head)

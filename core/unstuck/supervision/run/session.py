@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog import events as e
@@ -21,6 +22,7 @@ from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
 from unstuck.supervision.context.context import Core
 from unstuck.supervision.context.next_step import Step, next_step
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.disk_space import ask_for_room, has_no_room
 from unstuck.supervision.memory.answer_memory import remember_end
@@ -105,8 +107,7 @@ class Session:
 
     async def _drive(self) -> Directive:
         while True:
-            changed = self._core.changed(self._task)
-            changed.clear()
+            changed = self._core.signals.next(Subject.TASK, self._task)
             self._core.journal.require()
             if self._core.journal.held:
                 await changed.wait()
@@ -126,7 +127,7 @@ class Session:
                     return directive
                 continue
             if step.kind == "wait_backoff":
-                await self._back_off()
+                await self._back_off(changed)
             elif step.kind.startswith("wait_"):
                 await changed.wait()
             else:
@@ -137,16 +138,10 @@ class Session:
 
         A check may take minutes, and whoever stops a run does not wait for it.
         """
-        changed = self._core.changed(self._task)
         working = asyncio.ensure_future(work)
         try:
             while not working.done() and self._core.head.run.state != "draining":
-                changed.clear()
-                moved = asyncio.ensure_future(changed.wait())
-                try:
-                    await asyncio.wait((working, moved), return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    moved.cancel()
+                await first_of(working, self._core.signals.next(Subject.TASK, self._task).wait())
         finally:
             if not working.done():
                 working.cancel()
@@ -232,19 +227,11 @@ class Session:
     def _guidance(self, row: TaskRow) -> Guidance:
         return row.prepared or preparation.first_guidance(self._core, row, self.can)
 
-    async def _back_off(self) -> None:
+    async def _back_off(self, changed: asyncio.Event) -> None:
         """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
         core, row = self._core, self.row
         left = row.backoff_until - core.clock.monotonic()
-        sleeping = asyncio.ensure_future(core.clock.sleep(min(max(0.0, left), row.backoff_delay)))
-        changed = asyncio.ensure_future(core.changed(self._task).wait())
-        try:
-            await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            due = sleeping.done()
-            sleeping.cancel()
-            changed.cancel()
-            await asyncio.gather(sleeping, changed, return_exceptions=True)
+        due, _ = await first_of(core.clock.sleep(min(max(0.0, left), row.backoff_delay)), changed.wait())
         if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
             if self.row.backoff_quota and not core.limits.resume_after_quota:
                 await decision.ask_to_go_on(core, self.row)

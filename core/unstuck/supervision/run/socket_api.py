@@ -128,7 +128,7 @@ class Answers:
             await self._supervisor.step_in(task, answer)
         finally:
             core.person = before
-            core.wake()
+            core.signals.wake_all()
 
     async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
         hooks, payload = self._supervisor.hooks, message.get("payload")

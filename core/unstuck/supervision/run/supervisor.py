@@ -30,6 +30,7 @@ from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import Core, GatePolicy, limits_of
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.budget import Budget
 from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
@@ -55,6 +56,8 @@ from unstuck.workspace.worktrees.worktrees import Worktrees
 
 __all__ = ["Project", "Supervisor", "locate"]
 
+# Records about the whole run, and records about one task after which others may start.
+_RUN_WIDE = (e.InfrastructureBlocked, e.InfrastructureRestored, e.WorkflowFailed, e.BudgetReached, e.BudgetSet)
 _RELEASING = (
     e.AttemptEnded,
     e.AttemptInterrupted,
@@ -62,16 +65,12 @@ _RELEASING = (
     e.TaskAdded,
     e.GateOpened,
     e.GateAnswered,
-    e.InfrastructureBlocked,
-    e.InfrastructureRestored,
     e.StopRequested,
-    e.WorkflowFailed,
     e.TransientErrorRetry,
-    e.BudgetReached,
-    e.BudgetSet,
     e.TimerStarted,
     e.TimerCancelled,
 )
+_PARTS = tuple(Subject)[tuple(Subject).index(Subject.TAKEOVER) + 1 :]
 
 _SLEPT_S = 1.0
 
@@ -301,16 +300,23 @@ class Supervisor:
             await server.close()
 
     def _on_append(self, record: Record) -> None:
-        core = self.core
-        if isinstance(record.event, (e.GateAnswered, e.GateWithdrawn)):
-            core.wake(f"gate {record.event.gate}")
-        if isinstance(record.event, _RELEASING):
-            core.wake()
+        """Wake those whom ``record`` concerns."""
+        signals, event, task = self.core.signals, record.event, record.task
+        releasing = isinstance(event, _RELEASING)
+        if isinstance(event, _RUN_WIDE) or (releasing and not task):
+            signals.wake_all()
             return
-        if record.attempt:
-            core.wake(f"attempt {record.attempt}")
-        if record.task:
-            core.wake(record.task)
+        if isinstance(event, (e.GateAnswered, e.GateWithdrawn)):
+            signals.wake(Subject.GATE, event.gate)
+        for part in _PARTS if releasing else (Subject.COORDINATOR, Subject.RECOVERY, Subject.WATCH):
+            signals.wake(part)
+        row = self.core.head.tasks.get(task)
+        for attempt in {record.attempt, row.attempt if row is not None and releasing else ""} - {""}:
+            signals.wake(Subject.ATTEMPT, attempt)
+        if releasing:
+            signals.wake_all(Subject.TASK)
+        elif task:
+            signals.wake(Subject.TASK, task)
 
     # --- the public face --------------------------------------------------------------------------------------------
 
@@ -376,7 +382,7 @@ class Supervisor:
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
-        self.core.wake()
+        self.core.signals.wake_all()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
             await self.core.journal.committed()
         return closed
@@ -388,7 +394,7 @@ class Supervisor:
     def unwatched(self) -> None:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
-        self.core.wake()
+        self.core.signals.wake_all()
 
     async def hold(self, task: str) -> str:
         """Let the agent of ``task`` stand still; the id of the question it waits for. Raises UsageError."""
@@ -405,14 +411,14 @@ class Supervisor:
         if answer.choice == "extend":
             return await self.extend(task, answer.number or 0.0)
         closed = await intervention.step_in(self.core, task, answer)
-        self.core.wake()
+        self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed
 
     async def extend(self, task: str, seconds: float) -> Gate:
         """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
         closed = await intervention.extend(self.core, task, seconds)
-        self.core.wake()
+        self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed
 
