@@ -77,7 +77,7 @@ class World:
         """Until a call waits for the answer, or none does any more."""
         core = self.supervisor.core
         async with asyncio.timeout(PATIENCE):
-            while (gate.id in core.calls) is not wanted:
+            while (gate.id in core.live.calls) is not wanted:
                 await core.signals.next(Subject.ATTEMPT, gate.attempt or "").wait()
 
     async def says(self, gate: Gate, choice: Any, text: str = "", number: float | None = None) -> None:

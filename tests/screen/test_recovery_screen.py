@@ -51,7 +51,9 @@ class CutOff:
         for name in ("webhook", "cart", "docs"):
             attempt = core.row(name).attempt
             story.append(e.AttemptInterrupted(reason="the supervisor ended", used_s=190.0), name, attempt)
-        core.cut_off = frozenset(row.attempt for row in core.head.tasks.values() if row.state == "interrupted")
+        core.recovery.interrupted = frozenset(
+            row.attempt for row in core.head.tasks.values() if row.state == "interrupted"
+        )
         story.supervisor.standstill = still = Standstill(core, died=True, evaluator=self.evaluator)
         self.waiting = asyncio.ensure_future(still.over())
         await still.known.wait()

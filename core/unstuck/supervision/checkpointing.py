@@ -13,7 +13,7 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.text import admit, one_line
 
 if TYPE_CHECKING:
-    from unstuck.supervision.context.context import Core
+    from unstuck.supervision.context.context import RunContext
     from unstuck.workspace.checkpoints.checkpoint_index import Checkpoint
 
 __all__ = [
@@ -41,7 +41,7 @@ INTERRUPTED = "recovery"
 """The reason of a checkpoint that keeps what an interrupted attempt has left."""
 
 
-async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
+async def checkpoint(core: RunContext, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
     """Save the tree; where that cannot be done the run goes on and the record says so."""
     works = True if purpose == "baseline" else False if purpose == "good" or reason == "ask" else None
     try:
@@ -66,7 +66,7 @@ def _event(saved: Checkpoint, reason: str, purpose: str, progress: tuple[str, ..
     )
 
 
-async def take_up(core: Core, row: TaskRow, tree: Path) -> None:
+async def take_up(core: RunContext, row: TaskRow, tree: Path) -> None:
     """Save what others have left in the tree while this task waited: only its own work is ever taken back."""
     store = core.checkpoints(tree)
     if store.worker() != row.id:
@@ -74,12 +74,12 @@ async def take_up(core: Core, row: TaskRow, tree: Path) -> None:
             await store.create("taken up again", run=core.run, task=row.id, works=True)
 
 
-async def save_good(core: Core, row: TaskRow) -> None:
+async def save_good(core: RunContext, row: TaskRow) -> None:
     """The check has just passed: what is there now is the last known good."""
     await checkpoint(core, row, core.tree_of(row), "good", purpose="good")
 
 
-async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
+async def _progress(core: RunContext, row: TaskRow, tree: Path) -> tuple[str, ...]:
     """What has been done since the baseline, a file a line, for a session that knows nothing of it."""
     if row.baseline in ("", "none"):
         return ()
@@ -88,7 +88,7 @@ async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
     return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:MAX_PATHS_IN_EVENT])
 
 
-async def changed(core: Core, row: TaskRow) -> tuple[str, ...]:
+async def changed(core: RunContext, row: TaskRow) -> tuple[str, ...]:
     """What has been done since the baseline, a file a line; empty where that cannot be found out."""
     try:
         return await _progress(core, row, core.tree_of(row))
@@ -96,12 +96,12 @@ async def changed(core: Core, row: TaskRow) -> tuple[str, ...]:
         return ()
 
 
-async def save(core: Core, row: TaskRow, reason: str) -> None:
+async def save(core: RunContext, row: TaskRow, reason: str) -> None:
     """The checkpoint that the directive asks for."""
     await checkpoint(core, row, core.tree_of(row), reason, purpose="directive")
 
 
-async def save_asked(core: Core, row: TaskRow) -> None:
+async def save_asked(core: RunContext, row: TaskRow) -> None:
     """The checkpoint of what a person is asked about."""
     await checkpoint(core, row, core.tree_of(row), "ask", purpose="question")
 
@@ -111,7 +111,7 @@ def said_of(saved: str) -> dict[str, str]:
     return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
 
 
-async def save_requested(core: Core, row: TaskRow, reason: str) -> e.CheckpointCreated:
+async def save_requested(core: RunContext, row: TaskRow, reason: str) -> e.CheckpointCreated:
     """The checkpoint for which the agent at work has asked itself."""
     said = one_line(f"agent: {reason}")
     try:
@@ -124,7 +124,7 @@ async def save_requested(core: Core, row: TaskRow, reason: str) -> e.CheckpointC
     return event
 
 
-async def save_interrupted(core: Core, row: TaskRow) -> None:
+async def save_interrupted(core: RunContext, row: TaskRow) -> None:
     """The checkpoint of what an interrupted attempt has left, before anything is done about it."""
     try:
         await checkpoint(core, row, core.tree_of(row), INTERRUPTED, purpose="question")
@@ -133,7 +133,7 @@ async def save_interrupted(core: Core, row: TaskRow) -> None:
         core.append(event, task=row.id, attempt=row.attempt)
 
 
-async def saved_before(core: Core, row: TaskRow) -> dict[str, str]:
+async def saved_before(core: RunContext, row: TaskRow) -> dict[str, str]:
     """Save what a person is about to be asked about while its agent stands still; what the question says of it."""
     event = await _made(core, core.tree_of(row), row.id)
     now = core.row(row.id)
@@ -143,7 +143,7 @@ async def saved_before(core: Core, row: TaskRow) -> dict[str, str]:
     return _said(event)
 
 
-async def saved_before_all(core: Core) -> dict[str, Any]:
+async def saved_before_all(core: RunContext) -> dict[str, Any]:
     """Save every tree in which an agent is at work, before a question that stops them all."""
     saved, missing = {}, []
     for attempt in [attempt for attempt in core.head.attempts.values() if attempt.is_live]:
@@ -156,14 +156,14 @@ async def saved_before_all(core: Core) -> dict[str, Any]:
     return {"checkpoint": next(iter(saved.values()), ""), "checkpoints": saved} | reason
 
 
-async def saved_tree(core: Core, tree: Path) -> dict[str, str]:
+async def saved_tree(core: RunContext, tree: Path) -> dict[str, str]:
     """Save a tree that is no task's, before a question about it."""
     event = await _made(core, tree, "")
     core.append(event)
     return _said(event)
 
 
-async def _made(core: Core, tree: Path, task: str) -> e.CheckpointCreated:
+async def _made(core: RunContext, tree: Path, task: str) -> e.CheckpointCreated:
     """The checkpoint of a question, or why there is none; recorded by the caller, where the question still stands."""
     try:
         saved = await core.checkpoints(tree).create("ask", run=core.run, task=task)

@@ -16,7 +16,7 @@ from unstuck.contract import Directive, Observation, Observer
 from unstuck.eventlog import events as e
 from unstuck.processes import sample
 from unstuck.supervision.attempt.liveness import Liveness, Look, judge
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, one_line
 from unstuck.workspace.git.tree_fingerprint import print_of
 
@@ -39,7 +39,15 @@ class IdleClock:
     """
 
     def __init__(
-        self, core: Core, deadlines: Deadlines, *, task: str, attempt: str, tree: Path, limit: float, stalled: Stalled
+        self,
+        core: RunContext,
+        deadlines: Deadlines,
+        *,
+        task: str,
+        attempt: str,
+        tree: Path,
+        limit: float,
+        stalled: Stalled,
     ) -> None:
         self._core, self._deadlines, self._task, self._attempt = core, deadlines, task, attempt
         self._tree, self._stalled = tree, stalled

@@ -14,7 +14,7 @@ from unstuck.contract import Capabilities, Directive, GateTypeName, Observation,
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.budget import count_usage
@@ -46,7 +46,7 @@ _LOOP, _BLOCKED = "loop", "blocked"
 class Holding:
     """The part of a session that lives between two steps of an attempt."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities) -> None:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._asked = ""
@@ -314,7 +314,7 @@ class Holding:
             if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
                 continue
             # What a call of the agent's own waits for comes back in that one.
-            if gate.id not in self._core.calls:
+            if gate.id not in self._core.live.calls:
                 yield gate
 
     def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:

@@ -8,7 +8,7 @@ from unstuck.contract import Capabilities, Directive, Gate, Observation
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.attempt.observer import Holding, permission_key
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import ask
 from unstuck.supervision.gates.service import standing_of
@@ -24,7 +24,7 @@ _TEXT_LIMIT = 2_000
 class Permitting:
     """Asks for one call of the live attempt after the other; each has to have its answer first."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities, holding: Holding) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities, holding: Holding) -> None:
         self._core, self._task, self._can, self._holding = core, task, can, holding
         self._one_at_a_time = asyncio.Lock()
 

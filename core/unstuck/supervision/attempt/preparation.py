@@ -15,7 +15,7 @@ from unstuck.escalation.research_targets import research_targets
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import DirectiveRow, TaskRow
 from unstuck.supervision.checkpointing import INTERRUPTED
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_types import asked_by_agent
 from unstuck.supervision.memory.answer_memory import keep_rules
@@ -26,7 +26,7 @@ from unstuck.workspace.research.research import gather, surroundings
 __all__ = ["first_guidance", "gathered", "note_for", "prepare", "research", "run_command"]
 
 
-async def run_command(core: Core, row: TaskRow, command: str) -> None:
+async def run_command(core: RunContext, row: TaskRow, command: str) -> None:
     """Run what the user's own settings name for this failure, in the task's tree."""
     tree = core.workdir(core.tree_of(row))
     done = await core.verifier.check(command, tree=tree, label=f"{row.attempt or row.id}.resolve", again=False)
@@ -45,14 +45,14 @@ async def run_command(core: Core, row: TaskRow, command: str) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-async def research(core: Core, row: TaskRow) -> None:
+async def research(core: RunContext, row: TaskRow) -> None:
     """Gather what can be found without a model, for an attempt and for whoever meets the same failure later."""
     event = await gathered(core, row)
     core.append(event, task=row.id, attempt=row.attempt)
     remember_insights(core, row, event.insights)
 
 
-async def gathered(core: Core, row: TaskRow) -> e.ResearchDone:
+async def gathered(core: RunContext, row: TaskRow) -> e.ResearchDone:
     """What can be found without a model about the failure of ``row``."""
     diagnosis, tree = row.diagnosis, core.tree_of(row)
     location = diagnosis.signature.location if diagnosis else None
@@ -71,14 +71,14 @@ async def gathered(core: Core, row: TaskRow) -> e.ResearchDone:
     return e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
 
 
-def first_guidance(core: Core, row: TaskRow, can: Capabilities) -> Guidance:
+def first_guidance(core: RunContext, row: TaskRow, can: Capabilities) -> Guidance:
     """What the first attempt is told."""
     brief = Brief(prompt=row.task.prompt, check=row.task.verify or "", signals=can.signals)
     text = compose(brief, core.settings.prompts)
     return Guidance(attempt="", number=0, level="first", text=text, workdir=Path())
 
 
-def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
+def prepare(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """Compose the next attempt's guidance and record it."""
     directive = row.directive
     assert directive is not None
@@ -128,7 +128,7 @@ def prepare(core: Core, row: TaskRow, can: Capabilities) -> None:
     )
 
 
-def _with_answer(core: Core, directive: DirectiveRow, gate: str) -> DirectiveRow:
+def _with_answer(core: RunContext, directive: DirectiveRow, gate: str) -> DirectiveRow:
     """A person's words that the agent has not had yet come into the attempt that begins again."""
     answer = core.head.gates[gate].answer
     assert answer is not None
@@ -141,7 +141,7 @@ def _with_answer(core: Core, directive: DirectiveRow, gate: str) -> DirectiveRow
     )
 
 
-def _answer_with_question(core: Core, directive: DirectiveRow) -> str:
+def _answer_with_question(core: RunContext, directive: DirectiveRow) -> str:
     """The person's words, with the question of the agent's own that they answer."""
     gates = (core.head.gates[gate].gate for gate in directive.answers)
     asked = (asked_by_agent(gate) for gate in gates if gate.answer and gate.answer.text == directive.answer)
@@ -154,7 +154,7 @@ def _answer_text(answer: str, approach: str) -> str:
     return answer or "Try again with a different approach."
 
 
-def note_for(core: Core, row: TaskRow) -> str:
+def note_for(core: RunContext, row: TaskRow) -> str:
     """What the next attempt is told beside its guidance: that it takes up what another has left."""
     if row.prepared is None or row.prepared.attempt != row.attempt:
         return ""  # composed since, with all that is to be said
@@ -162,7 +162,7 @@ def note_for(core: Core, row: TaskRow) -> str:
     return f"\n\n{said}" if said else ""
 
 
-def _cut_off(core: Core, row: TaskRow) -> str:
+def _cut_off(core: RunContext, row: TaskRow) -> str:
     """What became of the last attempt, where it was cut off; its work may have been set back since."""
     last = core.head.attempts.get(row.attempt)
     if last is None or last.state != "interrupted":
@@ -172,7 +172,7 @@ def _cut_off(core: Core, row: TaskRow) -> str:
     return "\n\n".join(filter(None, (cut_off(row.left if known else None, stays=stays), _in_hands(core, row))))
 
 
-def _in_hands(core: Core, row: TaskRow) -> str:
+def _in_hands(core: RunContext, row: TaskRow) -> str:
     """That a person had the files while the last attempt stood still, for one that was never told so.
 
     Where they were set back since, what the person did is no longer there.
@@ -185,7 +185,7 @@ def _is_set_back(row: TaskRow) -> bool:
     return row.directive is not None and bool(row.directive.restored)
 
 
-def _begin_again(core: Core, row: TaskRow, directive: DirectiveRow) -> None:
+def _begin_again(core: RunContext, row: TaskRow, directive: DirectiveRow) -> None:
     """The words of the attempt that was cut off once more, for a fresh session on files that were set back."""
     last = core.head.attempts[row.attempt]
     words = last.guidance.text.removesuffix(last.note)
@@ -196,7 +196,7 @@ def _begin_again(core: Core, row: TaskRow, directive: DirectiveRow) -> None:
     core.append(event, task=row.id)
 
 
-def _same_again(core: Core, row: TaskRow, can: Capabilities) -> None:
+def _same_again(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """The last attempt's words once more: it was not its work that failed."""
     last = core.head.attempts.get(row.attempt)
     guidance = last.guidance if last is not None else first_guidance(core, row, can)

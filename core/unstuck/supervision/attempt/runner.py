@@ -18,7 +18,7 @@ from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import is_alive
 from unstuck.supervision.attempt.idle import Attentive, IdleClock
 from unstuck.supervision.attempt.liveness import Liveness
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
@@ -64,7 +64,13 @@ class CallableAgent:
 
 
 async def run_attempt(
-    core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, observer: Observer, asked: str = ""
+    core: RunContext,
+    deadlines: Deadlines,
+    agent: Agent,
+    task: Task,
+    guidance: Guidance,
+    observer: Observer,
+    asked: str = "",
 ) -> Report:
     """The attempt's report; a stop from outside or by a clock is part of it. ``asked`` is a gate that holds it now."""
     return await _Running(core, deadlines, agent, task, guidance, asked).report(observer)
@@ -81,7 +87,7 @@ class _Due:
 
 class _Running:
     def __init__(
-        self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
+        self, core: RunContext, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
     ) -> None:
         self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
         self._key, self._began = guidance.attempt, core.clock.now()
@@ -112,9 +118,9 @@ class _Running:
             self._idle.spawned(self._row.pid, self._row.spawned)
         if self._idles:
             self._idle.run()
-        self._core.stand_still[self._key] = self._keep_time
-        self._core.questioned[self._key] = self._question
-        attentive = self._core.observers[self._key] = Attentive(observer, self._idle)
+        self._core.live.keep_time[self._key] = self._keep_time
+        self._core.live.ask[self._key] = self._question
+        attentive = self._core.live.observers[self._key] = Attentive(observer, self._idle)
         self._keep_time()
         work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, attentive))
         try:
@@ -126,7 +132,11 @@ class _Running:
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            del self._core.stand_still[self._key], self._core.questioned[self._key], self._core.observers[self._key]
+            del (
+                self._core.live.keep_time[self._key],
+                self._core.live.ask[self._key],
+                self._core.live.observers[self._key],
+            )
             self._arm(None, None)
             self._idle.stand()
             self._withdraw()
@@ -162,7 +172,7 @@ class _Running:
         if not deaf or row.gate:
             return False
         pending = pending_answer(self._core.head, row)
-        return bool(pending) and pending not in self._core.calls
+        return bool(pending) and pending not in self._core.live.calls
 
     def _must_stop(self) -> bool:
         return self._row.state == "stopping" or self._core.head.run.state == "draining"
@@ -205,7 +215,7 @@ class _Running:
         if core.journal.held or core.head.run.over or is_asking(core, key):
             return False
         asked = [row.id for row in core.head.open_gates() if row.gate.attempt == key]
-        return bool(asked) and all(gate in core.calls for gate in asked)
+        return bool(asked) and all(gate in core.live.calls for gate in asked)
 
     def _arm(self, warning: float | None, limit: float | None) -> None:
         if (warning, limit) == self._armed:

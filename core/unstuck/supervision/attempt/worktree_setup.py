@@ -8,13 +8,13 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import checkpoint, take_up
 from unstuck.supervision.checks.check import Check
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["set_up", "setup_problem", "tree_ready"]
 
 
-async def tree_ready(core: Core, row: TaskRow) -> Path:
+async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     """Make the task's work tree, save it as the baseline, and return where in it the agent works.
 
     What has come to the run's branch since the tree was made is brought in before the task's first attempt, and again
@@ -36,7 +36,7 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
     return workdir
 
 
-async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
+async def set_up(core: RunContext, row: TaskRow, workdir: Path) -> Clean:
     """Run the plan's ``setup`` once in a fresh work tree. Why the attempt cannot start; empty where it can.
 
     A setup that fails on the untouched base as well is nobody's fault: the run is blocked until the ground is mended.

@@ -8,7 +8,7 @@ from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
@@ -22,7 +22,7 @@ KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
 
 
 def count_usage(
-    core: Core, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
+    core: RunContext, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
 ) -> None:
     """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted.
 
@@ -44,7 +44,7 @@ def count_usage(
 class Budget:
     """Watches one run's limits, by its record and one deadline for its time."""
 
-    def __init__(self, core: Core, deadlines: Deadlines) -> None:
+    def __init__(self, core: RunContext, deadlines: Deadlines) -> None:
         self._core, self._deadlines = core, deadlines
         core.journal.on_append(self._on_append)
 

@@ -15,7 +15,7 @@ from unstuck.errors import GitError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.eventlog.storage.durable_files import NO_ROOM
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 
@@ -31,7 +31,7 @@ _SAID = ("No space left on device", "Disk quota exceeded", "unable to write file
 class RoomKeeper:
     """Looks after the record's room. ``notice`` gets the trouble and its gate, and an empty trouble once it is over."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: RunContext) -> None:
         self.notice: Callable[[str, str], None] = lambda problem, gate: None
         self.patient = False
         """Whether there is anything to wait for: a run whose very first record has no room is refused instead."""
@@ -95,12 +95,12 @@ def _is_given_up(gate: GateRow) -> bool:
     return answer is not None and answer.choice == "abandon"
 
 
-def _withdraw(core: Core, gate: GateRow) -> None:
+def _withdraw(core: RunContext, gate: GateRow) -> None:
     if gate.status == "open":
         core.append(e.GateWithdrawn(gate=gate.id, reason="there is room on the disk again"))
 
 
-def withdraw_old(core: Core) -> None:
+def withdraw_old(core: RunContext) -> None:
     """A run that is opened again has room: nobody need answer what was asked when it had none."""
     for row in core.head.open_gates():
         if row.gate.type == "disk" and not row.gate.task:
@@ -114,7 +114,7 @@ def has_no_room(error: Exception) -> bool:
     return isinstance(error, GitError) and any(said in str(error) for said in _SAID)
 
 
-def ask_for_room(core: Core, row: TaskRow, error: Exception) -> None:
+def ask_for_room(core: RunContext, row: TaskRow, error: Exception) -> None:
     """Ask about one task: no attempt is used up by a disk that is full, and the other tasks go on."""
     problem = f"the disk has no room for the work tree: {error}"
     context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}

@@ -10,7 +10,7 @@ from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import Journal
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_timers import start_timer
 from unstuck.supervision.gates.gate_types import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
 from unstuck.text import admit
@@ -29,7 +29,7 @@ def standing_of(can: Capabilities) -> Standing:
 
 
 def open_gate(
-    core: Core,
+    core: RunContext,
     gate_type: GateTypeName,
     *,
     task: str,
@@ -74,7 +74,7 @@ def open_gate(
     return gate
 
 
-def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
+def apply_policy(core: RunContext, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
     """Answer ``gate`` by rule, where a rule fits."""
     if found is None and not _is_enough(core, gate.type, gate.task):
         found = core.policy(gate)
@@ -88,7 +88,7 @@ def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None
     return True
 
 
-def _is_enough(core: Core, gate_type: GateTypeName, task: str) -> bool:
+def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
     """Whether such questions of ``task`` were answered often enough with nobody there, and each led to the next one."""
     if gate_type not in _LEADS_ON:
         return False

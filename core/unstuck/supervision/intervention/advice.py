@@ -15,7 +15,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.precedence import BackOff, Decision, Direct, Facts, Halt, decide
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt.preparation import gathered
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.memory.answer_memory import told_before
 from unstuck.supervision.memory.failure_memory import ways_for
@@ -55,7 +55,7 @@ class Advice:
     question: Question | None = None
 
 
-async def advise(core: Core, row: TaskRow, climb: Climb, said: Reported) -> Advice:
+async def advise(core: RunContext, row: TaskRow, climb: Climb, said: Reported) -> Advice:
     """What the agent at work on ``row``, which stands at ``climb`` within its attempt, is to do about ``said``."""
     found = diagnose(
         said.error, exit_code=said.exit_code, root=str(core.tree_of(row)), task_id=row.id, agent_id=row.task.agent
@@ -80,7 +80,7 @@ async def advise(core: Core, row: TaskRow, climb: Climb, said: Reported) -> Advi
     return Advice(text=_failure(found), climb=climb, identity=found.identity)
 
 
-def _facts(core: Core, row: TaskRow, report: Report) -> Facts:
+def _facts(core: RunContext, row: TaskRow, report: Report) -> Facts:
     return Facts(
         check="failed",
         report=report,
@@ -93,7 +93,7 @@ def _facts(core: Core, row: TaskRow, report: Report) -> Facts:
     )
 
 
-async def _told(core: Core, row: TaskRow, found: Diagnosis, decision: Decision) -> Clean:
+async def _told(core: RunContext, row: TaskRow, found: Diagnosis, decision: Decision) -> Clean:
     parts: list[str] = [_failure(found)]
     if isinstance(decision, BackOff):
         parts.append(f"It may pass by itself: wait {decision.delay:g} s, then try the very same again.")
@@ -102,7 +102,7 @@ async def _told(core: Core, row: TaskRow, found: Diagnosis, decision: Decision) 
     return admit("\n".join(parts), limit=_LIMIT)
 
 
-async def _directed(core: Core, row: TaskRow, decision: Direct) -> list[str]:
+async def _directed(core: RunContext, row: TaskRow, decision: Direct) -> list[str]:
     research = await gathered(core, row) if decision.level == "research" else None
     targets = ", ".join(research.targets) if research is not None else ""
     what = _WHAT[decision.level].format(
@@ -118,7 +118,7 @@ async def _directed(core: Core, row: TaskRow, decision: Direct) -> list[str]:
     return parts
 
 
-def _counted(core: Core, climb: Climb, decision: Direct) -> str:
+def _counted(core: RunContext, climb: Climb, decision: Direct) -> str:
     """The rung with how much of it is used up, as people read it elsewhere."""
     limits = core.limits
     used = {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from unstuck.errors import CheckpointUnknown
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 
 __all__ = ["changes_in", "changes_of"]
 
 
-async def changes_of(core: Core, task: str) -> tuple[str, Clean]:
+async def changes_of(core: RunContext, task: str) -> tuple[str, Clean]:
     """The checkpoint a task's files are compared with, and the unified diff from there to the files as they are now.
 
     That is the last one whose check passed, else the one it began with; both are empty where there is none. Raises

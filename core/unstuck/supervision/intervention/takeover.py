@@ -14,7 +14,7 @@ from unstuck.errors import CheckpointUnknown, UsageError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.gate_timers import keep_open
@@ -29,7 +29,7 @@ DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
 
 
-async def hand_over(core: Core, task: str) -> Handed:
+async def hand_over(core: RunContext, task: str) -> Handed:
     """Let the agent of ``task`` stand still, unless it does, and save its files for a person to change them.
 
     Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
@@ -58,15 +58,15 @@ async def hand_over(core: Core, task: str) -> Handed:
     )
     event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, handed.others)))
     core.append(event, task=task, attempt=row.attempt, actor="human")
-    core.in_hands[gate.id] = handed
-    core.taken.add(gate.id)
+    core.takeovers.by_gate[gate.id] = handed
+    core.takeovers.active.add(gate.id)
     return handed
 
 
-def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
+def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
     """Raise UsageError where the tree cannot be taken; a question that was opened only for that is closed again."""
     task = gate.gate.task
-    if gate.id in core.taken:
+    if gate.id in core.takeovers.active:
         raise UsageError(f"{task} is in somebody's hands already")
     if "show_me" not in gate.gate.choices:
         raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
@@ -76,7 +76,7 @@ def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
         raise UsageError(f"the agent of {task} cannot be held: it would go on changing the same files")
 
 
-async def _since(core: Core, row: TaskRow, gate: GateRow) -> str:
+async def _since(core: RunContext, row: TaskRow, gate: GateRow) -> str:
     """The checkpoint from which on it is not the task that works in its files, also after a kill in between.
 
     It is of the files as they are, unless they were in a person's hands at this question before.
@@ -88,7 +88,7 @@ async def _since(core: Core, row: TaskRow, gate: GateRow) -> str:
     return (await store.create("hand-over", run=core.run, task=row.id, works=False)).id
 
 
-def _others(core: Core, row: TaskRow) -> tuple[str, ...]:
+def _others(core: RunContext, row: TaskRow) -> tuple[str, ...]:
     """The other tasks that are worked on in the same tree, or will be."""
     tree = core.tree_of(row)
     return tuple(
@@ -98,7 +98,7 @@ def _others(core: Core, row: TaskRow) -> tuple[str, ...]:
     )[:MAX_PATHS_IN_EVENT]
 
 
-async def give_back(core: Core, handed: Handed) -> Back:
+async def give_back(core: RunContext, handed: Handed) -> Back:
     """The person has left the tree: what they have changed since it was first handed over at this question."""
     try:
         back = await _looked_at(core, handed)
@@ -118,7 +118,7 @@ async def give_back(core: Core, handed: Handed) -> Back:
     return back
 
 
-async def _looked_at(core: Core, handed: Handed) -> Back:
+async def _looked_at(core: RunContext, handed: Handed) -> Back:
     row = core.row(handed.task)
     attempt = core.head.attempts.get(row.attempt)
     goes_on = attempt is not None and attempt.is_live
@@ -132,17 +132,17 @@ async def _looked_at(core: Core, handed: Handed) -> Back:
     return Back(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
 
 
-def let_go(core: Core, handed: Handed) -> None:
+def let_go(core: RunContext, handed: Handed) -> None:
     """Nobody works in the files any more."""
-    core.taken.discard(handed.gate)
+    core.takeovers.active.discard(handed.gate)
     core.signals.wake(Subject.TAKEOVER, handed.task)
 
 
-async def left_alone(core: Core, task: str) -> None:
+async def left_alone(core: RunContext, task: str) -> None:
     """Wait until nobody works in the files of ``task`` any more, or the run stops.
 
     Its agent may end while it stands still, such as one that is killed: what comes next for the task is not to change
     the same files under a person's hands.
     """
-    while core.head.run.state != "draining" and any(core.in_hands[gate].task == task for gate in core.taken):
+    while core.head.run.state != "draining" and core.takeovers.has(task):
         await core.signals.next(Subject.TAKEOVER, task).wait()

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import ask, is_asking
@@ -30,7 +30,7 @@ class Call:
     It has to be closed: from then on it carries the answer no more.
     """
 
-    def __init__(self, core: Core, question: Question, id: str = "") -> None:
+    def __init__(self, core: RunContext, question: Question, id: str = "") -> None:
         self._core, self._id = core, id
         self._question = replace(question, standing="held", opened=self._carry)
         self._gate = ""
@@ -40,8 +40,8 @@ class Call:
         """The call is over, one way or another."""
         core, gate = self._core, self._gate
         self._over, self._gate = True, ""
-        if gate and (left := core.calls.pop(gate) - 1):
-            core.calls[gate] = left
+        if gate and (left := core.live.calls.pop(gate) - 1):
+            core.live.calls[gate] = left
         core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     async def answered(self) -> GateRow | None:
@@ -78,7 +78,7 @@ class Call:
     def _carry(self, gate: str) -> None:
         if not self._over:
             self._gate = gate
-            self._core.calls[gate] = self._core.calls.get(gate, 0) + 1
+            self._core.live.calls[gate] = self._core.live.calls.get(gate, 0) + 1
             self._core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     def _is_live(self) -> bool:
@@ -98,7 +98,7 @@ class Call:
         return ""
 
     async def _until_asked(self) -> None:
-        asking = self._core.asking.get(self._question.attempt) or self._core.asking.get("")
+        asking = self._core.live.asking_about(self._question.attempt)
         if asking is not None:
             await asyncio.wait([asking])
 

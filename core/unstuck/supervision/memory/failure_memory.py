@@ -23,7 +23,7 @@ from unstuck.supervision.memory.answer_memory import keep, remember_answers, tol
 from unstuck.text import Clean, shorten
 
 if TYPE_CHECKING:
-    from unstuck.supervision.context.context import Core
+    from unstuck.supervision.context.context import RunContext
 
 __all__ = [
     "insights_before",
@@ -38,7 +38,7 @@ __all__ = [
 _INSIGHT_LIMIT = 2_000
 
 
-def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
+def ways_for(core: RunContext, row: TaskRow, report: Report) -> tuple[Approach, ...]:
     """Where a pivot of ``row`` can go, best first; never what has failed against this failure."""
     diagnosis = row.diagnosis
     if diagnosis is None:
@@ -56,7 +56,7 @@ def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
     )
 
 
-def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
+def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
     """What has just failed is known to later runs of the project."""
     for way in climb.failed_approaches:
         if way not in row.climb.failed_approaches:
@@ -67,7 +67,7 @@ def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 
-def remember_worked(core: Core, row: TaskRow) -> None:
+def remember_worked(core: RunContext, row: TaskRow) -> None:
     """What got past the last failure is preferred by later runs of the project."""
     worked = row.climb.approach or (row.report.approach if row.report else "")
     if worked:
@@ -77,7 +77,7 @@ def remember_worked(core: Core, row: TaskRow) -> None:
         _remember_help(core, row)
 
 
-def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None:
+def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -> None:
     """What was found out about the failure; its headline goes along, so that one like it is recognised."""
     headline = row.diagnosis.headline if row.diagnosis is not None else ""
     for insight in insights:
@@ -85,7 +85,7 @@ def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None
         _remember_failure(core, row, "insight", approach=headline, outcome="", note=found)
 
 
-def _remember_help(core: Core, row: TaskRow) -> None:
+def _remember_help(core: RunContext, row: TaskRow) -> None:
     """The task got past its failure with what research had found, and nobody had to be asked since."""
     own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
     helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
@@ -94,7 +94,7 @@ def _remember_help(core: Core, row: TaskRow) -> None:
             keep(core, replace(one, outcome="worked", when=Clean("")))
 
 
-def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
+def insights_before(core: RunContext, row: TaskRow) -> tuple[str, ...]:
     """What helped against this failure, or one much like it, in another task; with when and in which."""
     if row.diagnosis is None:
         return ()
@@ -102,19 +102,21 @@ def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
     return insights_about(known, signature=row.diagnosis.identity, headline=row.diagnosis.headline)
 
 
-async def keep_safe(core: Core) -> None:
+async def keep_safe(core: RunContext) -> None:
     """Wait until what was learnt so far survives a power cut, too."""
     with suppress(RecordError):
         await core.memory.synced()
 
 
-async def learn_anew(core: Core) -> None:
+async def learn_anew(core: RunContext) -> None:
     """Take in what others have learnt, forgotten or made a rule since."""
     with suppress(RecordError):
         await core.memory.refresh()
 
 
-def _remember_failure(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
+def _remember_failure(
+    core: RunContext, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = ""
+) -> None:
     if row.diagnosis is None:
         return
     entry = learnt(

@@ -32,7 +32,7 @@ from unstuck.eventlog.state import Standing, TaskRow
 from unstuck.supervision.checkpointing import said_of, save_asked, save_good, saved_before
 from unstuck.supervision.checks.check import Check, read_output, settled
 from unstuck.supervision.checks.check_command import repaired
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
@@ -48,7 +48,7 @@ __all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "i
 _NO_REPORT = Report()
 
 
-async def check(core: Core, row: TaskRow) -> None:
+async def check(core: RunContext, row: TaskRow) -> None:
     """Run the task's check and record what it said, with its diagnosis."""
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
@@ -96,7 +96,7 @@ async def check(core: Core, row: TaskRow) -> None:
         _say_how_it_failed(core, row, report)
 
 
-def _say_how_it_failed(core: Core, row: TaskRow, report: Report) -> None:
+def _say_how_it_failed(core: RunContext, row: TaskRow, report: Report) -> None:
     """An agent that failed itself is on record, whatever is decided about it."""
     agent = row.task.agent or row.task.agent_type
     event: e.AgentCrashed | e.SignalParseFailure
@@ -116,7 +116,7 @@ def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
     return history[:-1] if history and history[-1] == stated else history
 
 
-async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
+async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
     """What went wrong: the agent's own trouble where it explains the failure, else what the check says."""
     if done.result == "passed":
         return None
@@ -128,7 +128,7 @@ async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> D
     return own
 
 
-def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
+def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | None:
     """What the check says, in the light of the failures that retries of this approach have answered.
 
     The very same failure goes on up the ladder by using up its rung; only a type's rule counts it. Other failures at
@@ -153,7 +153,7 @@ def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
     return found(one for one in row.failures if counts_itself or one.identity != now.identity)
 
 
-async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:
+async def _own_trouble(core: RunContext, row: TaskRow, report: Report) -> Diagnosis | None:
     failed = bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out")
     if not failed:
         return None
@@ -176,7 +176,7 @@ async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | 
     return found(_how_it_ended(core, row, report)) if nothing_known else own
 
 
-def _how_it_ended(core: Core, row: TaskRow, report: Report) -> str:
+def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
     if report.how == "timed_out":
         attempt = core.head.attempts.get(row.attempt)
         silent = attempt is not None and attempt.timed_out == "idle"
@@ -188,7 +188,7 @@ def _explains(own: Diagnosis) -> bool:
     return own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
 
 
-async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
+async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """Take the one decision that is due and record it. There is no await between the facts and the record."""
     infrastructure = await _is_infrastructure(core, row)
     await learn_anew(core)
@@ -231,7 +231,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
             halt(core, row, reason, details)
 
 
-def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
+def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
     report = row.report or _NO_REPORT
     return Facts(
         check=row.check.result if row.check else "none",
@@ -253,7 +253,7 @@ def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
     )
 
 
-def _back(core: Core, row: TaskRow) -> Literal["", "loads", "passes"]:
+def _back(core: RunContext, row: TaskRow) -> Literal["", "loads", "passes"]:
     """What is known of the checkpoint that a broken build could go back to."""
     if row.loads:
         return "passes" if row.loads == row.good else "loads"
@@ -261,7 +261,7 @@ def _back(core: Core, row: TaskRow) -> Literal["", "loads", "passes"]:
     return "loads" if at_baseline else ""
 
 
-def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
+def _extent(core: RunContext, row: TaskRow, files: Standing) -> Extent:
     """How far the check comes with ``files``, as far as the record says."""
     if not files.checkpoint:
         return files.extent
@@ -270,7 +270,7 @@ def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
     return _extent_of_baseline(core, row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
 
 
-def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
+def _extent_of_baseline(core: RunContext, row: TaskRow) -> Extent:
     """How far the plan's check comes before the task: known while no other result can be in its tree."""
     run = core.head.run
     alone = row.shared_verify and row.task.isolation == "worktree" and core.worktrees is not None
@@ -279,7 +279,7 @@ def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
     return Extent(stage="run") if run.baseline == "passed" else run.baseline_extent
 
 
-def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
+def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
     event = e.TransientErrorRetry(
         error_type=decision.error_type,
         retry=decision.retry,
@@ -290,12 +290,12 @@ def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _resets_in(core: Core, row: TaskRow) -> float:
+def _resets_in(core: RunContext, row: TaskRow) -> float:
     said = row.diagnosis.signature.metadata.get("resets_at", "") if row.diagnosis else ""
     return seconds_until(said, core.clock.now()) if said else 0.0
 
 
-async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
+async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
     """Whether the plan's shared check fails on the base with the very same signature.
 
     The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
@@ -313,7 +313,7 @@ async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
     return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
 
 
-def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
+def follow_answer(core: RunContext, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
     """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told.
 
     ``with_gate`` is another question whose answer is used up by this.
@@ -336,7 +336,7 @@ def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -
     )
 
 
-def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
+def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None:
     agent = row.task.agent or row.task.agent_type
     question = admit(decision.question, limit=4_000)
     report = row.report or _NO_REPORT
@@ -363,7 +363,7 @@ def _about_check(command: str) -> dict[str, Any]:
     return {"check": command, "text_for": EDIT_CHECK, "suggested": repaired(command)}
 
 
-async def ask_to_go_on(core: Core, row: TaskRow) -> None:
+async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
     """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
     saved = await saved_before(core, row)
     if core.row(row.id).state != "backoff":
@@ -380,7 +380,7 @@ async def ask_to_go_on(core: Core, row: TaskRow) -> None:
     open_gate(core, "question", task=row.id, key=QUOTA, context=context)
 
 
-def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
+def _direct(core: RunContext, row: TaskRow, decision: Direct) -> None:
     remember_failed(core, row, decision.climb)
     core.append(
         e.DirectiveIssued(
@@ -401,26 +401,26 @@ def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
     )
 
 
-def _begin_again(core: Core, row: TaskRow) -> None:
+def _begin_again(core: RunContext, row: TaskRow) -> None:
     """A person wants the same once more: no rung is used up."""
     event = e.DirectiveIssued(level="first", line=0, climb=row.climb, reason=admit("you wanted it again"))
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _limit(core: Core, decision: Direct) -> int:
+def _limit(core: RunContext, decision: Direct) -> int:
     """How often this rung may be used, for people to read beside its number."""
     limits = core.limits
     of = {"retry": limits.max_retries, "pivot": limits.max_pivots, "research": limits.max_research}
     return of.get(decision.level, 0) if decision.line == 10 else 0
 
 
-def _does_not_pass(core: Core, row: TaskRow) -> bool:
+def _does_not_pass(core: RunContext, row: TaskRow) -> bool:
     """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
     transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
     return transient and not row.climb.transient_over and row.climb.transient >= core.limits.transient_retries
 
 
-def _escalate_transient(core: Core, row: TaskRow) -> None:
+def _escalate_transient(core: RunContext, row: TaskRow) -> None:
     event = e.TransientErrorEscalated(
         error_type=row.diagnosis.signature.error_type.value if row.diagnosis else "UNKNOWN",
         reason=f"still there after {row.climb.transient} retries",
@@ -429,14 +429,14 @@ def _escalate_transient(core: Core, row: TaskRow) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _note_passed(core: Core, row: TaskRow) -> None:
+def _note_passed(core: RunContext, row: TaskRow) -> None:
     """The trouble that was waited for is gone, whatever else there may be."""
     if row.climb.waited:
         event = e.TransientErrorResolved(error_type=row.climb.waited_for, total_retries=row.climb.waited)
         core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
+def _redispatch(core: RunContext, row: TaskRow, decision: Redispatch) -> None:
     core.append(
         e.AgentFailure(
             task_id=row.id,
@@ -450,7 +450,7 @@ def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
     )
 
 
-async def integrate(core: Core, row: TaskRow) -> None:
+async def integrate(core: RunContext, row: TaskRow) -> None:
     """Bring the task's files into the run's branch; two results that touch the same lines are a gate."""
     if core.worktrees is None:
         core.append(e.ResultIntegrated(task_id=row.id, commit="none"), task=row.id)
@@ -489,12 +489,12 @@ def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     }
 
 
-async def finish(core: Core, row: TaskRow) -> None:
+async def finish(core: RunContext, row: TaskRow) -> None:
     """The check passed and the result is where it belongs."""
     _note_passed(core, row)
     remember_worked(core, row)
     _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")
 
 
-def _end(core: Core, row: TaskRow, status: str) -> None:
+def _end(core: RunContext, row: TaskRow, status: str) -> None:
     core.append(e.TaskEnded(task_id=row.id, status=status), task=row.id, attempt=row.attempt)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from unstuck.errors import GateError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.settings.models import EvaluatorSettings
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
@@ -35,7 +35,7 @@ class Standstill:
     """
 
     def __init__(
-        self, core: Core, *, died: bool, always: bool = False, evaluator: EvaluatorSettings | None = None
+        self, core: RunContext, *, died: bool, always: bool = False, evaluator: EvaluatorSettings | None = None
     ) -> None:
         self._core, self._died, self._always, self._evaluator = core, died, always, evaluator
         self._seen: dict[str, Observed] = {}
@@ -149,10 +149,10 @@ class Standstill:
     def leave(self) -> None:
         """Nobody has decided: what was found at work goes on as it was found, and the questions stay open."""
         core = self._core
-        for attempt, (survivor, _) in core.survivors.items():
+        for attempt, (survivor, _) in core.live.orphans.items():
             thaw = getattr(survivor, "thaw", None)
             if thaw is not None:
                 thaw(attempt)
-        core.survivors.clear()
+        core.live.orphans.clear()
         if not core.head.open_gates():
             core.append(e.StopRequested(reason="left before anything was decided"), actor="human")

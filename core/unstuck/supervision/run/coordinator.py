@@ -42,7 +42,7 @@ class Coordinator:
         core = self._supervisor.core
         workers: dict[asyncio.Future[Outcome], str] = {}
         for row in list(core.head.tasks.values()):
-            if row.state != "ended" or row.attempt in core.survivors:
+            if row.state != "ended" or row.attempt in core.live.orphans:
                 work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
                 workers[work] = row.id
         ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
@@ -76,7 +76,7 @@ class Coordinator:
         """Nothing can go on by itself, and nobody watches who could answer."""
         core = self._supervisor.core
         head = core.head
-        if head.run.state == "draining" or core.asking:
+        if head.run.state == "draining" or core.live.asking:
             return False
         if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False

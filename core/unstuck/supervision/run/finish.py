@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unstuck.errors import EXIT_CODES
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import State, TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.run.worktree_cleanup import clean_own
 
 __all__ = ["RunResult", "record_end", "result_of"]
@@ -22,7 +22,7 @@ class RunResult:
     exit_code: int
 
 
-async def record_end(core: Core) -> RunResult:
+async def record_end(core: RunContext) -> RunResult:
     """Record how a quiet run ended, or that it is parked."""
     result = result_of(core.head, accept_unverified=core.accept_unverified)
     if result.exit_code == 3:

@@ -21,7 +21,7 @@ from unstuck.supervision.attempt.permissions import NOBODY
 from unstuck.supervision.attempt.worktree_setup import setup_problem
 from unstuck.supervision.checkpointing import saved_tree
 from unstuck.supervision.checks.check import Check, settled
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.service import open_gate
@@ -51,7 +51,7 @@ class Ground:
     ``apart`` says that tasks have trees of their own: the ground is then mended in one, too, else in the shared tree.
     """
 
-    def __init__(self, core: Core, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
+    def __init__(self, core: RunContext, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
         self._core, self._verify, self._agent, self._limit, self._apart = core, verify, agent, limit, apart
         self._checking = asyncio.Lock()
         self._setup_failed: bool | None = None
@@ -320,7 +320,7 @@ class NullObserver:
 class _Counting(NullObserver):
     """Takes notice of what the attempt uses alone: nobody mends the ground for nothing."""
 
-    def __init__(self, core: Core, attempt: str) -> None:
+    def __init__(self, core: RunContext, attempt: str) -> None:
         self._core, self._attempt = core, attempt
 
     def see(self, observation: Observation) -> None:

@@ -20,7 +20,7 @@ from unstuck.supervision import checkpointing
 from unstuck.supervision.attempt import preparation, worktree_setup
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.budget import count_usage
@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 class Session:
     """Implements :class:`unstuck.contract.TaskSession` for one task of one run."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities) -> None:
         self._core, self._task, self.can = core, task, can
         self._holding = Holding(core, task, can)
         self._permitting = Permitting(core, task, can, self._holding)
@@ -193,7 +193,7 @@ class Session:
     async def _start(self) -> Directive | None:
         """Record the next attempt, unless something came between while its tree was made ready."""
         core = self._core
-        async with core.making_ready:
+        async with core.worktree_slots:
             if self._next().kind != "start":
                 return None
             row, problem = self.row, ""

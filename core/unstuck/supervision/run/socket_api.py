@@ -8,7 +8,7 @@ from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.state import State
 from unstuck.processes import is_ours
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
 from unstuck.text import admit
@@ -37,7 +37,7 @@ class Tools(Protocol):
 class RunControl(Protocol):
     """A live run, as far as its socket may steer it."""
 
-    core: Core
+    core: RunContext
     hooks: Hooks | None
     tools: Tools | None
 

@@ -29,7 +29,7 @@ from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
 from unstuck.supervision.checks.check import Verifier
-from unstuck.supervision.context.context import Core, GatePolicy, limits_of
+from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.budget import Budget
@@ -85,7 +85,7 @@ def _make(folder: Path) -> None:
 class Supervisor:
     """One run. Use :meth:`open`."""
 
-    def __init__(self, core: Core, project: Project, deadlines: Deadlines) -> None:
+    def __init__(self, core: RunContext, project: Project, deadlines: Deadlines) -> None:
         self.core, self.project = core, project
         self._deadlines = deadlines
         self._asleep = core.clock.asleep()
@@ -142,7 +142,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
-            supervisor.core.chosen = chosen or {}
+            supervisor.core.recovery.chosen = chosen or {}
             stack.push_async_callback(supervisor.room.stop)
             stack.push_async_callback(stop_asking, supervisor.core)
             stack.push_async_callback(supervisor._end_survivors)
@@ -177,7 +177,7 @@ class Supervisor:
         worktrees = None
         if place.repository is not None:
             worktrees = Worktrees(place.repository, state_dir(environ) / "worktrees", run)
-        core = Core(
+        core = RunContext(
             root=place.root,
             home=place.home,
             folder=folder,
@@ -224,7 +224,7 @@ class Supervisor:
             kept = await interrupt_running(core)
             if core.head.run.kind in ("plan", "command"):
                 rows = core.head.tasks.values()
-                core.cut_off = frozenset(row.attempt for row in rows if row.state == "interrupted")
+                core.recovery.interrupted = frozenset(row.attempt for row in rows if row.state == "interrupted")
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
             before = core.head.open_gates()
@@ -245,7 +245,7 @@ class Supervisor:
 
     async def _end_survivors(self) -> None:
         """Nobody has taken them up, and nobody is left who would."""
-        for attempt, (survivor, _) in self.core.survivors.items():
+        for attempt, (survivor, _) in self.core.live.orphans.items():
             await survivor.stop(attempt)
 
     def _note_sleep(self) -> None:
@@ -363,9 +363,9 @@ class Supervisor:
     async def _taken_over(self, session: Session) -> Directive | None:
         """Work on with an attempt that has outlived its supervisor; None where none has."""
         row, core = session.row, self.core
-        if row.attempt not in core.survivors:
+        if row.attempt not in core.live.orphans:
             return None
-        survivor, gate = core.survivors.pop(row.attempt)
+        survivor, gate = core.live.orphans.pop(row.attempt)
         attempt = core.head.attempts[row.attempt]
         try:
             report = await run_attempt(core, self._deadlines, survivor, row.task, attempt.guidance, session, asked=gate)
