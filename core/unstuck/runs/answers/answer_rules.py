@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates.gate_types import admitted, check_answer
+from unstuck.supervision.gates.gate_types import accept, admitted
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
@@ -73,7 +73,7 @@ class AnswerRules:
 def _takes(gate: Gate, answer: Answer) -> bool:
     """Whether a person could give this answer: the fifth of two options is no answer, and uses no rule up."""
     try:
-        check_answer(gate, answer)
+        accept(gate, answer)
     except AnswerRefused:
         return False
     return True

@@ -22,6 +22,7 @@ __all__ = [
     "Effect",
     "GateManager",
     "GateType",
+    "accept",
     "admitted",
     "asked_by_agent",
     "check_answer",
@@ -70,6 +71,20 @@ class GateType(str, Enum):
 def gate_id(number: int, run: str) -> str:
     """The id of the ``number``-th gate of ``run``: short, and another run's gate has another."""
     return f"g{number}-{hashlib.sha256(run.encode()).hexdigest()[:4]}"
+
+
+def accept(gate: Gate, answer: Answer) -> tuple[Answer, Effect]:
+    """Return ``answer`` as it is recorded, with its effect. Raises AnswerRefused.
+
+    The dialog, the socket, the files of answers and the command line all judge an answer by this.
+    """
+    answer = replace(answer, text=admitted(answer.text))
+    check_answer(gate, answer)
+    effect = effect_of(gate, answer)
+    if answer.choice == "choose" and not answer.text:
+        options = gate.context.get("options") or ()
+        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    return answer, effect
 
 
 def check_answer(gate: Gate, answer: Answer) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from unstuck.contract import ANSWER_LIMIT, CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
+from unstuck.contract import CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import Journal
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_timers import start_timer
-from unstuck.supervision.gates.gate_types import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
+from unstuck.supervision.gates.gate_types import CHOICES, accept, asked_by_agent, gate_id
 from unstuck.text import admit
 
 __all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
@@ -106,12 +105,7 @@ def answer_gate(
         raise GateUnknown(gate)
     if row.status != "open":
         raise GateClosed(gate, row.by or "the supervisor", row.closed)
-    answer = replace(answer, text=admitted(answer.text))
-    check_answer(row.gate, answer)
-    effect = effect_of(row.gate, answer)
-    if answer.choice == "choose" and not answer.text:
-        options = row.gate.context.get("options") or ()
-        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    answer, effect = accept(row.gate, answer)
     task = journal.head.tasks.get(row.gate.task)
     goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
     said = answer_to(asked_by_agent(row.gate), answer.text)
