@@ -18,6 +18,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision import checkpointing
 from unstuck.supervision.attempt import preparation, worktree_setup
+from unstuck.supervision.attempt.guidance import first_guidance, note_for
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
 from unstuck.supervision.context.context import RunContext
@@ -210,8 +211,10 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            said, note = self._guidance(row), preparation.note_for(core, row)
-            guidance = replace(said, attempt=attempt, number=number, workdir=workdir, text=Clean(said.text + note))
+            prepared, note = self._guidance(row), note_for(core.head, row)
+            guidance = replace(
+                prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
+            )
             limit = core.time_left(row) if self.can.stop else 0.0
             event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note)
             core.append(event, task=row.id, attempt=attempt)
@@ -225,7 +228,7 @@ class Session:
         return Directive(kind="start", guidance=guidance, text=guidance.text)
 
     def _guidance(self, row: TaskRow) -> Guidance:
-        return row.prepared or preparation.first_guidance(self._core, row, self.can)
+        return row.prepared or first_guidance(row, self.can, self._core.settings.prompts)
 
     async def _back_off(self, changed: asyncio.Event) -> None:
         """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
