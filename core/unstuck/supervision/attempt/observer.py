@@ -11,9 +11,17 @@ from typing import Any
 from unstuck.clock import iso
 from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
-from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
+from unstuck.supervision.attempt.repetition import (
+    EVIDENCE_LIMIT,
+    STEP_LIMIT,
+    Concern,
+    concern_of,
+    failure_fields,
+    is_dismissed,
+    nudge,
+)
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
@@ -36,10 +44,7 @@ _NOT_ASKED_YET = Directive(
 )
 _WORDS = {"retry": "Try again with a different approach", "deny": "This was not allowed"}
 _NAME_LIMIT = 100
-_STEP_LIMIT = 2_000
-_EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
-_UNKNOWN_LIMIT = 200
 _LOOP, _BLOCKED = "loop", "blocked"
 
 
@@ -56,7 +61,7 @@ class Holding:
         self._waiting: Counter[str] = Counter()
 
     def note(self, observation: Observation) -> Verdict | None:
-        """Record an observation, show it to the detector, and open the loop gate where it is due."""
+        """Count, record and judge an observation, then warn or ask where that is due."""
         core = self._core
         row = core.row(self._task)
         if observation.kind == "usage":
@@ -67,11 +72,27 @@ class Holding:
             return None
         if row.state != "running" or self._is_repeated(observation):
             return None
-        self._begin_anew()
+        self._forget_answered()
         self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
-        text = admit(observation.text, limit=_STEP_LIMIT)
-        failure = self._failure(observation, text) if observation.kind == "failure" else {}
-        identity = failure.get("identity", "")
+        verdict, text, identity = self._record(observation)
+        is_loop = self._count(observation, identity)
+        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
+        signature = identity or (verdict.pattern if verdict is not None else "")
+        if (is_loop or verdict is not None) and is_dismissed(core.head.gates.values(), self._task, signature):
+            return None
+        if verdict is not None and verdict.nudge:
+            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            core.append(warned, task=self._task, attempt=row.attempt)
+        concern = concern_of(verdict, text, counted=core.settings.window_size if is_loop else 0)
+        if concern is not None:
+            self._ask_about(concern, signature)
+        return verdict
+
+    def _record(self, observation: Observation) -> tuple[Verdict | None, Clean, str]:
+        """Record a step; the detector's verdict, the admitted text and the identity of its failure."""
+        core = self._core
+        text = admit(observation.text, limit=STEP_LIMIT)
+        failure = failure_fields(observation, text, self._task)
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
         step = e.StepRecorded(
             kind=observation.kind,
@@ -83,40 +104,15 @@ class Holding:
             repeats=core.detector.rounds(self._task, observation.agent_id),
             **failure,
         )
-        core.append(step, task=self._task, attempt=row.attempt, actor="agent")
-        looping = self._count(observation, identity)
-        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
-        signature = identity or (verdict.pattern if verdict is not None else "")
-        if (looping or verdict is not None) and self._is_dismissed(signature):
-            return None
-        if verdict is not None and verdict.nudge:
-            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
-            core.append(warned, task=self._task, attempt=row.attempt)
-        elif verdict is not None and verdict.kind == "blocked":
-            self._ask(verdict)
-        elif verdict is not None:
-            self._open(signature, verdict.repeats, verdict.evidence)
-        if looping:
-            self._open(signature, core.settings.window_size, verdict.evidence if verdict is not None else text)
-        return verdict
+        core.append(step, task=self._task, attempt=core.row(self._task).attempt, actor="agent")
+        return verdict, text, failure.get("identity", "")
 
-    def _begin_anew(self) -> None:
-        """Once a person has answered, what was repeated until then counts no more."""
+    def _forget_answered(self) -> None:
+        """Reset the counts of repetition once a person has answered."""
         gate = self._core.head.gates.get(self._asked)
         if gate is not None and gate.status != "open":
             self._asked = ""
             self._core.detector.answered(self._task)
-
-    def _is_dismissed(self, signature: str) -> bool:
-        """Whether a person has said that this, or whatever this task repeats, is no loop."""
-        for row in self._core.head.gates.values():
-            gate, answer = row.gate, row.answer
-            if (gate.task, gate.type) != (self._task, "loop_detected") or answer is None or answer.choice != "continue":
-                continue
-            same = gate.context.get("error_signature") == signature
-            if answer.scope == "task" or (answer.scope == "pattern" and same):
-                return True
-        return False
 
     def _is_repeated(self, observation: Observation) -> bool:
         """Whether this call, or this result, of this agent has been seen under the same id."""
@@ -129,18 +125,6 @@ class Holding:
             self._seen.popitem(last=False)
         return repeated
 
-    def _failure(self, observation: Observation, text: Clean) -> dict[str, Any]:
-        """What the record says of a step that failed."""
-        found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
-        if found is None:
-            return {"identity": text[:_UNKNOWN_LIMIT]}
-        return {
-            "identity": found.identity,
-            "error_type": found.signature.error_type.value,
-            "headline": one_line(found.headline, _EVIDENCE_LIMIT),
-            "location": found.signature.location or "",
-        }
-
     def _count(self, observation: Observation, identity: str) -> bool:
         """Feed failing commands to the detector; measured progress and a word of the person clear it."""
         detector, agent = self._core.detector, observation.agent_id
@@ -152,21 +136,22 @@ class Holding:
             return False
         return detector.record_failure(self._task, identity)
 
-    def _ask(self, verdict: Verdict) -> None:
-        """What the agent cannot cure is a question to the person, not a loop."""
+    def _ask_about(self, concern: Concern, signature: str) -> None:
+        """Ask the person about a loop, or about what the agent cannot cure."""
+        context: dict[str, Any]
+        if concern.kind == "blocked":
+            context = {
+                "question": admit(f"Nothing the agent does gets past this: {concern.evidence}", limit=STEP_LIMIT),
+                "options": ["It works again: go on", "Leave it out and do what can be done without it"],
+                "error_type": "blocked",
+            }
+            self._gate("question", _BLOCKED, context)
+            return
         context = {
-            "question": admit(f"Nothing the agent does gets past this: {verdict.evidence}", limit=_STEP_LIMIT),
-            "options": ["It works again: go on", "Leave it out and do what can be done without it"],
-            "error_type": "blocked",
-        }
-        self._gate("question", _BLOCKED, context)
-
-    def _open(self, signature: str, window: int, evidence: str) -> None:
-        context: dict[str, Any] = {
             "loop_type": "execution_loop",
-            "window_size": window,
+            "window_size": concern.repeats,
             "error_signature": signature,
-            "problem": one_line(evidence, _EVIDENCE_LIMIT),
+            "problem": one_line(concern.evidence, EVIDENCE_LIMIT),
             "detected_at": iso(self._core.clock.now()),
         }
         if learnt := answered_before(self._core, signature):
@@ -208,7 +193,7 @@ class Holding:
             # What its result has led to is asked with the files as they are now.
             await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, self._due(within))
         if verdict is not None and verdict.nudge:
-            return Directive(kind="tell", text=_nudge(verdict))
+            return Directive(kind="tell", text=nudge(verdict))
         return _GO_ON
 
     def _is_asking(self) -> bool:
@@ -361,15 +346,3 @@ class Holding:
 def permission_key(attempt: str, call: Observation) -> str:
     """The key of the question whether ``call`` may be made."""
     return f"call {attempt} {call.id}"
-
-
-def _nudge(verdict: Verdict) -> Clean:
-    """What the agent is told: what it repeats, with its first error, and what would count as progress."""
-    advice = {
-        "loop": "You are going round in circles. Find out why it does not work, then take another way.",
-        "circular_fix": "You are trying the same idea in other words. Take a really different one.",
-        "blocked": "Trying again will not help: it has to be mended from outside. Wait longer, or say you are blocked.",
-        "waiting": "What you wait for does not change. Look at why, instead of waiting on.",
-    }[verdict.kind]
-    said = f"{verdict.repeats} times: {verdict.evidence}\n{advice}\nProgress would be: {verdict.resets_on}."
-    return admit(said, limit=_STEP_LIMIT)
