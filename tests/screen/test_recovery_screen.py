@@ -40,7 +40,7 @@ class CutOff:
         story.task("rates", verify="true")
         await story.clock.advance(40)
         for name in ("webhook", "docs", "cart"):  # the last one has written in the tree that they share
-            await checkpoint(core, core.row(name), core.root, "baseline", purpose="baseline")
+            await checkpoint(core, core.row(name), "baseline", purpose="baseline")
             story.start(name, "retry" if name == "cart" else "first")
         story.start("rates")
         await story.end("rates", 12)

@@ -28,7 +28,7 @@ async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     else:
         tree = core.root
     if stale:
-        await checkpoint(core, row, tree, "baseline", purpose="baseline")
+        await checkpoint(core, row, "baseline", purpose="baseline")
     else:
         await take_up(core, row, tree)
     workdir = core.workdir(tree)
@@ -48,7 +48,7 @@ async def set_up(core: RunContext, row: TaskRow, workdir: Path) -> Clean:
     passed = done.exit_code == 0
     if passed:
         # What was set up is part of what every attempt starts from.
-        await checkpoint(core, row, core.tree_of(row), "baseline", purpose="baseline")
+        await checkpoint(core, row, "baseline", purpose="baseline")
         trees.mark_set_up(row.id)
     core.append(
         e.SetupFinished(

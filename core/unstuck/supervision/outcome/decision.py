@@ -29,7 +29,7 @@ from unstuck.escalation.precedence import (
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import Standing, TaskRow
-from unstuck.supervision.checkpointing import said_of, save_asked, save_good, saved_before
+from unstuck.supervision.checkpointing import checkpoint, said_of, saved_before
 from unstuck.supervision.checks.check import Check, read_output, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
@@ -65,7 +65,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
     if done.result == "passed":
-        await save_good(core, row)
+        await checkpoint(core, row, "good", purpose="good")
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
     # Where the agent's own trouble explains it, the output says nothing of the files.
@@ -216,7 +216,7 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
                 _end(core, row, status)
         case AskQuestion() if not row.saved:
             # Saved first and decided again: a question never waits with files that nothing keeps.
-            await save_asked(core, row)
+            await checkpoint(core, row, "ask", purpose="question")
         case AskQuestion():
             _ask_question(core, row, decision)
         case BackOff():

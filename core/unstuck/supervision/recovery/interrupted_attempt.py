@@ -12,7 +12,7 @@ from typing import Any
 from unstuck.contract import Answer, Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck.supervision.checkpointing import save_interrupted
+from unstuck.supervision.checkpointing import INTERRUPTED, checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_timers import timer_of
@@ -32,7 +32,7 @@ _NAMED = 50
 async def recover(core: RunContext, row: TaskRow) -> None:
     """The next step of a task whose attempt was cut off."""
     if not row.saved:
-        await save_interrupted(core, row)
+        await checkpoint(core, row, INTERRUPTED, purpose="question")
         return
     if answered := _answered(core.head, row):
         assert answered.answer is not None

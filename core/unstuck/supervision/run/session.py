@@ -16,11 +16,11 @@ from unstuck.contract import Capabilities, Directive, Guidance, Observation, Out
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision import checkpointing
 from unstuck.supervision.attempt import preparation, worktree_setup
 from unstuck.supervision.attempt.guidance import first_guidance, note_for
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
+from unstuck.supervision.checkpointing import checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
 from unstuck.supervision.context.signals import Subject
@@ -179,7 +179,7 @@ class Session:
             case "finish":
                 await decision.finish(core, self.row)
             case "checkpoint":
-                await checkpointing.save(core, self.row, step.about)
+                await checkpoint(core, self.row, step.about, purpose="directive")
             case "restore":
                 await restore.restore(core, self.row, self.can)
             case "run":

@@ -28,6 +28,7 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
+from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
 from unstuck.supervision.context.signals import Subject
@@ -39,7 +40,6 @@ from unstuck.supervision.gates.live_questions import stop_asking
 from unstuck.supervision.gates.service import answer_gate, apply_policy
 from unstuck.supervision.intervention import intervention, takeover
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.supervision.intervention.live_changes import changes_of
 from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
@@ -452,7 +452,10 @@ class Supervisor:
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
-        return await changes_of(self.core, task)
+        row = self.core.head.tasks.get(task)
+        if row is None:
+            return "", Clean("")
+        return await diff_since(row, self.core.checkpoints(self.core.tree_of(row)))
 
     async def keep_open(self, gate: str) -> None:
         """Somebody is there: ``gate`` is not answered by itself any more."""
