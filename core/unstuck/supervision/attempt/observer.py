@@ -1,4 +1,4 @@
-"""Inside an attempt: what the agent does is noted, repetition is told, and an open gate holds the next step."""
+"""Observations of a live attempt: recorded and judged; an open gate holds the agent's next step."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class Holding:
         core = self._core
         row = core.row(self._task)
         if observation.kind == "usage":
-            # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
-            # One beside us is heard of when it calls its next hook, however long ago it used them.
+            # Counted in every state: use by an idle agent is exactly what has to be reported.
+            # An agent that runs elsewhere reports its use late, at its next hook.
             idle = False if core.head.run.kind == "watch" else None
             count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
             return None
@@ -126,11 +126,11 @@ class Holding:
         return repeated
 
     def _count(self, observation: Observation, identity: str) -> bool:
-        """Feed failing commands to the detector; measured progress and a word of the person clear it."""
+        """Count failing commands in the detector; measured progress and a message of the person clear the count."""
         detector, agent = self._core.detector, observation.agent_id
         if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
             detector.record_success(self._task)
-        # An agent that we run ourselves is nudged first; of one beside us its failing commands are all there is to see.
+        # An agent of this run is nudged first; of one that runs elsewhere only failing commands are seen.
         ours = self._core.head.run.kind in ("plan", "command")
         if ours or observation.kind != "failure" or not detector.counts(self._task, agent):
             return False
@@ -159,7 +159,7 @@ class Holding:
         self._gate("loop_detected", _LOOP, context)
 
     def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
-        """Ask about this attempt, unless something is asked already or nobody may be."""
+        """Ask about this attempt, unless a question is open or no person may be asked."""
         core, row = self._core, self._core.row(self._task)
         if row.gate or not core.may_ask or is_asking(core, row.attempt):
             return
@@ -181,7 +181,7 @@ class Holding:
         self._asked = gate
 
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
-        """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
+        """Note an observation, hold an action while a gate is open, and deliver a pending answer."""
         if self._is_stopping():
             return _ENDED
         verdict = self.note(observation)
@@ -190,7 +190,7 @@ class Holding:
             if held is not None:
                 return held
         elif self._is_asking():
-            # What its result has led to is asked with the files as they are now.
+            # The question that a result leads to is about the files as they are now.
             await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, self._due(within))
         if verdict is not None and verdict.nudge:
             return Directive(kind="tell", text=nudge(verdict))
@@ -204,17 +204,17 @@ class Holding:
         return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
 
     async def hold(self, observation: Observation, within: float | None) -> Directive | None:
-        """Wait for what is asked about this attempt; None where nothing was answered to it."""
+        """Wait for the answer to the questions about this attempt; None where there is none for this call."""
         agent = one_line(observation.agent_id, _NAME_LIMIT)
         self._waiting[agent] += 1
         try:
             return await self._settled(agent, observation, self._due(within))
         finally:
             self._waiting[agent] -= 1
-            self._waiting += Counter()  # without those that are not waiting any more
+            self._waiting += Counter()  # drops the counts of zero
 
     def _due(self, within: float | None) -> float | None:
-        """The monotonic time by which a call has its reply, however many questions it meets until then."""
+        """The monotonic time by which a call needs its reply, however many questions come before."""
         return None if within is None else self._core.clock.monotonic() + within
 
     async def _settled(self, agent: str, observation: Observation, due: float | None) -> Directive | None:
@@ -235,7 +235,7 @@ class Holding:
         return _ENDED if self._is_stopping() else None
 
     async def _has_room(self, due: float | None) -> bool:
-        """Wait until what happens can be recorded; False when it is ``due`` first."""
+        """Wait until the log can be written; False when it is ``due`` first."""
         journal = self._core.journal
         return not journal.held or await self._until(lambda: not journal.held, Subject.TASK, self._task, due)
 
@@ -261,7 +261,7 @@ class Holding:
         return done()
 
     async def _refuse(self, gate: str) -> Directive:
-        """Before the agent's own limit runs out its call is sent back; after a few times the attempt is stopped."""
+        """Send a call back before the agent's own limit runs out; after a few times stop the attempt."""
         core, row = self._core, self._core.row(self._task)
         count = self._refused.get(gate, 0) + 1
         self._refused[gate] = count
@@ -274,20 +274,20 @@ class Holding:
         )
 
     def _over(self) -> str:
-        """The open question about a budget that is used up: nobody takes a step before it is answered."""
+        """The open question about a budget that is used up; it holds every agent."""
         if not self._core.head.run.over:
             return ""
         return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
 
     async def next_answer(self) -> Directive:
-        """Wait for words that were answered to a question about the live attempt, and hand them over."""
+        """Wait for an answer to a question about the live attempt, and deliver it."""
         while True:
             await self._until(lambda: self._words() is not None, Subject.TASK, self._task, None)
             if (gate := self._words()) is not None:
                 return await self.hand_over(gate, "")
 
     def _words(self) -> GateRow | None:
-        """An answer for the agent; a call that waits hears it first, and whether it may be done is said to it alone."""
+        """A pending answer for the agent. A waiting call gets it first, and a permission goes to its own call only."""
         if self._waiting:
             return None
         told = (one for one in self._undelivered() if one.effect == "tell")
@@ -298,14 +298,14 @@ class Holding:
         for gate in self._core.head.gates.values():
             if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
                 continue
-            # What a call of the agent's own waits for comes back in that one.
+            # A call that asked itself returns its own answer.
             if gate.id not in self._core.live.calls:
                 yield gate
 
     def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:
-        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does.
+        """Whether the answer is for this agent: the one that led to the question, or the main agent in its place.
 
-        What one call is allowed, or not, is said to no other.
+        A permission is only for the call that it is about.
         """
         if gate.gate.type == "permission":
             return gate.gate.key == permission_key(gate.gate.attempt or "", observation)
@@ -315,7 +315,7 @@ class Holding:
         return agent == asker or (not agent and not self._waiting[asker])
 
     async def hand_over(self, gate: GateRow, call: str) -> Directive:
-        """Record that the answer is on its way in this call, then let it go."""
+        """Record that the answer is on its way in this call, and return it."""
         self._taken.add(gate.id)
         core, answer = self._core, gate.answer
         assert answer is not None

@@ -30,7 +30,7 @@ GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The ladder's limits as the settings have them."""
+    """Return the escalation limits of the settings."""
     handler = settings.failure_handler
     return Limits(
         max_retries=handler.max_retries,
@@ -138,7 +138,7 @@ class RunContext:
 
     @property
     def head(self) -> State:
-        """What has been decided."""
+        """The state with all decisions, durable or pending."""
         return self.journal.head
 
     @property
@@ -159,15 +159,15 @@ class RunContext:
         return task.timeout_s or self.settings.timeout_for(task.agent_type)
 
     def time_left(self, row: TaskRow) -> float:
-        """The time limit of the next attempt at ``row``: one that goes on has what the interrupted ones have left.
+        """The time limit of the next attempt at ``row``, less the time of the attempts that it continues.
 
-        A tenth of the limit is always left, or it could not even begin.
+        At least a tenth of the limit is left, so that it can begin.
         """
         limit = self.limit_of(row.task)
         return max(limit - row.used, limit / 10)
 
     def idle_limit_of(self, task: Task) -> float:
-        """How long an attempt at ``task`` may show no sign of life, in seconds."""
+        """The limit of seconds without a sign of life for an attempt at ``task``."""
         return task.idle_s or self.settings.idle_timeout
 
     def row(self, task: str) -> TaskRow:
@@ -178,17 +178,17 @@ class RunContext:
         return self.journal.append(event, actor=actor, task=task, attempt=attempt).seq
 
     def tree_of(self, row: TaskRow) -> Path:
-        """The work tree in which ``row`` is worked on."""
+        """The worktree of ``row``."""
         if row.task.isolation == "worktree" and self.worktrees is not None:
             return self.worktrees.path(row.id)
         return self.root
 
     def workdir(self, tree: Path) -> Path:
-        """Where in ``tree`` the agent and its check run: where the user stood."""
+        """The directory in ``tree`` for the agent and its check: the user's own, relative to the root."""
         return tree / self.subdirectory
 
     def busy(self) -> tuple[TaskRow, ...]:
-        """The tasks that use their trees, looked for once per record: hundreds of sessions may ask after each."""
+        """The tasks that use their trees; found once per record, because hundreds of sessions may ask after each."""
         if self._busy[0] != self.head.seq:
             self._busy = (self.head.seq, working(self.head))
         return self._busy[1]

@@ -1,7 +1,7 @@
-"""Questions about agents that are at work: they stand still, their files are saved, and then the gate is opened.
+"""Questions about agents at work: the agents are suspended, their files saved, and then the gate is opened.
 
-What is about to be asked is known to this process alone. A kill in between loses nothing: an attempt that has ended has
-no question any more, and a budget that is used up is asked about again.
+A question that is not open yet exists in this process alone. A kill loses nothing: an ended attempt has
+no question, and a budget that is used up leads to its question again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from unstuck.supervision.gates.service import open_gate
 __all__ = ["RUNS_ON", "ask", "is_asking", "stop_asking"]
 
 RUNS_ON = "the agent runs on and changes its files"
-"""Why nothing is saved of an agent that cannot be made to stand still."""
+"""The reason why no files are saved of an agent that cannot be suspended."""
 
 
 def ask(core: RunContext, question: Question) -> None:
-    """Save what ``question`` is about, then open its gate; at once where there is nothing that could be saved.
+    """Save the files of ``question``, then open its gate; at once where there is nothing to save.
 
-    Whoever is asked about stands still from now on.
+    The agents that it is about are suspended from now on.
     """
     if question.attempt in core.live.asking:
         return
@@ -46,7 +46,7 @@ def is_asking(core: RunContext, attempt: str) -> bool:
 
 
 async def stop_asking(core: RunContext) -> None:
-    """The run is left: nothing that has not been asked is asked any more."""
+    """Cancel the questions that are not open yet."""
     asking = list(core.live.asking.values())
     for task in asking:
         task.cancel()
@@ -55,7 +55,7 @@ async def stop_asking(core: RunContext) -> None:
 
 async def _asked(core: RunContext, question: Question, began: float) -> None:
     try:
-        # A record that cannot be written any more ends the run wherever it is next looked at.
+        # A log that cannot be written ends the run at its next check.
         with suppress(RecordError):
             if _is_due(core, question):
                 saved = await _saved(core, question)
@@ -71,7 +71,7 @@ async def _saved(core: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _is_due(core: RunContext, question: Question) -> bool:
-    """Whether what is asked about is still there after its files were saved."""
+    """Whether the question still applies after the files were saved."""
     run = core.head.run
     if question.attempt == RUN:
         return run.over == question.key and run.state in ("running", "blocked")
@@ -82,7 +82,7 @@ def _is_due(core: RunContext, question: Question) -> bool:
 
 def _open(core: RunContext, question: Question, saved: dict[str, Any], *, stood: float = 0.0) -> None:
     if question.type == "permission":
-        # There a checkpoint is what is asked about, not where the files are safe.
+        # There ``checkpoint`` is the subject of the question, not the copy of the files.
         saved = {"saved" if key == "checkpoint" else key: value for key, value in saved.items()}
     gate = open_gate(
         core,

@@ -1,7 +1,7 @@
-"""A failure that a live agent reports itself: the rules that hold after an attempt say what to do, in words for it.
+"""Advice on a failure that a live agent reports: the decision rules after an attempt, in words for the agent.
 
-Nothing is set back and nothing is started for it: the agent is at work and does what it is told. Only where nothing is
-left to tell, a person is asked.
+Nothing is restored or started: the agent is at work and follows the advice. Only where no advice is
+left, a person is asked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What an agent says has failed; ``exit_code`` is None where it does not say, ``approach`` empty."""
+    """A failure as the agent reports it; ``exit_code`` is None and ``approach`` empty where it does not say."""
 
     error: Clean
     exit_code: int | None = None
@@ -56,7 +56,7 @@ class Advice:
 
 
 async def advise(core: RunContext, row: TaskRow, climb: Climb, said: Reported) -> Advice:
-    """What the agent at work on ``row``, which stands at ``climb`` within its attempt, is to do about ``said``."""
+    """Return the advice for the agent at work on ``row`` about ``said``; ``climb`` is its level within the attempt."""
     found = diagnose(
         said.error, exit_code=said.exit_code, root=str(core.tree_of(row)), task_id=row.id, agent_id=row.task.agent
     )
@@ -119,7 +119,7 @@ async def _directed(core: RunContext, row: TaskRow, decision: Direct) -> list[st
 
 
 def _counted(core: RunContext, climb: Climb, decision: Direct) -> str:
-    """The rung with how much of it is used up, as people read it elsewhere."""
+    """Return the escalation level with its use, as shown elsewhere."""
     limits = core.limits
     used = {
         "retry": (climb.retries, limits.max_retries),

@@ -1,7 +1,7 @@
-"""A person steps in: an agent at work stands still because somebody wants it to, and hears what they decide.
+"""Interventions of a person: an agent at work is held, and gets the person's decision.
 
-It is a question like any other, only that the person has opened it: so it is recorded, shown, answered and outlives a
-kill like the others. No rule and no timer answers it.
+An intervention is a question that the person has opened: it is recorded, shown and answered, and outlives a
+kill like any other. No rule and no timer answers it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NOT_BEGUN = "nothing: no agent has begun"
 
 
 async def hold(core: RunContext, task: str) -> str:
-    """Let the agent of ``task`` stand still; the id of the question that it then waits for, or waits for already.
+    """Hold the agent of ``task``; return the id of the question that it waits for.
 
-    Its files are saved first. One that has not begun does not begin before it is let. Raises UsageError where there is
+    Its files are saved first. A task that has not begun waits for the answer. Raises UsageError where there is
     nothing to hold.
     """
     row = core.head.tasks.get(task)
@@ -56,9 +56,9 @@ def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
 
 
 async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
-    """Hold ``task``, if it does not stand still already, and decide about it; None where nothing had to be held.
+    """Hold ``task``, unless it is held already, and answer its question; None where nothing had to be held.
 
-    Raises UsageError where it cannot be, AnswerRefused where what it waits for takes another answer.
+    Raises UsageError where it cannot be held, AnswerRefused where its question takes another answer.
     """
     row = core.head.tasks.get(task)
     waits = row is not None and row.state in ("blocked", "ready", "backoff", "parked") and not row.gate
@@ -74,13 +74,13 @@ async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
 
 
 def refuse_in_hands(core: RunContext, task: str) -> None:
-    """Raise AnswerRefused while somebody works in the files of ``task``: nothing may reach its agent meanwhile."""
+    """Raise AnswerRefused during a takeover of ``task``: nothing may reach its agent meanwhile."""
     if task and core.takeovers.has(task):
         raise AnswerRefused(f"{task}: somebody works in its files at the screen just now; answer when they are back")
 
 
 def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
-    """Say what comes next for ``task``; its agent, if one is at work, is ended. Raises UsageError, AnswerRefused."""
+    """Choose the next step of ``task`` and end an agent at work. Raises UsageError, AnswerRefused."""
     row = core.head.tasks.get(task)
     if row is None:
         raise UsageError(f"there is no task {task}")

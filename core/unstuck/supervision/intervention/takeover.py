@@ -1,8 +1,8 @@
-"""A person takes a task's work tree into their own hands while its agent stands still, and gives it back.
+"""Takeovers: a person edits a task's worktree by hand while its agent is held, and returns it.
 
-The question that the agent waits at stays open meanwhile and takes no answer from anywhere else, so nothing reaches the
-agent before the person is back. The files are saved before and after: what a person has done is no work of the task's,
-is told apart from it, and is never taken back with it.
+The question of the agent stays open meanwhile and takes no answer from elsewhere, so nothing reaches the
+agent before the person is back. The files are saved before and after: the person's edits are no work of the task,
+are kept apart from it, and are never restored with it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DONE = {"return": "added", "disappear": "deleted"}
 
 
 async def hand_over(core: RunContext, task: str) -> Handed:
-    """Let the agent of ``task`` stand still, unless it does, and save its files for a person to change them.
+    """Hold the agent of ``task``, unless it is held, and save its files for a person to edit.
 
-    Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
-    could tell afterwards what was changed.
+    Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where no
+    checkpoint could show the changes afterwards.
     """
     if core.journal.held:
         raise UsageError(f"nothing can be recorded: {core.journal.held}")
@@ -64,7 +64,7 @@ async def hand_over(core: RunContext, task: str) -> Handed:
 
 
 def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
-    """Raise UsageError where the tree cannot be taken; a question that was opened only for that is closed again."""
+    """Raise UsageError where no takeover is possible; a question opened only for it is closed again."""
     task = gate.gate.task
     if gate.id in core.takeovers.active:
         raise UsageError(f"{task} is in somebody's hands already")
@@ -77,19 +77,19 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
 
 
 async def _since(core: RunContext, row: TaskRow, gate: GateRow) -> str:
-    """The checkpoint from which on it is not the task that works in its files, also after a kill in between.
+    """Return the checkpoint from which the edits by hand count, also after a kill.
 
-    It is of the files as they are, unless they were in a person's hands at this question before.
+    It is a new one, unless a takeover at this question came before.
     """
     store = core.checkpoints(core.tree_of(row))
     if gate.handed:
-        with suppress(CheckpointUnknown):  # it may have been dropped since
+        with suppress(CheckpointUnknown):  # it may have been deleted since
             return (await store.get(gate.handed)).id
     return (await store.create("hand-over", run=core.run, task=row.id, works=False)).id
 
 
 def _others(core: RunContext, row: TaskRow) -> tuple[str, ...]:
-    """The other tasks that are worked on in the same tree, or will be."""
+    """The other unfinished tasks of the same tree."""
     tree = core.tree_of(row)
     return tuple(
         other.id
@@ -99,10 +99,10 @@ def _others(core: RunContext, row: TaskRow) -> tuple[str, ...]:
 
 
 async def give_back(core: RunContext, handed: Handed) -> Back:
-    """The person has left the tree: what they have changed since it was first handed over at this question."""
+    """End a takeover; return the changes since the first one at this question."""
     try:
         back = await _looked_at(core, handed)
-    except (WorkspaceError, OSError) as error:  # such as a tree that is gone
+    except (WorkspaceError, OSError) as error:  # such as a deleted tree
         back = Back(trouble=one_line(str(error), 300))
     finally:
         let_go(core, handed)
@@ -133,16 +133,16 @@ async def _looked_at(core: RunContext, handed: Handed) -> Back:
 
 
 def let_go(core: RunContext, handed: Handed) -> None:
-    """Nobody works in the files any more."""
+    """End the takeover without a record."""
     core.takeovers.active.discard(handed.gate)
     core.signals.wake(Subject.TAKEOVER, handed.task)
 
 
 async def left_alone(core: RunContext, task: str) -> None:
-    """Wait until nobody works in the files of ``task`` any more, or the run stops.
+    """Wait for the end of a takeover of ``task``, or of the run.
 
-    Its agent may end while it stands still, such as one that is killed: what comes next for the task is not to change
-    the same files under a person's hands.
+    Its agent may end while it is held, such as by a kill: the next step of the task must not change
+    the files that a person edits.
     """
     while core.head.run.state != "draining" and core.takeovers.has(task):
         await core.signals.next(Subject.TAKEOVER, task).wait()
