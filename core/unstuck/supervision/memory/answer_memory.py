@@ -1,4 +1,4 @@
-"""The answers that people gave, as the project's memory keeps them: how they ended, and what was made a rule."""
+"""Answers in the project's memory: their outcomes, and those that a person made a rule."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def remember_end(core: RunContext, row: TaskRow) -> None:
 
 
 def keep_rules(core: RunContext, gates: Iterable[str]) -> None:
-    """What a person wants to be told about the same failure from now on, without being asked."""
+    """Record the answers that a person made a rule for the same failure."""
     for gate in gates:
         row = core.head.gates.get(gate)
         answer = row.answer if row is not None else None
@@ -116,7 +116,7 @@ def keep_rules(core: RunContext, gates: Iterable[str]) -> None:
 
 
 def told_before(core: RunContext, row: TaskRow) -> str:
-    """What a person wants to be told about this very failure without being asked; empty where nothing is."""
+    """Return the answer that a person made a rule for this very failure; empty where there is none."""
     return _rule(core, row.diagnosis.identity) if row.diagnosis is not None else ""
 
 

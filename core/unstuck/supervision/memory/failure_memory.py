@@ -1,4 +1,4 @@
-"""What the project's memory knows about a failure, and what is kept of how it ended.
+"""Failures in the project's memory: approaches, findings and outcomes.
 
 Memory advises and decides nothing: where it cannot be written the run goes on without it.
 """
@@ -39,7 +39,7 @@ _INSIGHT_LIMIT = 2_000
 
 
 def ways_for(core: RunContext, row: TaskRow, report: Report) -> tuple[Approach, ...]:
-    """Where a pivot of ``row`` can go, best first; never what has failed against this failure."""
+    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure."""
     diagnosis = row.diagnosis
     if diagnosis is None:
         return ()
@@ -57,7 +57,7 @@ def ways_for(core: RunContext, row: TaskRow, report: Report) -> tuple[Approach, 
 
 
 def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
-    """What has just failed is known to later runs of the project."""
+    """Record the approach that has just failed for later runs of the project."""
     for way in climb.failed_approaches:
         if way not in row.climb.failed_approaches:
             _remember_failure(core, row, "approach", approach=way, outcome="failed")
@@ -68,7 +68,7 @@ def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
 
 
 def remember_worked(core: RunContext, row: TaskRow) -> None:
-    """What got past the last failure is preferred by later runs of the project."""
+    """Record the approach that got past the last failure; later runs prefer it."""
     worked = row.climb.approach or (row.report.approach if row.report else "")
     if worked:
         _remember_failure(core, row, "approach", approach=worked, outcome="worked")
@@ -78,7 +78,7 @@ def remember_worked(core: RunContext, row: TaskRow) -> None:
 
 
 def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -> None:
-    """What was found out about the failure; its headline goes along, so that one like it is recognised."""
+    """Record findings about the failure, with its headline to recognise similar ones."""
     headline = row.diagnosis.headline if row.diagnosis is not None else ""
     for insight in insights:
         found = shorten(insight, _INSIGHT_LIMIT)
@@ -86,7 +86,7 @@ def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -
 
 
 def _remember_help(core: RunContext, row: TaskRow) -> None:
-    """The task got past its failure with what research had found, and nobody had to be asked since."""
+    """Record that the task got past its failure with the research findings, without a question since."""
     own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
     helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
     for one in reversed(own):
@@ -95,7 +95,7 @@ def _remember_help(core: RunContext, row: TaskRow) -> None:
 
 
 def insights_before(core: RunContext, row: TaskRow) -> tuple[str, ...]:
-    """What helped against this failure, or one much like it, in another task; with when and in which."""
+    """Return the findings that helped against this failure or a similar one, each with its task and time."""
     if row.diagnosis is None:
         return ()
     known = (one for one in core.memory.entries("insight") if (one.run, one.task) != (core.run, row.id))
@@ -103,13 +103,13 @@ def insights_before(core: RunContext, row: TaskRow) -> tuple[str, ...]:
 
 
 async def keep_safe(core: RunContext) -> None:
-    """Wait until what was learnt so far survives a power cut, too."""
+    """Wait until the memory is synced to disk."""
     with suppress(RecordError):
         await core.memory.synced()
 
 
 async def learn_anew(core: RunContext) -> None:
-    """Take in what others have learnt, forgotten or made a rule since."""
+    """Read the changes of other processes."""
     with suppress(RecordError):
         await core.memory.refresh()
 

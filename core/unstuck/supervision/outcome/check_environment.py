@@ -1,4 +1,4 @@
-"""A check that could not run: is it the whole environment, or only this work tree?"""
+"""Environment of a check that could not run: tried in the real tree and on the base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After an attempt: check it, say what went wrong, decide once, integrate what passed."""
+"""Decision after an attempt: the check, its diagnosis, the one decision, and the integration of results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NO_REPORT = Report()
 
 
 async def check(core: RunContext, row: TaskRow) -> None:
-    """Run the task's check and record what it said, with its diagnosis."""
+    """Run the task's check and record its result with the diagnosis."""
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
     rules = core.head.run.check_rules
@@ -68,7 +68,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
         await checkpoint(core, row, "good", purpose="good")
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
-    # Where the agent's own trouble explains it, the output says nothing of the files.
+    # Where the agent's own failure explains it, the output does not describe the files.
     told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
     stated = row.climb.approach or report.approach or ""
     circular = bool(
@@ -97,7 +97,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
 
 
 def _say_how_it_failed(core: RunContext, row: TaskRow, report: Report) -> None:
-    """An agent that failed itself is on record, whatever is decided about it."""
+    """Record the failure of an agent, independent of the decision."""
     agent = row.task.agent or row.task.agent_type
     event: e.AgentCrashed | e.SignalParseFailure
     if report.how in ("crashed", "not_started"):
@@ -117,7 +117,7 @@ def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
 
 
 async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
-    """What went wrong: the agent's own trouble where it explains the failure, else what the check says."""
+    """Return the diagnosis: the agent's own failure where it explains the result, else the failure of the check."""
     if done.result == "passed":
         return None
     own = await _own_trouble(core, row, report)
@@ -129,9 +129,9 @@ async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report
 
 
 def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | None:
-    """What the check says, in the light of the failures that retries of this approach have answered.
+    """Return the diagnosis of the check, compared with the failures that retries of this approach have answered.
 
-    The very same failure goes on up the ladder by using up its rung; only a type's rule counts it. Other failures at
+    The very same failure uses up its escalation level; only a type's rule counts it. Other failures at
     its place say that the approach is wrong.
     """
 
@@ -189,7 +189,7 @@ def _explains(own: Diagnosis) -> bool:
 
 
 async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None:
-    """Take the one decision that is due and record it. There is no await between the facts and the record."""
+    """Make the one decision that is due and record it, without an await between the facts and the record."""
     infrastructure = await _is_infrastructure(core, row)
     await learn_anew(core)
     row = core.row(row.id)
@@ -215,7 +215,7 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
             else:
                 _end(core, row, status)
         case AskQuestion() if not row.saved:
-            # Saved first and decided again: a question never waits with files that nothing keeps.
+            # Saved first and decided again: the files of a question are always saved.
             await checkpoint(core, row, "ask", purpose="question")
         case AskQuestion():
             _ask_question(core, row, decision)
@@ -254,7 +254,7 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
 
 
 def _back(core: RunContext, row: TaskRow) -> Literal["", "loads", "passes"]:
-    """What is known of the checkpoint that a broken build could go back to."""
+    """Return the facts about the checkpoint to which a broken build could be restored."""
     if row.loads:
         return "passes" if row.loads == row.good else "loads"
     at_baseline = row.good == row.baseline and _extent_of_baseline(core, row).stage == "run"
@@ -262,7 +262,7 @@ def _back(core: RunContext, row: TaskRow) -> Literal["", "loads", "passes"]:
 
 
 def _extent(core: RunContext, row: TaskRow, files: Standing) -> Extent:
-    """How far the check comes with ``files``, as far as the record says."""
+    """Return the extent of the check with ``files``, as far as it is recorded."""
     if not files.checkpoint:
         return files.extent
     if files.checkpoint == row.loads:
@@ -359,12 +359,12 @@ def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None
 
 
 def _about_check(command: str) -> dict[str, Any]:
-    """What a person needs to decide about a contradicted check: ``text_for`` is the option that takes a command."""
+    """Return the context of a question about a contradicted check; ``text_for`` is the option that takes a command."""
     return {"check": command, "text_for": EDIT_CHECK, "suggested": repaired(command)}
 
 
 async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
-    """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
+    """Ask before work continues after a long wait for a quota: the person may be away."""
     saved = await saved_before(core, row)
     if core.row(row.id).state != "backoff":
         return
@@ -402,13 +402,13 @@ def _direct(core: RunContext, row: TaskRow, decision: Direct) -> None:
 
 
 def _begin_again(core: RunContext, row: TaskRow) -> None:
-    """A person wants the same once more: no rung is used up."""
+    """Repeat the attempt for a person, without using up an escalation level."""
     event = e.DirectiveIssued(level="first", line=0, climb=row.climb, reason=admit("you wanted it again"))
     core.append(event, task=row.id, attempt=row.attempt)
 
 
 def _limit(core: RunContext, decision: Direct) -> int:
-    """How often this rung may be used, for people to read beside its number."""
+    """Return the limit of this escalation level, to be shown beside its count."""
     limits = core.limits
     of = {"retry": limits.max_retries, "pivot": limits.max_pivots, "research": limits.max_research}
     return of.get(decision.level, 0) if decision.line == 10 else 0
@@ -430,7 +430,7 @@ def _escalate_transient(core: RunContext, row: TaskRow) -> None:
 
 
 def _note_passed(core: RunContext, row: TaskRow) -> None:
-    """The trouble that was waited for is gone, whatever else there may be."""
+    """Record that the transient failure has passed."""
     if row.climb.waited:
         event = e.TransientErrorResolved(error_type=row.climb.waited_for, total_retries=row.climb.waited)
         core.append(event, task=row.id, attempt=row.attempt)
@@ -451,7 +451,7 @@ def _redispatch(core: RunContext, row: TaskRow, decision: Redispatch) -> None:
 
 
 async def integrate(core: RunContext, row: TaskRow) -> None:
-    """Bring the task's files into the run's branch; two results that touch the same lines are a gate."""
+    """Merge the task's files into the run's branch; a conflict opens a gate."""
     if core.worktrees is None:
         core.append(e.ResultIntegrated(task_id=row.id, commit="none"), task=row.id)
         return
@@ -490,7 +490,7 @@ def _what_answers_do(task: str, branch: str) -> dict[str, str]:
 
 
 async def finish(core: RunContext, row: TaskRow) -> None:
-    """The check passed and the result is where it belongs."""
+    """End a task whose check passed and whose result is integrated."""
     _note_passed(core, row)
     remember_worked(core, row)
     _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")

@@ -1,4 +1,4 @@
-"""The end of a run that nothing can mend without a person: its record, and the message that a person reads."""
+"""Halt of a run that cannot continue without a person: its record and its message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LIMIT = 2_000
 
 
 def halt(core: RunContext, row: TaskRow | None, reason: str, details: str) -> None:
-    """End the run: nobody may be asked and nothing is left to try."""
+    """End the run: no person may be asked and no step is left."""
     said = admit(details, limit=_LIMIT)
     event = e.WorkflowFailed(
         reason=reason,

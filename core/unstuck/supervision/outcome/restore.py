@@ -1,4 +1,4 @@
-"""Setting a task's tree back to a checkpoint: what the task wrote, and much of a tree only with a yes."""
+"""Restore of a task's tree to a checkpoint: only the task's own files, and many of them only with a yes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["restore"]
 
 
 async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
-    """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
+    """Restore the task's own files as the directive asks; above a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
     target = (row.loads or row.good) if directive.restore == "good" else row.baseline
@@ -40,7 +40,7 @@ async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
 
 
 async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
-    """Restore and record it, or ask first; returns why it may not be."""
+    """Restore and record it, or ask first; returns the reason why it is not possible."""
     store = core.checkpoints(core.tree_of(row))
     own = await store.written_by(row.id, target)
     nothing_own = own is not None and not own

@@ -1,4 +1,4 @@
-"""The question of a task that is stuck: its report and its gate."""
+"""The question of a stuck task: its report and its gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an attempt that was cut off: saved first, then decided by a person, a rule, or the settings.
+"""Interrupted attempts: saved first, then decided by a person, a rule, or the settings.
 
 Each step is one record and can be done again: a run that is killed in the middle goes on where it was.
 """
@@ -25,12 +25,12 @@ from unstuck.text import one_line
 __all__ = ["KEY", "answer_chosen", "chosen_for", "look_at", "recover"]
 
 KEY = "interrupted"
-"""The key of the question what becomes of an attempt that was cut off."""
+"""The key of the question about an interrupted attempt."""
 _NAMED = 50
 
 
 async def recover(core: RunContext, row: TaskRow) -> None:
-    """The next step of a task whose attempt was cut off."""
+    """Take the next step of a task whose attempt was interrupted."""
     if not row.saved:
         await checkpoint(core, row, INTERRUPTED, purpose="question")
         return
@@ -43,7 +43,7 @@ async def recover(core: RunContext, row: TaskRow) -> None:
         return
     known = _known(core, row)
     if row.attempt in core.recovery.interrupted and core.may_ask:
-        # Nobody is asked about what was cut off in this very process, such as by a caller who goes on with it.
+        # No question about an attempt interrupted in this very process, such as by a caller that continues it.
         gate = Gate(id="", type="recovery", task=row.id, key=KEY, context={}, choices=known.possible)
         found = core.policy(gate)
         if core.person or core.settings.recovery == "ask" or found is not None or timer_of(core, gate) is not None:

@@ -1,4 +1,4 @@
-"""When a run is opened again: what its dead supervisor has left is ended or taken over, and on record either way.
+"""Orphans of a resumed run: ended or taken over, and recorded either way.
 
 An agent dies with its supervisor where the platform allows, so what is found here is an agent or a child of one that
 has freed itself of that. Whoever takes it over is not its parent: how it exits cannot be learnt, what it prints has
@@ -71,7 +71,7 @@ class Left:
 
 
 async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
-    """End what survived of a dead supervisor's agents and record each running attempt as interrupted.
+    """End the orphans of a dead supervisor and record each running attempt as interrupted.
 
     Returns those that are kept, because somebody is to decide about them or the settings take them over.
     """

@@ -1,4 +1,4 @@
-"""Between a run's reopening and its first step: nothing happens until a person has said what is to become of it."""
+"""Review of a resumed run: no step is taken before a person has decided how its tasks continue."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Standstill:
         self._core.signals.wake(Subject.RECOVERY)
 
     def leave(self) -> None:
-        """Nobody has decided: what was found at work goes on as it was found, and the questions stay open."""
+        """Leave without a decision: orphans continue as they were found, and the questions stay open."""
         core = self._core
         for attempt, (survivor, _) in core.live.orphans.items():
             thaw = getattr(survivor, "thaw", None)

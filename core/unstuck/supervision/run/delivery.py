@@ -1,4 +1,4 @@
-"""What becomes of a run's results when it is over: they are left on the run's branch, or go on to the person's own.
+"""Delivery of a run's results: they stay on the run's branch, or are brought to the person's own.
 
 Every step may be done again after a kill: what has arrived is not brought in twice.
 """

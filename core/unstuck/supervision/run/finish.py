@@ -1,4 +1,4 @@
-"""How a run ends: what its state means for its caller, and the last record."""
+"""End of a run: its result for the caller, and the last record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunResult:
 
 
 async def record_end(core: RunContext) -> RunResult:
-    """Record how a quiet run ended, or that it is parked."""
+    """Record the end of a quiet run, or that it is paused."""
     result = result_of(core.head, accept_unverified=core.accept_unverified)
     if result.exit_code == 3:
         core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
@@ -46,7 +46,7 @@ def _word(row: TaskRow) -> str:
 
 
 def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
-    """What the state of a quiet run means for its caller."""
+    """Return the result of a quiet run."""
     run = state.run
     if run.failed:
         return _ended("halted")

@@ -1,4 +1,4 @@
-"""The ground: the plan's setup and shared check on the untouched base, and who mends it when it is broken.
+"""Remediation: the plan's setup and shared check on the untouched base, and the agent that repairs it.
 
 Where one of them fails before any agent has done anything, no task is to blame and none is started: the remediation
 agent is sent, a few times, then a person is asked, or the run halts where nobody may be.
@@ -136,7 +136,7 @@ class Ground:
         )
 
     async def keep(self) -> None:
-        """Mend the ground whenever it is blocked, until cancelled."""
+        """Repair the base whenever the run is blocked, until cancelled."""
         core = self._core
         while True:
             run = core.head.run

@@ -1,4 +1,4 @@
-"""The one mechanism: a task from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
+"""Session of a task, from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
 
 The session looks at what the state's next step is, does it, records the result and looks again; it holds nothing that
 the log does not know.

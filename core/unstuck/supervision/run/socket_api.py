@@ -1,4 +1,4 @@
-"""What may be said to a live run over its socket."""
+"""Requests to a live run over its socket."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Answers:
                 return {"error": f"unknown request {admit(str(other), limit=60)}"}
 
     async def _said(self, do: str, message: dict[str, Any]) -> dict[str, Any]:
-        """What a person has said, done. Raises UnstuckError, TypeError, ValueError."""
+        """Carry out a person's request. Raises UnstuckError, TypeError, ValueError."""
         supervisor, task = self._supervisor, str(message.get("task", ""))
         match do:
             case "answer":

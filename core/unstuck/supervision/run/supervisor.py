@@ -244,7 +244,7 @@ class Supervisor:
         await self._deadlines.start()
 
     async def _end_survivors(self) -> None:
-        """Nobody has taken them up, and nobody is left who would."""
+        """Stop the orphans that no task has taken up."""
         for attempt, (survivor, _) in self.core.live.orphans.items():
             await survivor.stop(attempt)
 
@@ -256,7 +256,7 @@ class Supervisor:
             self._asleep = asleep
 
     async def _remove_old_runs(self) -> None:
-        """What nobody can go on with and is beyond the bounds; what has not ended stays."""
+        """Remove ended runs beyond the bounds of the settings."""
         core, runs = self.core, self.project.runs
         settings = core.settings
 
@@ -458,7 +458,7 @@ class Supervisor:
         return await diff_since(row, self.core.checkpoints(self.core.tree_of(row)))
 
     async def keep_open(self, gate: str) -> None:
-        """Somebody is there: ``gate`` is not answered by itself any more."""
+        """Cancel the countdown of ``gate``: a person is there."""
         keep_open(self.core, gate)
         await self.core.journal.committed()
 

@@ -1,4 +1,4 @@
-"""Work trees that are over: those that hold nothing of their own go, the others stay, and it is said why."""
+"""Cleanup of finished worktrees: those without unmerged work are removed, the others stay with a reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["clean_old", "clean_own"]
 
 
 async def clean_own(core: RunContext) -> None:
-    """At the end of a run, its own."""
+    """Clean the worktrees of the run at its end."""
     if core.worktrees is None or all(row.task.isolation != "worktree" for row in core.head.tasks.values()):
         return
     try:
