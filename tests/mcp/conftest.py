@@ -17,6 +17,7 @@ from unstuck.contract import Answer, Gate
 from unstuck.eventlog.envelope import Record
 from unstuck.runs.watch import watch
 from unstuck.settings.models import Settings
+from unstuck.supervision.context.signals import Subject
 from unstuck.text import admit
 from unstuck.workspace.project import locate
 
@@ -75,11 +76,9 @@ class World:
     async def carried(self, gate: Gate, wanted: bool) -> None:
         """Until a call waits for the answer, or none does any more."""
         core = self.supervisor.core
-        changed = core.changed(f"attempt {gate.attempt}")
         async with asyncio.timeout(PATIENCE):
-            while (gate.id in core.calls) is not wanted:
-                changed.clear()
-                await changed.wait()
+            while (gate.id in core.live.calls) is not wanted:
+                await core.signals.next(Subject.ATTEMPT, gate.attempt or "").wait()
 
     async def says(self, gate: Gate, choice: Any, text: str = "", number: float | None = None) -> None:
         """The person answers."""

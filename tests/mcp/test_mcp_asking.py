@@ -260,9 +260,9 @@ async def test_an_answer_that_does_not_arrive_is_told_again(watched: Watched, cl
         lost = await asyncio.wait_for(call, PATIENCE)
         assert lost.exchange is not None
         await lost.exchange.close()
-        assert gate.id in world.supervisor.core.calls
+        assert gate.id in world.supervisor.core.live.calls
         await clock.advance(11)
-        assert gate.id not in world.supervisor.core.calls
+        assert gate.id not in world.supervisor.core.live.calls
         assert world.supervisor.core.head.gates[gate.id].status == "sent"
         again = await told(agent.call("ask_human", {"question": "Which port?"}))
         assert again.text == "A person answers: 8080"

@@ -12,6 +12,7 @@ from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.checkpointing import checkpoint
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import admit
 from unstuck_tui.render.recovery import facts_lines
@@ -39,7 +40,7 @@ class CutOff:
         story.task("rates", verify="true")
         await story.clock.advance(40)
         for name in ("webhook", "docs", "cart"):  # the last one has written in the tree that they share
-            await checkpoint(core, core.row(name), core.root, "baseline", purpose="baseline")
+            await checkpoint(core, core.row(name), "baseline", purpose="baseline")
             story.start(name, "retry" if name == "cart" else "first")
         story.start("rates")
         await story.end("rates", 12)
@@ -50,7 +51,9 @@ class CutOff:
         for name in ("webhook", "cart", "docs"):
             attempt = core.row(name).attempt
             story.append(e.AttemptInterrupted(reason="the supervisor ended", used_s=190.0), name, attempt)
-        core.cut_off = frozenset(row.attempt for row in core.head.tasks.values() if row.state == "interrupted")
+        core.recovery.interrupted = frozenset(
+            row.attempt for row in core.head.tasks.values() if row.state == "interrupted"
+        )
         story.supervisor.standstill = still = Standstill(core, died=True, evaluator=self.evaluator)
         self.waiting = asyncio.ensure_future(still.over())
         await still.known.wait()
@@ -221,7 +224,7 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
         screen = await awake(stage)
         core = stage.story.core
         while not any(row.gate.context.get("proposal") for row in core.head.gates.values()):
-            await core.changed("the standstill").wait()
+            await core.signals.next(Subject.RECOVERY).wait()
         screen.look()
         await stage.pilot.press("j")
         await stage.pilot.pause()

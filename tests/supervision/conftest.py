@@ -58,7 +58,7 @@ class Records:
 
     async def asked(self) -> Any:
         """The one question that is open, once its files are saved and it has been asked."""
-        await self.until(lambda: self.supervisor.core.head.open_gates() and not self.supervisor.core.asking)
+        await self.until(lambda: self.supervisor.core.head.open_gates() and not self.supervisor.core.live.asking)
         (row,) = self.supervisor.core.head.open_gates()
         return row
 

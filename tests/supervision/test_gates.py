@@ -28,7 +28,7 @@ from unstuck.clock import ManualClock
 from unstuck.contract import Choice, GateTypeName
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.supervision.gates.gate_types import CHOICES, check_answer, effect_of
+from unstuck.supervision.gates.gate_types import CHOICES, accept, effect_of
 
 PATIENCE = 60
 EFFECTS = {
@@ -115,8 +115,17 @@ def test_a_check_that_could_not_run_is_run_again() -> None:
 def test_an_incomplete_answer_is_refused(kind: str, answer: Answer, said: str) -> None:
     """What is missing is said in one line."""
     with pytest.raises(AnswerRefused, match=said) as refused:
-        check_answer(gate(kind, context={"options": ["80", "8080"]}), answer)
+        accept(gate(kind, context={"options": ["80", "8080"]}), answer)
     assert "\n" not in str(refused.value)
+
+
+def test_a_chosen_option_is_recorded_in_words() -> None:
+    """An answer by number says what was chosen; its words are admitted, and it has its effect."""
+    asked = gate("question", context={"options": ["80", "80\x1b[2J80"]})
+    answer, effect = accept(asked, Answer(choice="choose", number=2.0))
+    assert (answer.text, effect) == ("8080", "prepare")
+    told, effect = accept(gate("stuck"), Answer(choice="show_me", text="use\x1b[2J it"))  # type: ignore[arg-type]
+    assert (told.text, effect) == ("use it", "prepare")
 
 
 # The manager alone

@@ -47,7 +47,7 @@ class Agent:
 
     async def asked(self) -> None:
         """What is about to be asked has been asked."""
-        while asking := list(self.supervisor.core.asking.values()):
+        while asking := list(self.supervisor.core.live.asking.values()):
             await asyncio.wait(asking)
 
     async def answer(self, answer: Answer) -> None:
@@ -197,7 +197,7 @@ async def test_a_held_agents_files_are_safe_before_it_is_asked_about(repo: Path)
     """The tree is saved once, before the question that says under which id; calls that come meanwhile wait."""
     (repo / "half.py").write_text("half = True\n", encoding="utf-8")
     async with working(repo) as agent:
-        while not agent.supervisor.core.asking:
+        while not agent.supervisor.core.live.asking:
             agent.session.see(Observation(kind="action", text=admit("pytest -q")))
             agent.session.see(Observation(kind="failure", text=admit("E   KeyError: 'a'"), exit_code=1))
         assert agent.gates == []
@@ -222,7 +222,7 @@ async def test_a_held_agents_files_are_safe_before_it_is_asked_about(repo: Path)
 async def test_who_has_ended_meanwhile_is_not_asked_about(repo: Path) -> None:
     """The attempt is over before its files are saved: its end is judged, and no question about it is left open."""
     async with working(repo) as agent:
-        while not agent.supervisor.core.asking:
+        while not agent.supervisor.core.live.asking:
             agent.see("cat shop.py", "total = None")
         agent.session.abandon(agent.session.row.attempt, "test")
         await agent.asked()

@@ -302,7 +302,7 @@ async def test_nothing_happens_until_the_person_says_so(repo: Path) -> None:
         assert (await still.check("web")).result == "failed"
         assert still.facts.tasks[0].refused["done"].startswith("its check fails now")
         seq = supervisor.core.head.seq
-        supervisor.core.wake()
+        supervisor.core.signals.wake_all()
         await asyncio.sleep(0)
         assert not waiting.done()
         assert supervisor.core.head.seq == seq, "looking and checking decide nothing"

@@ -161,7 +161,7 @@ async def test_a_task_that_has_not_begun_is_held_and_let_begin(desk: OpenDesk) -
         gate = await at.supervisor.hold("web")
         assert await at.supervisor.hold("web") == gate
         working = at.works()
-        at.supervisor.core.wake()
+        at.supervisor.core.signals.wake_all()
         await at.clock.advance(60)
         row: GateRow = at.supervisor.state.gates[gate]
         assert row.gate.choices == ("continue", "skip", "abandon")

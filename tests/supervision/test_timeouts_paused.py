@@ -216,7 +216,7 @@ async def test_what_is_stopped_before_the_question_is_not_asked_about(
     await asyncio.wait_for(begun.wait(), PATIENCE)
     assert working.agent.frozen == [True]
     assert working.gates == ()
-    (asking,) = working.supervisor.core.asking.values()
+    (asking,) = working.supervisor.core.live.asking.values()
     await working.supervisor.stop("enough")
     go.set()
     await asking

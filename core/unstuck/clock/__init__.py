@@ -1,4 +1,4 @@
-"""Time, injected: the one place where the core asks what time it is or waits for it."""
+"""The clock of the core: the only module that reads the time or waits for it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Protocol
 
 __all__ = ["Clock", "ManualClock", "PacedClock", "SystemClock", "iso"]
 
-# Linux has a clock that runs on while the machine sleeps; on macOS it is the other one that has a name of its own.
+# On Linux CLOCK_BOOTTIME counts the machine's sleep; on macOS CLOCK_MONOTONIC does.
 _WITH_SLEEP: int | None = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
 _AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
 _SAME = 1e-4
 
 
 class Clock(Protocol):
-    """What the supervisor needs of time. ``now`` is for people, ``monotonic`` for durations (both seconds).
+    """The time as supervision needs it. ``now`` is for people, ``monotonic`` for durations (both in seconds).
 
-    ``monotonic`` stands still while the machine sleeps; ``asleep`` is how long it has done so since some moment.
+    ``monotonic`` stops while the machine sleeps; ``asleep`` counts the seconds of sleep since a fixed moment.
     """
 
     def now(self) -> float: ...
@@ -64,7 +64,7 @@ class PacedClock(SystemClock):
 
 
 class ManualClock:
-    """A clock that stands still until somebody advances it; every sleeper wakes in order of its deadline."""
+    """A clock for tests that moves only when it is advanced. Sleepers wake in the order of their deadlines."""
 
     def __init__(self, start: float = 1_000.0, wall: float = 1_800_000_000.0) -> None:
         self._time = start
@@ -82,7 +82,7 @@ class ManualClock:
 
     @property
     def sleepers(self) -> int:
-        """How many wait."""
+        """The number of sleepers."""
         return sum(1 for _, _, future in self._sleepers if not future.done())
 
     def sleep(self, seconds: float) -> Coroutine[Any, Any, None]:
@@ -100,13 +100,13 @@ class ManualClock:
         await future
 
     async def slept_until(self, moment: float) -> None:
-        """Wait until somebody sleeps until ``moment``: then time may pass, and they will wake in it."""
+        """Wait until a sleeper waits for ``moment``, so that an advance wakes it."""
         while not any(abs(due - moment) < _SAME for due, _, future in self._sleepers if not future.done()):
             self._registered.clear()
             await self._registered.wait()
 
     async def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass, waking who is due and letting the loop run between two wake-ups."""
+        """Advance by ``seconds``: wake every sleeper that is due, and run the loop between two wake-ups."""
         end = self._time + seconds
         while True:
             await self.settle()
@@ -124,17 +124,17 @@ class ManualClock:
         return self._asleep
 
     def suspend(self, seconds: float) -> None:
-        """Let the machine sleep: only the time of day goes on."""
+        """Simulate sleep of the machine: only the time of day advances."""
         self._wall += seconds
         self._asleep += seconds
 
     def jump(self, seconds: float) -> None:
-        """Let ``seconds`` pass at once, as for a process that was stopped: sleepers wake late."""
+        """Advance by ``seconds`` at once, as for a stopped process: sleepers wake late."""
         self._time += seconds
 
     @staticmethod
     async def settle(turns: int = 50) -> None:
-        """Let everything that can run without time passing do so."""
+        """Run the loop until everything that waits for no time has run."""
         for _ in range(turns):
             await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Deadlines: one timer for the nearest of any number of moments, and nothing at all between them."""
+"""Deadlines: one timer for the nearest of any number of moments, and no wake-up between them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from unstuck.clock import Clock
+from unstuck.clock.waits import first_of
 
 __all__ = ["Deadlines"]
 
@@ -26,7 +27,7 @@ class _Deadline:
 class Deadlines:
     """Calls back at monotonic moments, each known by a key; a callback may be a coroutine function.
 
-    Callbacks run by themselves: neither a slow one nor one that raises delays another. What one raises is reported to
+    Callbacks run separately: a slow one or one that raises delays no other. An exception is reported to
     the loop, as for any callback. ``on_wake`` is called whenever the timer has come to its end.
     """
 
@@ -42,19 +43,19 @@ class Deadlines:
 
     @property
     def running(self) -> bool:
-        """Whether deadlines are met."""
+        """Whether the timer runs."""
         return self._runner is not None
 
     def __len__(self) -> int:
         return len(self._live)
 
     async def start(self) -> None:
-        """Begin to meet deadlines; calling it twice is harmless."""
+        """Start the timer; a second call does nothing."""
         if self._runner is None:
             self._runner = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Meet no more deadlines, and cancel what callbacks still do."""
+        """Stop the timer and cancel the callbacks that still run."""
         runner, self._runner = self._runner, None
         current = asyncio.current_task()
         ending = [task for task in (runner, *self._following) if task is not None and task is not current]
@@ -63,7 +64,7 @@ class Deadlines:
         await asyncio.gather(*ending, return_exceptions=True)
 
     def at(self, key: str, moment: float, then: Then) -> None:
-        """Call ``then`` at ``moment`` (monotonic seconds), in place of what ``key`` stood for before."""
+        """Call ``then`` at ``moment`` (monotonic seconds); replaces the earlier deadline of ``key``."""
         self.cancel(key)
         deadline = _Deadline(key, then)
         self._live[key] = deadline
@@ -73,13 +74,13 @@ class Deadlines:
             self._nearer.set()
 
     def cancel(self, key: str) -> None:
-        """Forget what ``key`` stands for; unknown keys are fine."""
+        """Cancel the deadline of ``key``; an unknown key is ignored."""
         deadline = self._live.pop(key, None)
         if deadline is None:
             return
         deadline.live = False
         if len(self._heap) > 2 * len(self._live) + _SLACK:
-            # What is moved again and again must not pile up until its old moments have come.
+            # A deadline that is often moved must not keep its old entries until their moments.
             self._heap = [entry for entry in self._heap if entry[2].live]
             heapq.heapify(self._heap)
 
@@ -100,17 +101,10 @@ class Deadlines:
             self._call(deadline)
 
     async def _wait(self, seconds: float) -> None:
-        """Until ``seconds`` have passed or a nearer deadline has come in."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
-        nearer = asyncio.ensure_future(self._nearer.wait())
-        try:
-            await asyncio.wait((sleeping, nearer), return_when=asyncio.FIRST_COMPLETED)
-            if sleeping.done():
-                self.on_wake()
-        finally:
-            sleeping.cancel()
-            nearer.cancel()
-            await asyncio.gather(sleeping, nearer, return_exceptions=True)
+        """Wait until ``seconds`` have passed or a nearer deadline has been added."""
+        is_due, _ = await first_of(self._clock.sleep(seconds), self._nearer.wait())
+        if is_due:
+            self.on_wake()
 
     def _call(self, deadline: _Deadline) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Waiting for a process to end, without asking again and again where the system can tell (pidfd, Linux from 5.3 on)."""
+"""The wait for the end of a process; without polling where the system has pidfd (Linux 5.3 and newer)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _PAUSE = 0.05
 async def until_over(
     pid: int, is_over: Callable[[], bool], seconds: float | None = None, *, pause: float = _PAUSE
 ) -> bool:
-    """Wait until ``is_over()``, which tells whether the process ``pid`` has ended; False after ``seconds``.
+    """Wait until ``is_over()`` for the process ``pid``; False after ``seconds``.
 
-    Where the system gives no descriptor for a process, or has none left, it is asked every ``pause`` seconds.
+    Without a process descriptor, ``is_over`` is called every ``pause`` seconds.
     """
     loop = asyncio.get_running_loop()
     limit = None if seconds is None else loop.time() + seconds
     descriptor = _descriptor(pid)
     try:
-        # Asked only now: the descriptor is of the very process, or is_over() already holds.
+        # After the descriptor was opened: it belongs to this very process, or is_over() already holds.
         while not is_over():
             left = None if limit is None else limit - loop.time()
             if left is not None and left <= 0:
@@ -31,7 +31,7 @@ async def until_over(
                 await asyncio.sleep(pause if left is None else min(pause, left))
             elif await readable(descriptor, left):
                 os.close(descriptor)
-                descriptor = None  # it has ended, and only whoever is its parent has not heard yet
+                descriptor = None  # it has ended, but its parent has not reaped it yet
     finally:
         if descriptor is not None:
             os.close(descriptor)

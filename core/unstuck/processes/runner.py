@@ -20,6 +20,7 @@ import psutil
 
 from unstuck.clock import Clock
 from unstuck.clock.process_exit import until_over
+from unstuck.clock.waits import first_of
 from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound
 from unstuck.processes.orphans import end_survivors, is_alive, tag_of
@@ -234,15 +235,12 @@ async def run(launch: Launch, *, timeout: float | None = None, clock: Clock) -> 
     """
     process = await Process.start(launch)
     waiter = asyncio.ensure_future(process.wait())
-    timer = asyncio.ensure_future(clock.sleep(timeout)) if timeout is not None else None
     try:
-        await asyncio.wait([waiter, timer] if timer else [waiter], return_when=asyncio.FIRST_COMPLETED)
+        await first_of(waiter, clock.sleep(timeout) if timeout is not None else None)
         if not waiter.done():
             raise TimeoutError(f"{launch.command[0]} did not end within {timeout:g} s")
         return waiter.result()
     finally:
-        if timer:
-            timer.cancel()
         await process.stop()
         await waiter
 

@@ -1,1 +1,1 @@
-"""Who does the work: sessions, the supervisor, the coordinator, gates, time-outs, verification and remediation."""
+"""Work on a run: sessions, supervisor, coordinator, questions, time limits, checks and remediation."""

@@ -1,20 +1,21 @@
-"""What is saved of a task's tree: before its first attempt, before what may lose it, after a check that passed."""
+"""Checkpoints of a task: its baseline, those before a risk or a question, and those that passed the check."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from unstuck.errors import WorkspaceError
+from unstuck.errors import CheckpointUnknown, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import TaskRow
-from unstuck.text import admit, one_line
+from unstuck.text import Clean, admit, one_line
 
 if TYPE_CHECKING:
-    from unstuck.supervision.context.context import Core
+    from unstuck.supervision.context.context import RunContext
     from unstuck.workspace.checkpoints.checkpoint_index import Checkpoint
+    from unstuck.workspace.checkpoints.manager import CheckpointStore
 
 __all__ = [
     "IDLE",
@@ -22,11 +23,8 @@ __all__ = [
     "NOT_SAVED",
     "changed",
     "checkpoint",
+    "diff_since",
     "said_of",
-    "save",
-    "save_asked",
-    "save_good",
-    "save_interrupted",
     "save_requested",
     "saved_before",
     "saved_before_all",
@@ -34,117 +32,96 @@ __all__ = [
     "take_up",
 ]
 
+Purpose = Literal["baseline", "good", "directive", "question", "request"]
+
 IDLE = "no agent is at work"
 NOT_SAVED = "no checkpoint could be made"
 
 INTERRUPTED = "recovery"
-"""The reason of a checkpoint that keeps what an interrupted attempt has left."""
+"""The reason of the checkpoint of an interrupted attempt."""
 
 
-async def checkpoint(core: Core, row: TaskRow, tree: Path, reason: str, *, purpose: str) -> None:
-    """Save the tree; where that cannot be done the run goes on and the record says so."""
+async def checkpoint(core: RunContext, row: TaskRow, reason: str, *, purpose: Purpose) -> None:
+    """Save the task's tree. Where that fails the run goes on, and the record gives the reason.
+
+    Raises OSError, except for what an interrupted attempt has left: its tree may be gone.
+    """
     works = True if purpose == "baseline" else False if purpose == "good" or reason == "ask" else None
     try:
-        saved = await core.checkpoints(tree).create(reason, run=core.run, task=row.id, works=works)
-        progress = await _progress(core, row, tree) if reason in ("progress", INTERRUPTED) else ()
+        saved = await core.checkpoints(core.tree_of(row)).create(reason, run=core.run, task=row.id, works=works)
+        progress = await _progress(core, row) if reason in ("progress", INTERRUPTED) else ()
     except WorkspaceError as error:
-        event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)  # type: ignore[arg-type]
+        event = e.CheckpointCreated(id="none", reason=admit(f"not possible: {error}", limit=500), purpose=purpose)
+    except OSError as error:
+        if reason != INTERRUPTED:
+            raise
+        event = _not_possible(error, purpose)
     else:
         event = _event(saved, reason, purpose, progress)
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _event(saved: Checkpoint, reason: str, purpose: str, progress: tuple[str, ...] = ()) -> e.CheckpointCreated:
-    return e.CheckpointCreated(
-        id=saved.id,
-        reason=reason,
-        files=saved.files,
-        not_covered=tuple(one_line(path) for path in saved.not_covered[:MAX_PATHS_IN_EVENT]),
-        ignored=saved.ignored_count,
-        progress=progress,
-        purpose=purpose,  # type: ignore[arg-type]
-    )
+async def save_requested(core: RunContext, row: TaskRow, reason: str) -> e.CheckpointCreated:
+    """Make the checkpoint that the agent at work asks for."""
+    event = await _made(core, core.tree_of(row), one_line(f"agent: {reason}"), "request", row.id)
+    core.append(event, task=row.id, attempt=row.attempt, actor="agent")
+    return event
 
 
-async def take_up(core: Core, row: TaskRow, tree: Path) -> None:
-    """Save what others have left in the tree while this task waited: only its own work is ever taken back."""
+async def take_up(core: RunContext, row: TaskRow, tree: Path) -> None:
+    """Save the work of others in the tree, so that a restore takes back only the work of this task."""
     store = core.checkpoints(tree)
     if store.worker() != row.id:
         with suppress(WorkspaceError):
             await store.create("taken up again", run=core.run, task=row.id, works=True)
 
 
-async def save_good(core: Core, row: TaskRow) -> None:
-    """The check has just passed: what is there now is the last known good."""
-    await checkpoint(core, row, core.tree_of(row), "good", purpose="good")
-
-
-async def _progress(core: Core, row: TaskRow, tree: Path) -> tuple[str, ...]:
-    """What has been done since the baseline, a file a line, for a session that knows nothing of it."""
-    if row.baseline in ("", "none"):
-        return ()
-    done = {"change": "changed", "return": "deleted", "disappear": "added"}
-    plan = await core.checkpoints(tree).plan(row.baseline)
-    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:MAX_PATHS_IN_EVENT])
-
-
-async def changed(core: Core, row: TaskRow) -> tuple[str, ...]:
-    """What has been done since the baseline, a file a line; empty where that cannot be found out."""
+async def changed(core: RunContext, row: TaskRow) -> tuple[str, ...]:
+    """Return the changes since the baseline, a file a line; none where they cannot be found."""
     try:
-        return await _progress(core, row, core.tree_of(row))
+        return await _progress(core, row)
     except WorkspaceError:
         return ()
 
 
-async def save(core: Core, row: TaskRow, reason: str) -> None:
-    """The checkpoint that the directive asks for."""
-    await checkpoint(core, row, core.tree_of(row), reason, purpose="directive")
+async def _progress(core: RunContext, row: TaskRow) -> tuple[str, ...]:
+    if row.baseline in ("", "none"):
+        return ()
+    done = {"change": "changed", "return": "deleted", "disappear": "added"}
+    plan = await core.checkpoints(core.tree_of(row)).plan(row.baseline)
+    return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:MAX_PATHS_IN_EVENT])
 
 
-async def save_asked(core: Core, row: TaskRow) -> None:
-    """The checkpoint of what a person is asked about."""
-    await checkpoint(core, row, core.tree_of(row), "ask", purpose="question")
+async def diff_since(row: TaskRow, store: CheckpointStore) -> tuple[str, Clean]:
+    """Return the checkpoint that a task's files are compared with, and the unified diff from there to the files.
+
+    It is the last passing checkpoint, else the baseline; both values are empty where there is none. Raises
+    WorkspaceError.
+    """
+    since = row.good or row.baseline
+    with suppress(CheckpointUnknown):
+        if since not in ("", "none"):
+            return since, await store.diff(since)
+    return "", Clean("")
 
 
 def said_of(saved: str) -> dict[str, str]:
-    """What a question says of the checkpoint ``saved`` that stands before it; ``none`` or empty where none does."""
+    """Return the fields of a question about the checkpoint ``saved``; ``none`` or empty where there is none."""
     return {"checkpoint": "", "not_saved": NOT_SAVED} if saved in ("", "none") else {"checkpoint": saved}
 
 
-async def save_requested(core: Core, row: TaskRow, reason: str) -> e.CheckpointCreated:
-    """The checkpoint for which the agent at work has asked itself."""
-    said = one_line(f"agent: {reason}")
-    try:
-        saved = await core.checkpoints(core.tree_of(row)).create(said, run=core.run, task=row.id)
-    except (WorkspaceError, OSError) as error:
-        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="request")
-    else:
-        event = _event(saved, said, "request")
-    core.append(event, task=row.id, attempt=row.attempt, actor="agent")
-    return event
-
-
-async def save_interrupted(core: Core, row: TaskRow) -> None:
-    """The checkpoint of what an interrupted attempt has left, before anything is done about it."""
-    try:
-        await checkpoint(core, row, core.tree_of(row), INTERRUPTED, purpose="question")
-    except OSError as error:  # such as a tree that is gone
-        event = e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
-        core.append(event, task=row.id, attempt=row.attempt)
-
-
-async def saved_before(core: Core, row: TaskRow) -> dict[str, str]:
-    """Save what a person is about to be asked about while its agent stands still; what the question says of it."""
-    event = await _made(core, core.tree_of(row), row.id)
+async def saved_before(core: RunContext, row: TaskRow) -> dict[str, str]:
+    """Save the files of a question while its agent is held; return the question's fields about them."""
+    event = await _made(core, core.tree_of(row), "ask", "question", row.id)
     now = core.row(row.id)
     if now.attempt != row.attempt or now.state != row.state:
-        return {}  # there is nothing to be asked any more
+        return {}  # the question is no longer due
     core.append(event, task=row.id, attempt=row.attempt)
-    return _said(event)
+    return _fields(event)
 
 
-async def saved_before_all(core: Core) -> dict[str, Any]:
-    """Save every tree in which an agent is at work, before a question that stops them all."""
+async def saved_before_all(core: RunContext) -> dict[str, Any]:
+    """Save every tree in which an agent works, before a question that holds them all."""
     saved, missing = {}, []
     for attempt in [attempt for attempt in core.head.attempts.values() if attempt.is_live]:
         said = await saved_before(core, core.row(attempt.task))
@@ -156,21 +133,37 @@ async def saved_before_all(core: Core) -> dict[str, Any]:
     return {"checkpoint": next(iter(saved.values()), ""), "checkpoints": saved} | reason
 
 
-async def saved_tree(core: Core, tree: Path) -> dict[str, str]:
-    """Save a tree that is no task's, before a question about it."""
-    event = await _made(core, tree, "")
+async def saved_tree(core: RunContext, tree: Path) -> dict[str, str]:
+    """Save a tree that belongs to no task, before a question about it."""
+    event = await _made(core, tree, "ask", "question", "")
     core.append(event)
-    return _said(event)
+    return _fields(event)
 
 
-async def _made(core: Core, tree: Path, task: str) -> e.CheckpointCreated:
-    """The checkpoint of a question, or why there is none; recorded by the caller, where the question still stands."""
+async def _made(core: RunContext, tree: Path, reason: str, purpose: Purpose, task: str) -> e.CheckpointCreated:
+    """Return the event of a checkpoint, or of its failure; the caller records it."""
     try:
-        saved = await core.checkpoints(tree).create("ask", run=core.run, task=task)
+        saved = await core.checkpoints(tree).create(reason, run=core.run, task=task)
     except (WorkspaceError, OSError) as error:
-        return e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose="question")
-    return _event(saved, "ask", "question")
+        return _not_possible(error, purpose)
+    return _event(saved, reason, purpose)
 
 
-def _said(event: e.CheckpointCreated) -> dict[str, str]:
+def _not_possible(error: Exception, purpose: Purpose) -> e.CheckpointCreated:
+    return e.CheckpointCreated(id="none", reason=one_line(f"not possible: {error}"), purpose=purpose)
+
+
+def _event(saved: Checkpoint, reason: str, purpose: Purpose, progress: tuple[str, ...] = ()) -> e.CheckpointCreated:
+    return e.CheckpointCreated(
+        id=saved.id,
+        reason=reason,
+        files=saved.files,
+        not_covered=tuple(one_line(path) for path in saved.not_covered[:MAX_PATHS_IN_EVENT]),
+        ignored=saved.ignored_count,
+        progress=progress,
+        purpose=purpose,
+    )
+
+
+def _fields(event: e.CheckpointCreated) -> dict[str, str]:
     return {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}

@@ -14,6 +14,7 @@ from unstuck.runs.queries.live_run import live_run
 from unstuck.runs.run import Beside, signals_heard
 from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.finish import RunResult, result_of
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import locate
@@ -76,11 +77,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
 async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
     """Until the run is stopped, or its screen is closed while no agent works."""
     core = supervisor.core
-    # With a blank, like no task's name: what wakes everything wakes this, too.
-    moved = core.changed("the watch")
-    core.journal.on_append(lambda record: moved.set())
     while core.head.run.state not in ("draining", "ended"):
         if beside is not None and not core.person and not any(row.is_live for row in core.head.attempts.values()):
             return
-        moved.clear()
-        await moved.wait()
+        await core.signals.next(Subject.WATCH).wait()

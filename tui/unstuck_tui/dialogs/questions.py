@@ -8,7 +8,7 @@ from typing import Literal
 from unstuck.contract import ANSWER_LIMIT, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates.gate_types import check_answer, effect_of
+from unstuck.supervision.gates.gate_types import accept
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import admit, one_line
 
@@ -102,8 +102,7 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
     if option.choice == "show_me" and not message:
         raise AnswerRefused("Write what the agent is to do first.")
     answer = Answer(choice=option.choice, text=message, number=number, scope=option.scope)
-    check_answer(gate, answer)
-    effect_of(gate, answer)
+    accept(gate, answer)
     return answer
 
 

@@ -22,10 +22,10 @@ from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
+from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.supervision.intervention.live_changes import changes_in
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.runs.run_view import NoticeKind, limits_of
@@ -103,7 +103,7 @@ class FollowedRun:
         if row is None:
             return "", ""
         tree = tree_of(self.place, self.run, row, self._environ)
-        return await changes_in(row, store_of(self.place, tree, self._settings))
+        return await diff_since(row, store_of(self.place, tree, self._settings))
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""

@@ -23,6 +23,7 @@ from unstuck.agents.mcp.tools import is_ours
 from unstuck.agents.streams.stream import text
 from unstuck.channel import Message, Peer
 from unstuck.clock import Clock
+from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Observation, Report, Task, TaskSession
 from unstuck.text import Clean, admit, one_line
 
@@ -356,11 +357,7 @@ class HookBridge:
 
     async def _until(self, due: float, task: asyncio.Task[None]) -> None:
         """Wait for ``task`` until the limit; ``task`` continues afterwards."""
-        limit = asyncio.ensure_future(self._clock.sleep(due - self._clock.monotonic()))
-        try:
-            await asyncio.wait({task, limit}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            limit.cancel()
+        await first_of(task, self._clock.sleep(due - self._clock.monotonic()))
 
     def _spawn(self, what: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def safely() -> None:

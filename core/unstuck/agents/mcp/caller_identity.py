@@ -14,7 +14,7 @@ import psutil
 from unstuck.contract import Capabilities, Observer, Report, Task, TaskSession
 from unstuck.errors import RecordError
 from unstuck.eventlog import events as e
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean
 
 __all__ = ["CAPABILITIES", "Caller", "Sessions", "Visitors", "attempt_of", "lineage"]
@@ -47,11 +47,11 @@ def lineage(pid: int) -> tuple[int, ...]:
         return ()
 
 
-def attempt_of(core: Core, lineage: Sequence[int], named: str) -> Caller | None:
+def attempt_of(core: RunContext, lineage: Sequence[int], named: str) -> Caller | None:
     """Return the caller in a live attempt, found by its process, else by the ``named`` attempt."""
     for row in core.head.attempts.values():
         by = row.pid in lineage if lineage else row.id == named
-        if row.is_live and by and (observer := core.observers.get(row.id)) is not None:
+        if row.is_live and by and (observer := core.live.observers.get(row.id)) is not None:
             return Caller(task=row.task, attempt=row.id, observer=observer)
     return None
 
@@ -70,7 +70,7 @@ class _Visitor:
 class Visitors:
     """Agents beside a watch without hooks: each is a task from its first call until it disconnects."""
 
-    def __init__(self, core: Core, open_session: Callable[[Task, Capabilities], TaskSession], verify: str | None):
+    def __init__(self, core: RunContext, open_session: Callable[[Task, Capabilities], TaskSession], verify: str | None):
         self._core, self._open_session, self._verify = core, open_session, verify
         self._known: dict[str, _Visitor] = {}
         self._ending: set[asyncio.Task[None]] = set()

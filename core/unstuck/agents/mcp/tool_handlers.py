@@ -19,7 +19,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.checkpointing import save_requested
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_types import ASKED, CHOICES
 from unstuck.supervision.intervention.advice import Advice, Reported, advise
@@ -40,7 +40,7 @@ NOBODY = "Nobody may be asked in this run. Decide yourself, take the way that ca
 class ToolHandlers:
     """Handlers for one run or watch. ``sessions`` are known from hooks; ``visitors`` admits any agent."""
 
-    def __init__(self, core: Core, *, sessions: Sessions | None = None, visitors: Visitors | None = None) -> None:
+    def __init__(self, core: RunContext, *, sessions: Sessions | None = None, visitors: Visitors | None = None) -> None:
         self._core, self._sessions, self._visitors = core, sessions, visitors
         self._climbs: dict[str, Climb] = {}
         self._turns: dict[str, asyncio.Lock] = {}

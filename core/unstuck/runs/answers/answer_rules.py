@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates.gate_types import admitted, check_answer
+from unstuck.supervision.gates.gate_types import accept, admitted
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
@@ -70,7 +70,7 @@ class AnswerRules:
 def _takes(gate: Gate, answer: Answer) -> bool:
     """Return whether the gate takes this answer, so that an impossible answer uses no rule up."""
     try:
-        check_answer(gate, answer)
+        accept(gate, answer)
     except AnswerRefused:
         return False
     return True

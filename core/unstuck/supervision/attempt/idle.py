@@ -1,8 +1,8 @@
-"""The idle clock of an attempt: how long it has shown no sign of life, and what a silent one is found to be doing.
+"""Idle clock of an attempt: the time since its last sign of life, and the liveness of a silent agent.
 
-What an agent prints, says or calls is a sign by itself and only notes the time. Processor time, input and output and
-files are looked at twice in a whole limit of silence: at its half and at its end. So an agent that works without a word
-in the second half is active, however long it stays silent.
+Output, messages and calls of an agent are signs of life and only note the time. Processor time, input and output and
+files are sampled twice in a whole limit of silence: at its half and at its end. So an agent that works silently
+in the second half counts as active, however long it stays silent.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from unstuck.contract import Directive, Observation, Observer
 from unstuck.eventlog import events as e
 from unstuck.processes import sample
 from unstuck.supervision.attempt.liveness import Liveness, Look, judge
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, one_line
 from unstuck.workspace.git.tree_fingerprint import print_of
 
 __all__ = ["Attentive", "IdleClock"]
 
 HALF, MOST, WHOLE = 0.5, 0.8, 1.0
-# A timer that comes so late says more about us than about the agent.
+# So late a timer shows that this process was stopped, not that the agent is silent.
 LATE_S, LATE_SHARE = 5.0, 0.1
 WAITS = 3
-"""After so many whole limits an agent that only waits for an answer is as good as stalled: nobody may be there."""
+"""The number of whole limits after which an agent that only waits for an answer counts as stalled."""
 _EARLY = 1e-6
 
 Stalled = Callable[[Liveness], None]
@@ -35,11 +35,19 @@ Stalled = Callable[[Liveness], None]
 class IdleClock:
     """Counts from the last sign of life. ``stalled`` is called once a whole ``limit`` (seconds) has passed without one.
 
-    It stands until :meth:`run`; whoever stops it for a while (:meth:`stand`) starts it anew.
+    It is stopped until :meth:`run`, and after :meth:`stand` until the next :meth:`run`.
     """
 
     def __init__(
-        self, core: Core, deadlines: Deadlines, *, task: str, attempt: str, tree: Path, limit: float, stalled: Stalled
+        self,
+        core: RunContext,
+        deadlines: Deadlines,
+        *,
+        task: str,
+        attempt: str,
+        tree: Path,
+        limit: float,
+        stalled: Stalled,
     ) -> None:
         self._core, self._deadlines, self._task, self._attempt = core, deadlines, task, attempt
         self._tree, self._stalled = tree, stalled
@@ -64,13 +72,13 @@ class IdleClock:
         return f"{self._sign}, {self.silent:.0f} s ago"
 
     def run(self, window: float | None = None) -> None:
-        """Begin to count anew, up to ``window`` seconds where that is given and until the next sign."""
+        """Restart the count, up to ``window`` seconds where that is given and until the next sign."""
         self._runs = True
         self._begin(window or self.limit)
         self._arm()
 
     def stand(self) -> None:
-        """Count nothing until :meth:`run`."""
+        """Stop the count until :meth:`run`."""
         self._runs = False
         self._looks += 1
         self._deadlines.cancel(self._key)
@@ -81,7 +89,7 @@ class IdleClock:
         self.sign("its start")
 
     def sign(self, what: str) -> None:
-        """A sign of life; costs next to nothing, because the timer finds out for itself that it came."""
+        """Note a sign of life; cheap, because the timer reads the note when it fires."""
         if self._noticed:
             event = e.SilenceEnded(seconds=round(self.silent, 3), sign=one_line(what))
             self._core.append(event, task=self._task, attempt=self._attempt, actor="agent")
@@ -130,7 +138,7 @@ class IdleClock:
 
     def _warn(self) -> None:
         if self._verdict:
-            return  # it was looked into before, and this is the same silence
+            return  # already sampled in the same silence
         event = e.TimeoutWarned(
             clock="idle", elapsed_s=round(self.silent, 3), limit_s=self._window, last_sign=one_line(self.last_sign)
         )
@@ -148,7 +156,7 @@ class IdleClock:
             self._found(found)
 
     def _bounded(self, found: Liveness) -> Liveness:
-        """What was found, and not for ever."""
+        """Return the liveness found, bounded in time."""
         self._waited = 0 if found.patient else self._waited + 1
         if self._waited < WAITS:
             return found
@@ -157,7 +165,7 @@ class IdleClock:
         return Liveness(verdict="STALLED", signals=signals)
 
     def _found(self, found: Liveness) -> None:
-        """Not stalled, so the silence is counted anew; it is only said when what is found differs."""
+        """Restart the count of an agent that is not stalled; record only a verdict that differs."""
         if found.verdict != self._verdict:
             self._verdict = found.verdict
             event = e.LivenessJudged(
@@ -168,7 +176,7 @@ class IdleClock:
         self._arm()
 
     async def _look(self) -> Look | None:
-        """One look, off the loop; None where a sign, a question or the end came meanwhile."""
+        """Sample once, in a thread; None where a sign, a question or the end came meanwhile."""
         self._looks += 1
         number, at, identity = self._looks, self._core.clock.monotonic(), self._identity
         vitals, tree = await asyncio.gather(
@@ -183,19 +191,19 @@ class IdleClock:
 
 
 class Attentive:
-    """An observer that passes everything on and takes it for a sign of life."""
+    """An observer that passes everything on and counts it as a sign of life."""
 
     def __init__(self, observer: Observer, idle: IdleClock) -> None:
         self._observer, self._idle = observer, idle
 
     def see(self, observation: Observation) -> None:
-        """Take note; what only says that the agent lives is no step of its work."""
+        """Pass on an observation; a mere sign of life is no step of the work."""
         self._idle.sign(_named(observation))
         if observation.kind != "alive":
             self._observer.see(observation)
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
-        """Take note and say what to do."""
+        """Pass on a step and return the directive."""
         self._idle.sign(_named(observation))
         return await self._observer.step(observation, within=within)
 
@@ -205,7 +213,7 @@ class Attentive:
         return await self._observer.permit(observation, why=why)
 
     async def next_answer(self) -> Directive:
-        """What a person says."""
+        """Wait for the next answer of a person."""
         return await self._observer.next_answer()
 
     async def delivered(self, directive: Directive) -> None:

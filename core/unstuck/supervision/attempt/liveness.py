@@ -1,4 +1,4 @@
-"""Is a silent agent alive? Two looks at its processes and its files, compared. Pure."""
+"""Liveness of a silent agent: two samples of its processes and its files, compared. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from unstuck.workspace.git.tree_fingerprint import TreePrint
 __all__ = ["Liveness", "Look", "judge"]
 
 BUSY_SHARE = 0.01
-"""From this share of one processor on an agent works; an idle event loop's own timers stay below it."""
+"""The share of one processor from which an agent works; the timers of an idle event loop stay below it."""
 
 _NAMED = 3
 
 MOVED_BYTES = 65_536
-"""From so many bytes read and written on an agent works; a loop that only sleeps and looks stays below it."""
+"""The bytes read and written from which an agent works; a loop that only sleeps and polls stays below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What could be seen ``at`` a monotonic second; None for what could not be looked at."""
+    """A sample ``at`` a monotonic second; None for what could not be read."""
 
     at: float
     vitals: Vitals | None = None
@@ -30,9 +30,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Liveness:
-    """A verdict, and in words the signals that it rests on.
+    """A verdict with its signals in words.
 
-    ``patient``: this may last as long as it likes. An answer that an agent waits for may also never come.
+    ``patient``: the state may last without limit. An answer that an agent waits for may never come.
     """
 
     verdict: LivenessVerdict
@@ -41,10 +41,10 @@ class Liveness:
 
 
 def judge(before: Look, after: Look) -> Liveness:
-    """ACTIVE by any one sign of life, STALLED only where processes were seen and there was none.
+    """Return ACTIVE for any sign of life, STALLED only where processes were seen without one.
 
-    WAITING is an agent that somebody has stopped, or one that does nothing with a connection open, such as to the model
-    that thinks; what could not be seen is UNKNOWN.
+    WAITING is an agent that was suspended, or an idle one with a connection open, such as to the model
+    that thinks. UNKNOWN is one that could not be sampled.
     """
     seconds = max(after.at - before.at, 0.001)
     signs, stillness = _files(before.tree, after.tree)
@@ -74,7 +74,7 @@ def judge(before: Look, after: Look) -> Liveness:
 
 
 def _files(before: TreePrint | None, after: TreePrint | None) -> tuple[list[str], list[str]]:
-    """What the files say for life, and what they say against it."""
+    """Return the signs of life from the files, and the signs against it."""
     if before is None or after is None:
         return [], []
     if before.value == after.value:
@@ -83,7 +83,7 @@ def _files(before: TreePrint | None, after: TreePrint | None) -> tuple[list[str]
 
 
 def _moved(before: Vitals, after: Vitals) -> int | None:
-    """Bytes moved between two looks by those who are alive at the second; None where nobody says."""
+    """Bytes moved between two samples by the processes alive at the second; None where unknown."""
     if before.moved is None or after.moved is None:
         return None
     return sum(max(0, count - before.moved.get(pid, 0)) for pid, count in after.moved.items())

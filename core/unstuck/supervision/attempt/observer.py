@@ -1,20 +1,29 @@
-"""Inside an attempt: what the agent does is noted, repetition is told, and an open gate holds the next step."""
+"""Observations of a live attempt: recorded and judged; an open gate holds the agent's next step."""
 
 from __future__ import annotations
 
 import asyncio
-from asyncio import FIRST_COMPLETED
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from unstuck.clock import iso
+from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
-from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.attempt.repetition import (
+    EVIDENCE_LIMIT,
+    STEP_LIMIT,
+    Concern,
+    concern_of,
+    failure_fields,
+    is_dismissed,
+    nudge,
+)
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.live_questions import ask, is_asking
@@ -35,17 +44,14 @@ _NOT_ASKED_YET = Directive(
 )
 _WORDS = {"retry": "Try again with a different approach", "deny": "This was not allowed"}
 _NAME_LIMIT = 100
-_STEP_LIMIT = 2_000
-_EVIDENCE_LIMIT = 300
 _IDS_KEPT = 1_024
-_UNKNOWN_LIMIT = 200
 _LOOP, _BLOCKED = "loop", "blocked"
 
 
 class Holding:
     """The part of a session that lives between two steps of an attempt."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities) -> None:
         self._core, self._task, self._can = core, task, can
         self._refused: dict[str, int] = {}
         self._asked = ""
@@ -55,22 +61,38 @@ class Holding:
         self._waiting: Counter[str] = Counter()
 
     def note(self, observation: Observation) -> Verdict | None:
-        """Record an observation, show it to the detector, and open the loop gate where it is due."""
+        """Count, record and judge an observation, then warn or ask where that is due."""
         core = self._core
         row = core.row(self._task)
         if observation.kind == "usage":
-            # Counted whatever else is going on: a counter that moves while its agent is idle is the one to be told of.
-            # One beside us is heard of when it calls its next hook, however long ago it used them.
+            # Counted in every state: use by an idle agent is exactly what has to be reported.
+            # An agent that runs elsewhere reports its use late, at its next hook.
             idle = False if core.head.run.kind == "watch" else None
             count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
             return None
         if row.state != "running" or self._is_repeated(observation):
             return None
-        self._begin_anew()
+        self._forget_answered()
         self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
-        text = admit(observation.text, limit=_STEP_LIMIT)
-        failure = self._failure(observation, text) if observation.kind == "failure" else {}
-        identity = failure.get("identity", "")
+        verdict, text, identity = self._record(observation)
+        is_loop = self._count(observation, identity)
+        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
+        signature = identity or (verdict.pattern if verdict is not None else "")
+        if (is_loop or verdict is not None) and is_dismissed(core.head.gates.values(), self._task, signature):
+            return None
+        if verdict is not None and verdict.nudge:
+            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            core.append(warned, task=self._task, attempt=row.attempt)
+        concern = concern_of(verdict, text, counted=core.settings.window_size if is_loop else 0)
+        if concern is not None:
+            self._ask_about(concern, signature)
+        return verdict
+
+    def _record(self, observation: Observation) -> tuple[Verdict | None, Clean, str]:
+        """Record a step; the detector's verdict, the admitted text and the identity of its failure."""
+        core = self._core
+        text = admit(observation.text, limit=STEP_LIMIT)
+        failure = failure_fields(observation, text, self._task)
         verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
         step = e.StepRecorded(
             kind=observation.kind,
@@ -82,40 +104,15 @@ class Holding:
             repeats=core.detector.rounds(self._task, observation.agent_id),
             **failure,
         )
-        core.append(step, task=self._task, attempt=row.attempt, actor="agent")
-        looping = self._count(observation, identity)
-        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
-        signature = identity or (verdict.pattern if verdict is not None else "")
-        if (looping or verdict is not None) and self._is_dismissed(signature):
-            return None
-        if verdict is not None and verdict.nudge:
-            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
-            core.append(warned, task=self._task, attempt=row.attempt)
-        elif verdict is not None and verdict.kind == "blocked":
-            self._ask(verdict)
-        elif verdict is not None:
-            self._open(signature, verdict.repeats, verdict.evidence)
-        if looping:
-            self._open(signature, core.settings.window_size, verdict.evidence if verdict is not None else text)
-        return verdict
+        core.append(step, task=self._task, attempt=core.row(self._task).attempt, actor="agent")
+        return verdict, text, failure.get("identity", "")
 
-    def _begin_anew(self) -> None:
-        """Once a person has answered, what was repeated until then counts no more."""
+    def _forget_answered(self) -> None:
+        """Reset the counts of repetition once a person has answered."""
         gate = self._core.head.gates.get(self._asked)
         if gate is not None and gate.status != "open":
             self._asked = ""
             self._core.detector.answered(self._task)
-
-    def _is_dismissed(self, signature: str) -> bool:
-        """Whether a person has said that this, or whatever this task repeats, is no loop."""
-        for row in self._core.head.gates.values():
-            gate, answer = row.gate, row.answer
-            if (gate.task, gate.type) != (self._task, "loop_detected") or answer is None or answer.choice != "continue":
-                continue
-            same = gate.context.get("error_signature") == signature
-            if answer.scope == "task" or (answer.scope == "pattern" and same):
-                return True
-        return False
 
     def _is_repeated(self, observation: Observation) -> bool:
         """Whether this call, or this result, of this agent has been seen under the same id."""
@@ -128,44 +125,33 @@ class Holding:
             self._seen.popitem(last=False)
         return repeated
 
-    def _failure(self, observation: Observation, text: Clean) -> dict[str, Any]:
-        """What the record says of a step that failed."""
-        found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=self._task)
-        if found is None:
-            return {"identity": text[:_UNKNOWN_LIMIT]}
-        return {
-            "identity": found.identity,
-            "error_type": found.signature.error_type.value,
-            "headline": one_line(found.headline, _EVIDENCE_LIMIT),
-            "location": found.signature.location or "",
-        }
-
     def _count(self, observation: Observation, identity: str) -> bool:
-        """Feed failing commands to the detector; measured progress and a word of the person clear it."""
+        """Count failing commands in the detector; measured progress and a message of the person clear the count."""
         detector, agent = self._core.detector, observation.agent_id
         if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
             detector.record_success(self._task)
-        # An agent that we run ourselves is nudged first; of one beside us its failing commands are all there is to see.
+        # An agent of this run is nudged first; of one that runs elsewhere only failing commands are seen.
         ours = self._core.head.run.kind in ("plan", "command")
         if ours or observation.kind != "failure" or not detector.counts(self._task, agent):
             return False
         return detector.record_failure(self._task, identity)
 
-    def _ask(self, verdict: Verdict) -> None:
-        """What the agent cannot cure is a question to the person, not a loop."""
+    def _ask_about(self, concern: Concern, signature: str) -> None:
+        """Ask the person about a loop, or about what the agent cannot cure."""
+        context: dict[str, Any]
+        if concern.kind == "blocked":
+            context = {
+                "question": admit(f"Nothing the agent does gets past this: {concern.evidence}", limit=STEP_LIMIT),
+                "options": ["It works again: go on", "Leave it out and do what can be done without it"],
+                "error_type": "blocked",
+            }
+            self._gate("question", _BLOCKED, context)
+            return
         context = {
-            "question": admit(f"Nothing the agent does gets past this: {verdict.evidence}", limit=_STEP_LIMIT),
-            "options": ["It works again: go on", "Leave it out and do what can be done without it"],
-            "error_type": "blocked",
-        }
-        self._gate("question", _BLOCKED, context)
-
-    def _open(self, signature: str, window: int, evidence: str) -> None:
-        context: dict[str, Any] = {
             "loop_type": "execution_loop",
-            "window_size": window,
+            "window_size": concern.repeats,
             "error_signature": signature,
-            "problem": one_line(evidence, _EVIDENCE_LIMIT),
+            "problem": one_line(concern.evidence, EVIDENCE_LIMIT),
             "detected_at": iso(self._core.clock.now()),
         }
         if learnt := answered_before(self._core, signature):
@@ -173,7 +159,7 @@ class Holding:
         self._gate("loop_detected", _LOOP, context)
 
     def _gate(self, kind: GateTypeName, key: str, context: dict[str, Any]) -> None:
-        """Ask about this attempt, unless something is asked already or nobody may be."""
+        """Ask about this attempt, unless a question is open or no person may be asked."""
         core, row = self._core, self._core.row(self._task)
         if row.gate or not core.may_ask or is_asking(core, row.attempt):
             return
@@ -195,7 +181,7 @@ class Holding:
         self._asked = gate
 
     async def step(self, observation: Observation, *, within: float | None) -> Directive:
-        """Note the observation; hold an action while a gate is open; hand over an answer that waits."""
+        """Note an observation, hold an action while a gate is open, and deliver a pending answer."""
         if self._is_stopping():
             return _ENDED
         verdict = self.note(observation)
@@ -204,10 +190,10 @@ class Holding:
             if held is not None:
                 return held
         elif self._is_asking():
-            # What its result has led to is asked with the files as they are now.
-            await self._until(lambda: not self._is_asking(), f"question about {self._task}", self._due(within))
+            # The question that a result leads to is about the files as they are now.
+            await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, self._due(within))
         if verdict is not None and verdict.nudge:
-            return Directive(kind="tell", text=_nudge(verdict))
+            return Directive(kind="tell", text=nudge(verdict))
         return _GO_ON
 
     def _is_asking(self) -> bool:
@@ -218,24 +204,24 @@ class Holding:
         return self._core.head.run.state == "draining" or (attempt is not None and attempt.state == "stopping")
 
     async def hold(self, observation: Observation, within: float | None) -> Directive | None:
-        """Wait for what is asked about this attempt; None where nothing was answered to it."""
+        """Wait for the answer to the questions about this attempt; None where there is none for this call."""
         agent = one_line(observation.agent_id, _NAME_LIMIT)
         self._waiting[agent] += 1
         try:
             return await self._settled(agent, observation, self._due(within))
         finally:
             self._waiting[agent] -= 1
-            self._waiting += Counter()  # without those that are not waiting any more
+            self._waiting += Counter()  # drops the counts of zero
 
     def _due(self, within: float | None) -> float | None:
-        """The monotonic time by which a call has its reply, however many questions it meets until then."""
+        """The monotonic time by which a call needs its reply, however many questions come before."""
         return None if within is None else self._core.clock.monotonic() + within
 
     async def _settled(self, agent: str, observation: Observation, due: float | None) -> Directive | None:
         if not await self._has_room(due):
             return _NO_ROOM
         while True:
-            if not await self._until(lambda: not self._is_asking(), f"question about {self._task}", due):
+            if not await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, due):
                 return _NOT_ASKED_YET
             asked = self._core.row(self._task).gate or self._over()
             if not asked:
@@ -249,31 +235,25 @@ class Holding:
         return _ENDED if self._is_stopping() else None
 
     async def _has_room(self, due: float | None) -> bool:
-        """Wait until what happens can be recorded; False when it is ``due`` first."""
+        """Wait until the log can be written; False when it is ``due`` first."""
         journal = self._core.journal
-        return not journal.held or await self._until(lambda: not journal.held, f"room for {self._task}", due)
+        return not journal.held or await self._until(lambda: not journal.held, Subject.TASK, self._task, due)
 
     async def _answered(self, gate: str, due: float | None) -> bool:
         """Wait for the gate's answer; False when it is ``due`` first."""
         core = self._core
         await core.journal.committed()
-        return await self._until(lambda: core.head.gates[gate].status != "open", f"gate {gate}", due)
+        return await self._until(lambda: core.head.gates[gate].status != "open", Subject.GATE, gate, due)
 
-    async def _until(self, done: Callable[[], bool], name: str, due: float | None) -> bool:
-        """Wait until ``done()``, looked at whenever the event ``name`` is set; False when it is ``due`` first."""
+    async def _until(self, done: Callable[[], bool], subject: Subject, id: str, due: float | None) -> bool:
+        """Wait until ``done()``, looked at after every change of the subject; False when it is ``due`` first."""
         core = self._core
         left = due - core.clock.monotonic() if due is not None else None
         patience = asyncio.ensure_future(core.clock.sleep(left)) if left is not None else None
         try:
             while not done():
-                changed = core.changed(name)
-                changed.clear()
-                moved = asyncio.ensure_future(changed.wait())
-                try:
-                    await asyncio.wait([moved, *([patience] if patience else [])], return_when=FIRST_COMPLETED)
-                finally:
-                    moved.cancel()
-                if patience is not None and patience.done():
+                _, is_late = await first_of(core.signals.next(subject, id).wait(), patience)
+                if is_late:
                     break
         finally:
             if patience is not None:
@@ -281,7 +261,7 @@ class Holding:
         return done()
 
     async def _refuse(self, gate: str) -> Directive:
-        """Before the agent's own limit runs out its call is sent back; after a few times the attempt is stopped."""
+        """Send a call back before the agent's own limit runs out; after a few times stop the attempt."""
         core, row = self._core, self._core.row(self._task)
         count = self._refused.get(gate, 0) + 1
         self._refused[gate] = count
@@ -294,20 +274,20 @@ class Holding:
         )
 
     def _over(self) -> str:
-        """The open question about a budget that is used up: nobody takes a step before it is answered."""
+        """The open question about a budget that is used up; it holds every agent."""
         if not self._core.head.run.over:
             return ""
         return next((row.id for row in self._core.head.open_gates() if row.gate.type == "budget"), "")
 
     async def next_answer(self) -> Directive:
-        """Wait for words that were answered to a question about the live attempt, and hand them over."""
+        """Wait for an answer to a question about the live attempt, and deliver it."""
         while True:
-            await self._until(lambda: self._words() is not None, f"words for {self._task}", None)
+            await self._until(lambda: self._words() is not None, Subject.TASK, self._task, None)
             if (gate := self._words()) is not None:
                 return await self.hand_over(gate, "")
 
     def _words(self) -> GateRow | None:
-        """An answer for the agent; a call that waits hears it first, and whether it may be done is said to it alone."""
+        """A pending answer for the agent. A waiting call gets it first, and a permission goes to its own call only."""
         if self._waiting:
             return None
         told = (one for one in self._undelivered() if one.effect == "tell")
@@ -318,14 +298,14 @@ class Holding:
         for gate in self._core.head.gates.values():
             if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
                 continue
-            # What a call of the agent's own waits for comes back in that one.
-            if gate.id not in self._core.calls:
+            # A call that asked itself returns its own answer.
+            if gate.id not in self._core.live.calls:
                 yield gate
 
     def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:
-        """Whoever has led to the question hears the answer; for a sub-agent that waits no more the main one does.
+        """Whether the answer is for this agent: the one that led to the question, or the main agent in its place.
 
-        What one call is allowed, or not, is said to no other.
+        A permission is only for the call that it is about.
         """
         if gate.gate.type == "permission":
             return gate.gate.key == permission_key(gate.gate.attempt or "", observation)
@@ -335,7 +315,7 @@ class Holding:
         return agent == asker or (not agent and not self._waiting[asker])
 
     async def hand_over(self, gate: GateRow, call: str) -> Directive:
-        """Record that the answer is on its way in this call, then let it go."""
+        """Record that the answer is on its way in this call, and return it."""
         self._taken.add(gate.id)
         core, answer = self._core, gate.answer
         assert answer is not None
@@ -366,15 +346,3 @@ class Holding:
 def permission_key(attempt: str, call: Observation) -> str:
     """The key of the question whether ``call`` may be made."""
     return f"call {attempt} {call.id}"
-
-
-def _nudge(verdict: Verdict) -> Clean:
-    """What the agent is told: what it repeats, with its first error, and what would count as progress."""
-    advice = {
-        "loop": "You are going round in circles. Find out why it does not work, then take another way.",
-        "circular_fix": "You are trying the same idea in other words. Take a really different one.",
-        "blocked": "Trying again will not help: it has to be mended from outside. Wait longer, or say you are blocked.",
-        "waiting": "What you wait for does not change. Look at why, instead of waiting on.",
-    }[verdict.kind]
-    said = f"{verdict.repeats} times: {verdict.evidence}\n{advice}\nProgress would be: {verdict.resets_on}."
-    return admit(said, limit=_STEP_LIMIT)

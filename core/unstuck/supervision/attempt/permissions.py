@@ -1,4 +1,4 @@
-"""What an agent may not do by itself is asked of a person: its call waits for the answer."""
+"""Permissions: a call that needs one waits for a person's answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unstuck.contract import Capabilities, Directive, Gate, Observation
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.attempt.observer import Holding, permission_key
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import ask
 from unstuck.supervision.gates.service import standing_of
@@ -22,14 +22,14 @@ _TEXT_LIMIT = 2_000
 
 
 class Permitting:
-    """Asks for one call of the live attempt after the other; each has to have its answer first."""
+    """Asks for the calls of a live attempt one after the other."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities, holding: Holding) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities, holding: Holding) -> None:
         self._core, self._task, self._can, self._holding = core, task, can, holding
         self._one_at_a_time = asyncio.Lock()
 
     async def permit(self, observation: Observation, *, why: Clean) -> Directive:
-        """What a person says to this action; a loop, or another question, is settled before it is asked."""
+        """Return the answer to this action. A loop or another open question is settled first."""
         async with self._one_at_a_time:
             held = await self._holding.step(observation, within=None)
             if held.kind in ("deny", "stop"):
@@ -42,16 +42,16 @@ class Permitting:
             return await self._holding.hold(observation, None) or Directive(kind="deny", text=_NOT_ASKED)
 
     def withdraw(self, attempt: str) -> None:
-        """The attempt has ended, and with it whatever call still waited."""
+        """Withdraw the questions of the calls that waited when the attempt ended."""
         for row in self._core.head.open_gates():
             if row.gate.type == "permission" and row.gate.attempt == attempt:
                 event = e.GateWithdrawn(gate=row.id, reason="the attempt has ended")
                 self._core.append(event, task=self._task, attempt=attempt)
 
     def _given_before(self, observation: Observation) -> GateRow | None:
-        """What was answered to the same call of an attempt that was cut off before it heard of it.
+        """The answer to the same call of an attempt that was interrupted before it got the answer.
 
-        The same to the last character: of a longer one a person has not seen all, and its middle may be another.
+        The calls must be equal in every character: a person has not seen the middle of a long one.
         """
         called = observation.text, observation.tool
         live = self._core.row(self._task).attempt

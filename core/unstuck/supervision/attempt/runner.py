@@ -1,4 +1,4 @@
-"""One attempt under the clock: the agent works, its time runs, and stop means stopped."""
+"""One attempt under its time limits: it runs the agent, asks at a limit, and ends every process at a stop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unstuck.clock.deadlines import Deadlines
+from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.eventlog import events as e
@@ -17,8 +18,9 @@ from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import is_alive
 from unstuck.supervision.attempt.idle import Attentive, IdleClock
 from unstuck.supervision.attempt.liveness import Liveness
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
@@ -62,15 +64,21 @@ class CallableAgent:
 
 
 async def run_attempt(
-    core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, observer: Observer, asked: str = ""
+    core: RunContext,
+    deadlines: Deadlines,
+    agent: Agent,
+    task: Task,
+    guidance: Guidance,
+    observer: Observer,
+    asked: str = "",
 ) -> Report:
-    """The attempt's report; a stop from outside or by a clock is part of it. ``asked`` is a gate that holds it now."""
+    """Return the attempt's report, with a stop from outside or by a clock. ``asked`` is a gate that holds it now."""
     return await _Running(core, deadlines, agent, task, guidance, asked).report(observer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """Which clock has reached its limit (seconds), and what the agent was found to be."""
+    """The clock that has reached its limit (seconds), and the agent's liveness."""
 
     clock: e.ClockName
     limit: float
@@ -79,10 +87,9 @@ class _Due:
 
 class _Running:
     def __init__(
-        self, core: Core, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
+        self, core: RunContext, deadlines: Deadlines, agent: Agent, task: Task, guidance: Guidance, asked: str
     ) -> None:
         self._core, self._deadlines, self._agent, self._task, self._guidance = core, deadlines, agent, task, guidance
-        self._changed = core.changed(f"attempt {guidance.attempt}")
         self._key, self._began = guidance.attempt, core.clock.now()
         self._idle = IdleClock(
             core,
@@ -95,7 +102,7 @@ class _Running:
         )
         self._idles = self._row.deadline is not None
         self._armed: tuple[float | None, float | None] = (None, None)
-        # One that is at work already may stand still, and is let go on if nothing holds it.
+        # An orphan may be suspended; it continues if no question holds it.
         self._held = (bool(self._row.pid), bool(self._row.pid), 0)
         self._due: _Due | None = None
         self._timed_out = False
@@ -107,25 +114,29 @@ class _Running:
         return self._core.head.attempts[self._guidance.attempt]
 
     async def report(self, observer: Observer) -> Report:
-        if self._row.pid:  # it is at work already
+        if self._row.pid:  # an orphan
             self._idle.spawned(self._row.pid, self._row.spawned)
         if self._idles:
             self._idle.run()
-        self._core.stand_still[self._key] = self._keep_time
-        self._core.questioned[self._key] = self._question
-        attentive = self._core.observers[self._key] = Attentive(observer, self._idle)
+        self._core.live.keep_time[self._key] = self._keep_time
+        self._core.live.ask[self._key] = self._question
+        attentive = self._core.live.observers[self._key] = Attentive(observer, self._idle)
         self._keep_time()
         work = asyncio.ensure_future(self._agent.attempt(self._task, self._guidance, attentive))
         try:
             await self._until_done(work)
         except BaseException:
-            # Cancelled, or the record cannot be written any more: either way no agent may be left at work.
+            # Cancelled, or the log cannot be written: no agent may be left at work.
             await _to_its_end(self._agent.stop(self._guidance.attempt))
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             raise
         finally:
-            del self._core.stand_still[self._key], self._core.questioned[self._key], self._core.observers[self._key]
+            del (
+                self._core.live.keep_time[self._key],
+                self._core.live.ask[self._key],
+                self._core.live.observers[self._key],
+            )
             self._arm(None, None)
             self._idle.stand()
             self._withdraw()
@@ -133,17 +144,17 @@ class _Running:
 
     async def _until_done(self, work: asyncio.Future[Report]) -> None:
         while not work.done():
-            self._changed.clear()
+            changed = self._core.signals.next(Subject.ATTEMPT, self._key)
             self._core.journal.require()
             if self._gate and self._core.head.gates[self._gate].status == "answered":
-                # Before the stop, which may be what was answered: what follows depends on which answer it was.
+                # Before the stop, which may itself be the answer: the next step depends on the answer.
                 self._on_answer()
                 continue
             if self._must_stop() and self._receipt is None:
                 await self._stop(work)
                 continue
             if self._cannot_hear_answer():
-                # Before it is let go on: it takes no further step in the direction that was corrected.
+                # Before it continues: it takes no further step in the corrected direction.
                 stop = e.StopRequested(reason="answered", attempt_id=self._guidance.attempt)
                 self._core.append(stop, task=self._task.id, attempt=self._guidance.attempt)
                 continue
@@ -152,20 +163,16 @@ class _Running:
                 self._on_time(due)
                 continue
             self._keep_time()
-            changed = asyncio.ensure_future(self._changed.wait())
-            try:
-                await asyncio.wait((work, changed), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                changed.cancel()
+            await first_of(work, changed.wait())
 
     def _cannot_hear_answer(self) -> bool:
-        """Whether words wait for an agent that only its next attempt can be told."""
+        """Whether an answer is pending that only the next attempt can get."""
         row, can = self._core.row(self._task.id), self._agent.can
         deaf = not can.tell and can.hold != "step" and self._row.state == "live" and self._receipt is None
         if not deaf or row.gate:
             return False
         pending = pending_answer(self._core.head, row)
-        return bool(pending) and pending not in self._core.calls
+        return bool(pending) and pending not in self._core.live.calls
 
     def _must_stop(self) -> bool:
         return self._row.state == "stopping" or self._core.head.run.state == "draining"
@@ -174,7 +181,7 @@ class _Running:
         self._idle.stand()
         self._receipt = await self._agent.stop(self._guidance.attempt)
         if not self._receipt.ended and not self._receipt.alive:
-            # There was nothing to end yet: the agent was only about to be started.
+            # Nothing to end yet: the agent was about to start.
             work.cancel()
             if self._row.pid:
                 await asyncio.wait([work])
@@ -183,14 +190,14 @@ class _Running:
         self._core.append(event, task=self._task.id, attempt=self._guidance.attempt)
 
     def _keep_time(self) -> None:
-        """Let both clocks run as the record says: they stand while a question holds the attempt or the disk is full."""
+        """Run both clocks, or stop them while a question holds the attempt or the disk is full."""
         row, before = self._row, self._held
         held = row.state == "held" or bool(self._core.journal.held) or is_asking(self._core, row.id)
-        # What stands still and has to end is woken by the stop alone, so that it takes no step in between.
+        # Only the stop wakes a suspended agent that has to end, so that it takes no step in between.
         held = held or (before[0] and (self._must_stop() or self._cannot_hear_answer()))
         still = held and not self._waits_in_call()
         self._held = held, still, row.pid
-        # A question may be open before the process is there: that stands still from its first moment on.
+        # A question may be open before the process exists: the agent is suspended from its start.
         if self._held != before and (still or before[1]):
             self._freeze(still)
         if held and not before[0]:
@@ -203,12 +210,12 @@ class _Running:
             self._arm(row.warn_at, row.deadline)
 
     def _waits_in_call(self) -> bool:
-        """Whether the agent waits for every open answer in calls of its own: frozen, it could not even hear them."""
+        """Whether the agent waits for every open answer in its own calls: suspended, it could not receive them."""
         core, key = self._core, self._key
         if core.journal.held or core.head.run.over or is_asking(core, key):
             return False
         asked = [row.id for row in core.head.open_gates() if row.gate.attempt == key]
-        return bool(asked) and all(gate in core.calls for gate in asked)
+        return bool(asked) and all(gate in core.live.calls for gate in asked)
 
     def _arm(self, warning: float | None, limit: float | None) -> None:
         if (warning, limit) == self._armed:
@@ -239,10 +246,10 @@ class _Running:
 
     def _tell(self, due: _Due) -> None:
         self._due = due
-        self._changed.set()
+        self._core.signals.wake(Subject.ATTEMPT, self._key)
 
     def _on_time(self, due: _Due) -> None:
-        """Ask where somebody or a rule can answer; otherwise the attempt is stopped and dispatched again."""
+        """Ask where a person or a rule can answer; otherwise stop the attempt and dispatch it again."""
         core, task, attempt = self._core, self._task, self._guidance.attempt
         agent = task.agent or task.agent_type
         elapsed = core.clock.monotonic() - core.head.attempts[attempt].started
@@ -289,12 +296,12 @@ class _Running:
         core.append(e.StopRequested(reason="timeout", attempt_id=attempt), task=task.id, attempt=attempt)
 
     def _question(self, question: Question) -> None:
-        """A person wants to be asked about it."""
+        """Ask a question that a person has requested."""
         ask(self._core, replace(question, standing=standing_of(self._agent.can), opened=self._asked))
 
     def _asked(self, gate: str) -> None:
         self._gate = gate
-        self._changed.set()
+        self._core.signals.wake(Subject.ATTEMPT, self._key)
 
     def _on_answer(self) -> None:
         gate = self._core.head.gates[self._gate]
@@ -311,7 +318,7 @@ class _Running:
             self._core.append(e.AnswerDelivered(gate=gate.id), task=self._task.id, attempt=self._guidance.attempt)
 
     def _freeze(self, still: bool) -> None:
-        """Freeze or thaw an agent that can be frozen; any other runs on, and the gate says so."""
+        """Suspend or continue an agent that supports it; any other runs on, and the gate says so."""
         if self._agent.can.hold == "freeze":
             getattr(self._agent, "freeze" if still else "thaw")(self._guidance.attempt)
 
@@ -337,14 +344,14 @@ class _Running:
 
 
 def _receipt_of(row: AttemptRow) -> Receipt:
-    """What became of a process that was taken back between its place in the record and its first instruction."""
+    """The receipt of a process that was ended between its record and its first instruction."""
     if is_alive(row.pid, row.spawned):
         return Receipt(alive=((row.pid, row.spawned),))
     return Receipt(ended=((row.pid, row.spawned, "exited"),))
 
 
 async def _to_its_end(work: Coroutine[Any, Any, object]) -> None:
-    """Wait for ``work`` whatever becomes of it, also where whoever waits is cancelled meanwhile: stop means stopped."""
+    """Wait for the end of ``work``, also when the waiting task is cancelled: after a stop no process is left."""
     running = asyncio.ensure_future(work)
     while not running.done():
         with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What an attempt stands on: its work tree, made and set up."""
+"""The worktree of an attempt, created and set up."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import checkpoint, take_up
 from unstuck.supervision.checks.check import Check
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["set_up", "setup_problem", "tree_ready"]
 
 
-async def tree_ready(core: Core, row: TaskRow) -> Path:
-    """Make the task's work tree, save it as the baseline, and return where in it the agent works.
+async def tree_ready(core: RunContext, row: TaskRow) -> Path:
+    """Create the task's worktree, save it as the baseline, and return the agent's directory in it.
 
-    What has come to the run's branch since the tree was made is brought in before the task's first attempt, and again
-    when the ground under it was mended.
+    Newer results on the run's branch are merged before the task's first attempt, and again
+    after a repair of the baseline.
     """
     stale = row.attempts == 0 or row.saved_at < core.head.run.restored
     if row.task.isolation == "worktree" and core.worktrees is not None:
@@ -28,7 +28,7 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
     else:
         tree = core.root
     if stale:
-        await checkpoint(core, row, tree, "baseline", purpose="baseline")
+        await checkpoint(core, row, "baseline", purpose="baseline")
     else:
         await take_up(core, row, tree)
     workdir = core.workdir(tree)
@@ -36,10 +36,10 @@ async def tree_ready(core: Core, row: TaskRow) -> Path:
     return workdir
 
 
-async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
-    """Run the plan's ``setup`` once in a fresh work tree. Why the attempt cannot start; empty where it can.
+async def set_up(core: RunContext, row: TaskRow, workdir: Path) -> Clean:
+    """Run the plan's ``setup`` once in a new worktree; return the reason why the attempt cannot start, or nothing.
 
-    A setup that fails on the untouched base as well is nobody's fault: the run is blocked until the ground is mended.
+    A setup that also fails on the untouched base is no fault of the task: it blocks the run until that is repaired.
     """
     trees = core.worktrees
     if not core.setup or row.task.isolation != "worktree" or trees is None or trees.is_set_up(row.id):
@@ -47,8 +47,8 @@ async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
     done = await core.verifier.check(core.setup, tree=workdir, label=f"{row.id}.{row.attempts + 1}.setup")
     passed = done.exit_code == 0
     if passed:
-        # What was set up is part of what every attempt starts from.
-        await checkpoint(core, row, core.tree_of(row), "baseline", purpose="baseline")
+        # Every attempt starts from the files after the setup.
+        await checkpoint(core, row, "baseline", purpose="baseline")
         trees.mark_set_up(row.id)
     core.append(
         e.SetupFinished(
@@ -72,7 +72,7 @@ async def set_up(core: Core, row: TaskRow, workdir: Path) -> Clean:
 
 
 def setup_problem(setup: str, done: Check) -> Clean:
-    """What to say of a ``setup`` that did not do its work, in one line."""
+    """Return one line about a ``setup`` that failed."""
     said = next((line for line in reversed(done.text.splitlines()) if line.strip()), done.problem or "it said nothing")
     code = "" if done.exit_code is None else f" (exit {done.exit_code})"
     return admit(f"setup failed{code}: {one_line(setup)[:150]}: {one_line(said)}", limit=500)

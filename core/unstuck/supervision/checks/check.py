@@ -1,4 +1,4 @@
-"""The check: the supervisor runs it itself, and a failure is run once more before it is believed."""
+"""The check of a task, run by the supervisor; a failure counts only after a second run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Check", "Verifier", "detect_check", "read_output", "settled"]
 READ_LIMIT = 1_000_000
 _EVIDENCE_LIMIT = 4_000
 _NOT_FOUND = (126, 127)
-# With these a runner may end that found no test: 5 is that of pytest and unittest, 1 that of most others.
+# Exit codes of runners that found no test: 5 of pytest and unittest, 1 of most others.
 _NO_TESTS = (1, 5)
 
 
@@ -53,7 +53,7 @@ class Check:
 
 
 def settled(check: Check, rule: Literal["", "failed", "passed"]) -> Check:
-    """``check`` with the result that ``rule`` gives one whose output contradicts its exit code."""
+    """Return ``check`` with the result of ``rule`` where its output contradicts its exit code."""
     return replace(check, result=rule) if rule and check.result == "contradicted" else check
 
 
@@ -65,7 +65,7 @@ class Verifier:
         self._environ = environ
 
     async def check(self, command: str | None, *, tree: Path, label: str, again: bool = True) -> Check:
-        """Run ``command`` in ``tree``; a failure is believed after the second one."""
+        """Run ``command`` in ``tree``, and once more after a failure."""
         if not command:
             return Check(result="none")
         first = await self._once(command, tree, f"{label}.check")
@@ -130,7 +130,7 @@ def _judged(command: str, code: int, text: str) -> tuple[CheckResult, Clean]:
 
 async def read_output(path: Path) -> Clean:
     """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
-    # In one piece, so that whoever is cancelled meanwhile leaves no open file behind.
+    # In one call, so that a cancellation leaves no open file.
     return admit(await asyncio.to_thread(_head_and_tail, path), limit=READ_LIMIT)
 
 
@@ -149,7 +149,7 @@ def _head_and_tail(path: Path) -> bytes:
 
 
 def detect_check(tree: Path) -> str:
-    """The check that this project most likely has, to be offered and never used unasked; empty when none is seen."""
+    """Return the likely check of this project, for an offer; empty when none is found."""
     candidates = (
         ("pytest -q", ("pytest.ini", "conftest.py", "tests/conftest.py")),
         ("cargo test", ("Cargo.toml",)),

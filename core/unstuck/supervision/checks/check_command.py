@@ -18,7 +18,7 @@ _RUNNERS = re.compile(
     r"|deno|swift|sbt|mix|rebar3|ava|playwright|mypy|pyright|ruff|eslint|tsc|rubocop|prove|busted|nose2|trial)"
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-# Words of the shell itself, and what makes the programs of a command impossible to know beforehand.
+# Words of the shell, and constructs that hide which programs a command runs.
 _SHELL_WORDS = re.compile(
     r"[\[!:.{}()]|test|true|false|cd|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|then|else|elif|fi|until|do"
     r"|done|esac|in|echo|printf|read|return|command|type|ulimit|hash|alias|local|times|pwd|kill|break|continue"
@@ -95,9 +95,9 @@ def _behind_quote(command: str, at: int) -> int:
 
 
 def check_warnings(command: str, *, is_bash: Callable[[], bool]) -> list[str]:
-    """What in ``command`` may hide a failure from its exit code, a sentence each.
+    """Return the parts of ``command`` that may hide a failure from its exit code, a sentence each.
 
-    ``is_bash`` says whether ``sh``, which runs every check, understands what only bash does.
+    ``is_bash``: ``sh``, which runs every check, is bash.
     """
     parts, warnings = parts_of(command), list[str]()
     cure = repaired(command)
@@ -130,7 +130,7 @@ def _is_strict(parts: tuple[Part, ...]) -> bool:
 
 
 def repaired(command: str) -> str:
-    """``command`` written so that a failure shows in its exit code; empty where nothing hides one or none is known."""
+    """Return ``command`` with its failures visible in the exit code; empty where no change is needed or known."""
     kept = list(parts_of(command))
     changed = False
     if any(_COMPOUND.match(part.text) for part in kept):
@@ -183,9 +183,9 @@ def _program(text: str) -> str:
 
 
 def missing_program(command: str, exists: Callable[[str], bool]) -> str:
-    """The first program of ``command`` that ``exists`` denies; empty where all are there or it cannot be known.
+    """Return the first program of ``command`` that does not exist; empty where all do or it cannot be known.
 
-    A path is never missing: what is to be done may make the file.
+    A path is never missing: the task may create the file.
     """
     parts = parts_of(command)
     if _UNKNOWABLE.search(command) or any(_COMPOUND.match(part.text) for part in parts):

@@ -1,1 +1,1 @@
-"""What every part of supervision works with: the run context, its values, and the next step of a task."""
+"""The shared base of supervision: the run context, its values, its signals, and the next step of a task."""

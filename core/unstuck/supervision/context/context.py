@@ -1,4 +1,4 @@
-"""What a session works with: the journal, the clock, the settings and the services, put together once per run."""
+"""The context of one run: its places, its services and the state that its parts share."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from unstuck.eventlog.state import State, TaskRow
 from unstuck.settings.models import Settings
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.next_step import working
-from unstuck.supervision.context.types import Handed, Question
+from unstuck.supervision.context.signals import Signals
+from unstuck.supervision.context.types import RUN, Handed, Question
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["Core", "GatePolicy", "limits_of"]
+__all__ = ["GatePolicy", "LiveAttempts", "RecoveryChoices", "RunContext", "Takeovers", "limits_of"]
 
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The ladder's limits as the settings have them."""
+    """Return the escalation limits of the settings."""
     handler = settings.failure_handler
     return Limits(
         max_retries=handler.max_retries,
@@ -45,22 +46,68 @@ def limits_of(settings: Settings) -> Limits:
 
 
 @dataclass(slots=True, kw_only=True)
-class Core:
-    """One run's parts. ``policy`` answers gates by rule; ``person`` says whether somebody watches.
+class LiveAttempts:
+    """The attempts at work in this process: their agents, the questions about them, and the calls that wait.
 
-    ``survivors`` are the attempts that have outlived a killed supervisor, until their task is taken up, with the gate
-    about each. ``asking`` are the questions that are about to be opened, by attempt (empty: the whole run), and
-    ``stand_still`` makes the agent of an attempt do as these and the record say. ``questioned`` asks what a person
-    wants to be asked about an attempt, with how its agent stands meanwhile. ``observers`` hear what the agent of an
-    attempt does, and ``calls`` are the gates for whose answers calls of agents wait, with how many. ``cut_off`` are the
-    attempts that this process has found interrupted, and ``chosen`` what was said beforehand of what becomes of them,
-    by task or pattern. ``in_hands`` are the trees that a person has taken over, by the question their agents wait at,
-    also those that were given back and may be taken again; ``taken`` are the questions whose trees a person has now.
+    All but ``calls`` are by attempt.
+    """
+
+    orphans: dict[str, tuple[Agent, str]] = field(default_factory=dict)
+    """Agents that outlived a killed supervisor, until their task is taken up, each with its gate."""
+    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """Questions about to be opened; ``RUN`` stands for the whole run."""
+    keep_time: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """Suspends or continues the agent and its clocks, as the questions and the log demand."""
+    ask: dict[str, Callable[[Question], None]] = field(default_factory=dict)
+    """Asks a question that a person wants to be asked."""
+    observers: dict[str, Observer] = field(default_factory=dict)
+    """Take what the agent does."""
+    calls: dict[str, int] = field(default_factory=dict)
+    """The number of calls of agents that wait for the answer to a gate, by gate."""
+
+    def asking_about(self, attempt: str) -> asyncio.Task[None] | None:
+        """The question about ``attempt``, or about the whole run, that is about to be opened."""
+        return self.asking.get(attempt) or self.asking.get(RUN)
+
+
+@dataclass(slots=True, kw_only=True)
+class Takeovers:
+    """The worktrees that a person edits by hand, by the gate at which their agents wait."""
+
+    by_gate: dict[str, Handed] = field(default_factory=dict)
+    """Those that were given back, too: they may be taken again."""
+    active: set[str] = field(default_factory=set)
+    """The gates whose worktrees a person has now."""
+
+    def has(self, task: str) -> bool:
+        """Whether a person edits the files of ``task`` now."""
+        return any(self.by_gate[gate].task == task for gate in self.active)
+
+
+@dataclass(slots=True, kw_only=True)
+class RecoveryChoices:
+    """How interrupted attempts continue."""
+
+    interrupted: frozenset[str] = frozenset()
+    """The attempts that this process has found interrupted."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """The choices made beforehand, by task or pattern."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunContext:
+    """One run's places, services and shared state, passed to every part of supervision.
+
+    ``policy`` answers gates by rule. ``person`` says whether a person watches. ``baseline_check`` and ``setup_fails``
+    are there where the run has a check or a setup of its own.
     """
 
     root: Path
     home: Path
     folder: Path
+    subdirectory: Path = Path()
+    environ: Mapping[str, str]
+
     journal: Journal
     settings: Settings
     limits: Limits
@@ -71,34 +118,27 @@ class Core:
     repository: Repository | None
     checkpoints: Callable[[Path], CheckpointStore]
     worktrees: Worktrees | None = None
-    environ: Mapping[str, str]
-    subdirectory: Path = Path()
-    setup: str = ""
+    signals: Signals = field(default_factory=Signals)
+
     policy: GatePolicy = lambda gate: None
     person: bool = False
-    survivors: dict[str, tuple[Agent, str]] = field(default_factory=dict)
-    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    stand_still: dict[str, Callable[[], None]] = field(default_factory=dict)
-    questioned: dict[str, Callable[[Question], None]] = field(default_factory=dict)
-    in_hands: dict[str, Handed] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-    observers: dict[str, Observer] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
-    cut_off: frozenset[str] = frozenset()
-    chosen: Mapping[str, str] = field(default_factory=dict)
+    setup: str = ""
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
-    making_ready: asyncio.Semaphore = field(init=False)
-    _changed: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    live: LiveAttempts = field(default_factory=LiveAttempts)
+    takeovers: Takeovers = field(default_factory=Takeovers)
+    recovery: RecoveryChoices = field(default_factory=RecoveryChoices)
+    worktree_slots: asyncio.Semaphore = field(init=False)
+    """Bounds how many of the tasks that are ready at once prepare their worktrees together."""
     _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())
 
     def __post_init__(self) -> None:
-        # A hundred tasks that are ready at once do not all make their trees before the first may start.
-        self.making_ready = asyncio.Semaphore(self.settings.max_parallel)
+        self.worktree_slots = asyncio.Semaphore(self.settings.max_parallel)
 
     @property
     def head(self) -> State:
-        """What has been decided."""
+        """The state with all decisions, durable or pending."""
         return self.journal.head
 
     @property
@@ -119,15 +159,15 @@ class Core:
         return task.timeout_s or self.settings.timeout_for(task.agent_type)
 
     def time_left(self, row: TaskRow) -> float:
-        """The time limit of the next attempt at ``row``: one that goes on has what the interrupted ones have left.
+        """The time limit of the next attempt at ``row``, less the time of the attempts that it continues.
 
-        A tenth of the limit is always left, or it could not even begin.
+        At least a tenth of the limit is left, so that it can begin.
         """
         limit = self.limit_of(row.task)
         return max(limit - row.used, limit / 10)
 
     def idle_limit_of(self, task: Task) -> float:
-        """How long an attempt at ``task`` may show no sign of life, in seconds."""
+        """The limit of seconds without a sign of life for an attempt at ``task``."""
         return task.idle_s or self.settings.idle_timeout
 
     def row(self, task: str) -> TaskRow:
@@ -137,27 +177,18 @@ class Core:
         """Record an event about ``task``; returns its sequence number."""
         return self.journal.append(event, actor=actor, task=task, attempt=attempt).seq
 
-    def changed(self, task: str) -> asyncio.Event:
-        """The event that is set when something about ``task`` may have changed."""
-        return self._changed.setdefault(task, asyncio.Event())
-
-    def wake(self, task: str = "") -> None:
-        """Wake the session of ``task``, or all of them."""
-        for event in [self.changed(task)] if task else list(self._changed.values()):
-            event.set()
-
     def tree_of(self, row: TaskRow) -> Path:
-        """The work tree in which ``row`` is worked on."""
+        """The worktree of ``row``."""
         if row.task.isolation == "worktree" and self.worktrees is not None:
             return self.worktrees.path(row.id)
         return self.root
 
     def workdir(self, tree: Path) -> Path:
-        """Where in ``tree`` the agent and its check run: where the user stood."""
+        """The directory in ``tree`` for the agent and its check: the user's own, relative to the root."""
         return tree / self.subdirectory
 
     def busy(self) -> tuple[TaskRow, ...]:
-        """The tasks that use their trees, looked for once per record: hundreds of sessions may ask after each."""
+        """The tasks that use their trees; found once per record, because hundreds of sessions may ask after each."""
         if self._busy[0] != self.head.seq:
             self._busy = (self.head.seq, working(self.head))
         return self._busy[1]

@@ -1,6 +1,6 @@
-"""What comes next: every state of a task has exactly one next step or a named wait. Pure.
+"""The next step of a task: every state has exactly one step or a named wait. Pure.
 
-A live run and a resumed one both go by this function alone, so a run that was killed after any record goes on where it
+Live and resumed runs both use this function alone, so a run that was killed after any record continues where it
 was.
 """
 
@@ -44,7 +44,7 @@ def next_step(
 ) -> Step:
     """The one next step of ``row``; ``tree`` is the work tree its next attempt would use.
 
-    ``busy`` is what :func:`working` says of ``state``, for callers that ask for many rows of the same one.
+    ``busy`` is the result of :func:`working`, for callers that ask for many rows of one state.
     """
     if row.state == "ended":
         return Step("done")
@@ -89,7 +89,7 @@ def _needs(state: State, row: TaskRow, accept_unverified: bool) -> Step:
 
 
 def fallen(state: State, row: TaskRow) -> str:
-    """The need that ended without being done and so holds ``row`` for good; empty when none does."""
+    """Return the need that ended without success and blocks ``row``; empty when none does."""
     waiting, seen = [row], {row.id}
     while waiting:
         for need in waiting.pop().task.needs:
@@ -110,7 +110,7 @@ def _ready(state: State, row: TaskRow, max_parallel: int, tree: str, busy: Seque
     if state.run.over:
         return Step("wait_budget", state.run.over)
     if state.run.kind == "watch":
-        # Agents that somebody else runs work whether we count them or not.
+        # Agents that run elsewhere work without a slot of this run.
         return Step("start")
     others = [other for other in busy if other.id != row.id]
     if len(others) >= max_parallel:
@@ -159,7 +159,7 @@ def _preparing(row: TaskRow) -> Step:
 
 
 def pending_answer(state: State, row: TaskRow) -> str:
-    """The gate answered during the last attempt whose words the agent has not had yet; empty when there is none."""
+    """The gate answered during the last attempt whose answer the agent has not received; empty when there is none."""
     for gate in state.gates.values():
         waiting = gate.status in ("answered", "sent") and gate.gate.attempt == row.attempt != ""
         if not waiting or gate.answer is None or gate.answer.choice not in ("retry", "show_me", "choose"):

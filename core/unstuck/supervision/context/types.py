@@ -13,15 +13,15 @@ from unstuck.text import Clean
 __all__ = ["RUN", "Back", "Handed", "Question"]
 
 RUN = ""
-"""Stands for the attempt of a question that is about the whole run."""
+"""The attempt id of a question about the whole run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be asked about the live ``attempt`` of ``task``; with neither it is about the whole run.
+    """A question to open about the live ``attempt`` of ``task``; with neither it is about the whole run.
 
-    ``found`` is what the rules have said already, because asking them uses one up. ``choices`` are those of the type
-    unless given; a person is the ``actor`` of what nobody but a person may answer. ``opened`` is told the gate's id.
+    ``found`` is the answer that the rules gave, because a request uses one up. ``choices`` are those of the type
+    unless given. With a person as ``actor``, only a person may answer. ``opened`` is called with the gate's id.
     """
 
     type: GateTypeName
@@ -38,9 +38,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """A tree in a person's hands: ``folder`` is where the agent works in it, ``since`` the checkpoint of its files.
+    """A takeover: ``folder`` is the agent's directory in the worktree, ``since`` the checkpoint of its files.
 
-    The agent of ``task`` waits at ``gate``, and what it does meanwhile is its ``standing``; empty where none is alive.
+    The agent of ``task`` waits at ``gate`` with this ``standing``; empty where none is alive.
     ``others`` are tasks whose agents may change the same files meanwhile.
     """
 
@@ -54,9 +54,9 @@ class Handed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Back:
-    """What a person has changed in so many ``files``: the first of them a line each, and the unified diff.
+    """The changes of a takeover: the number of ``files``, the first of them a line each, and the unified diff.
 
-    ``trouble`` says why nobody knows.
+    ``trouble`` is the reason why they are unknown.
     """
 
     files: int = 0

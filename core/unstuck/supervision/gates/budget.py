@@ -1,4 +1,4 @@
-"""What a run may use up: counted as it is reported, warned of, and kept to at the one place where attempts begin."""
+"""The budgets of a run: counted as use is reported, warned about, and enforced where attempts begin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
@@ -22,14 +22,14 @@ KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
 
 
 def count_usage(
-    core: Core, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
+    core: RunContext, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
 ) -> None:
-    """Record what an agent has used, whatever it was doing; a cost that is no amount is not counted.
+    """Record an agent's use in any state; a cost that is no amount is not counted.
 
     ``idle`` is whether it should be doing nothing, where the record does not know its attempt.
     """
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
-        # Added up it would make the run's cost no number for ever, and no budget would end it.
+        # A sum with it would never be a number again, and no budget would end the run.
         cost = None
     if tokens <= 0 and not cost:
         return
@@ -44,14 +44,14 @@ def count_usage(
 class Budget:
     """Watches one run's limits, by its record and one deadline for its time."""
 
-    def __init__(self, core: Core, deadlines: Deadlines) -> None:
+    def __init__(self, core: RunContext, deadlines: Deadlines) -> None:
         self._core, self._deadlines = core, deadlines
         core.journal.on_append(self._on_append)
 
     def begin(self, limits: e.BudgetSet | None = None) -> None:
-        """Look once before anything begins: a limit of zero is reached, and one that was reached still is.
+        """Check the limits before the first step: zero is reached, and a limit reached earlier still is.
 
-        ``limits`` are new ones, for a run that goes on.
+        ``limits`` are new ones, for a resumed run.
         """
         if limits is not None:
             for row in self._core.head.open_gates():
@@ -64,7 +64,7 @@ class Budget:
         self.check()
 
     def check(self, *, while_idle: bool = False) -> None:
-        """Warn of what is nearly used up and hold everything at the first that is."""
+        """Warn about limits that are nearly reached, and hold every agent at the first that is."""
         core = self._core
         if core.head.run.over or core.head.run.state not in ("running", "blocked"):
             return
@@ -94,7 +94,7 @@ class Budget:
         self._deadlines.at("budget", now + max(0.0, share * limit - run.used("time", now)), self.check)
 
     def _ask_or_end(self, kind: str) -> None:
-        """Ask where somebody, a rule or a timer can answer; otherwise the run ends."""
+        """Ask where a person, a rule or a timer can answer; otherwise end the run."""
         core = self._core
         run, now = core.head.run, core.clock.monotonic()
         context = {

@@ -1,7 +1,7 @@
-"""While the disk has no room for the record: a gate of its own, and a look every second whether there is room again.
+"""The disk question: open while the log has no space, with a retry every second.
 
-Nothing may happen that is not recorded, so agents stand still meanwhile (see ``attempts`` and ``holding``) and no new
-one starts. The gate is decided like any other, but nobody can find it on the disk yet: ``notice`` is how people hear.
+Every step has to be recorded, so agents are suspended meanwhile (see ``attempt.runner``) and no new
+one starts. The gate is answered like any other but cannot be written yet: ``notice`` tells the person.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Answer
 from unstuck.errors import GitError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.eventlog.storage.durable_files import NO_ROOM
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 
 __all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old"]
@@ -22,25 +24,24 @@ __all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old
 RETRY_S = 1.0
 _KEY = "record"
 _FULL = "the disk is full"
-# Of a file that could not be written git does not say why.
+# Git gives no reason for a file that it could not write.
 _SAID = ("No space left on device", "Disk quota exceeded", "unable to write file")
 
 
 class RoomKeeper:
-    """Looks after the record's room. ``notice`` gets the trouble and its gate, and an empty trouble once it is over."""
+    """Watches the disk space of the log. ``notice`` gets the problem and its gate, and an empty problem at its end."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: RunContext) -> None:
         self.notice: Callable[[str, str], None] = lambda problem, gate: None
         self.patient = False
-        """Whether there is anything to wait for: a run whose very first record has no room is refused instead."""
+        """Whether to wait for space: a run whose first record has none is refused instead."""
         self._core = core
         self._gate = ""
-        self._changed = core.changed("the room")
         self._work: asyncio.Task[None] | None = None
         core.journal.on_trouble(self._on_trouble)
 
     async def stop(self) -> None:
-        """Look after it no longer."""
+        """Stop watching."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -54,7 +55,7 @@ class RoomKeeper:
             self._work = asyncio.ensure_future(self._wait_for_room())
         elif self._gate and not core.journal.held:
             self._is_over()
-        core.wake()
+        core.signals.wake_all()
 
     def _ask(self) -> None:
         core = self._core
@@ -63,7 +64,7 @@ class RoomKeeper:
         self.notice(core.journal.held, self._gate)
 
     def _is_over(self) -> None:
-        """At once: whatever goes on from here must not find the question open."""
+        """Close the question at once: the next step must not find it open."""
         gate, self._gate = self._gate, ""
         if not self._core.journal.failure:
             self.notice("", gate)
@@ -74,7 +75,7 @@ class RoomKeeper:
         began, answered = core.clock.monotonic(), ""
         while journal.held:
             if answered == self._gate:
-                self._ask()  # whoever has made too little room may try again, or give up
+                self._ask()  # too little space was freed: the person may try again, or abandon
             gate = core.head.gates[self._gate]
             is_late = core.clock.monotonic() - began >= core.settings.disk_wait
             if _is_given_up(gate) or (is_late and not (core.person and core.may_ask)):
@@ -85,16 +86,8 @@ class RoomKeeper:
             answered = gate.id if gate.status != "open" and gate.by == "human" else ""
 
     async def _pause(self) -> None:
-        """A second, or until something has happened."""
-        self._changed.clear()
-        sleeping = asyncio.ensure_future(self._core.clock.sleep(RETRY_S))
-        moved = asyncio.ensure_future(self._changed.wait())
-        try:
-            await asyncio.wait((sleeping, moved), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            moved.cancel()
-            await asyncio.gather(sleeping, moved, return_exceptions=True)
+        """Wait a second, or until the next signal."""
+        await first_of(self._core.clock.sleep(RETRY_S), self._core.signals.next(Subject.DISK_SPACE).wait())
 
 
 def _is_given_up(gate: GateRow) -> bool:
@@ -102,27 +95,27 @@ def _is_given_up(gate: GateRow) -> bool:
     return answer is not None and answer.choice == "abandon"
 
 
-def _withdraw(core: Core, gate: GateRow) -> None:
+def _withdraw(core: RunContext, gate: GateRow) -> None:
     if gate.status == "open":
         core.append(e.GateWithdrawn(gate=gate.id, reason="there is room on the disk again"))
 
 
-def withdraw_old(core: Core) -> None:
-    """A run that is opened again has room: nobody need answer what was asked when it had none."""
+def withdraw_old(core: RunContext) -> None:
+    """Withdraw the disk questions of a resumed run: it has space."""
     for row in core.head.open_gates():
         if row.gate.type == "disk" and not row.gate.task:
             _withdraw(core, row)
 
 
 def has_no_room(error: Exception) -> bool:
-    """Whether a work tree could not be made because its disk, which need not be the record's, is full."""
+    """Whether a worktree failed because its disk, which may differ from the log's, is full."""
     if isinstance(error, OSError):
         return error.errno in NO_ROOM
     return isinstance(error, GitError) and any(said in str(error) for said in _SAID)
 
 
-def ask_for_room(core: Core, row: TaskRow, error: Exception) -> None:
-    """Ask about one task: no attempt is used up by a disk that is full, and the other tasks go on."""
+def ask_for_room(core: RunContext, row: TaskRow, error: Exception) -> None:
+    """Ask about one task: a full disk uses up no attempt, and the other tasks continue."""
     problem = f"the disk has no room for the work tree: {error}"
     context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}
     open_gate(core, "disk", task=row.id, key="tree", context=context)

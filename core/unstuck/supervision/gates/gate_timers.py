@@ -1,4 +1,4 @@
-"""Questions that answer themselves: only where the user has set it up, counted down, and on record as the timer's."""
+"""Timers of questions: set up by the user only, counted down, and recorded with the actor timer."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.settings.models import TimerSettings
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import admit
 
 __all__ = ["Timers", "keep_open", "start_timer", "timer_of"]
 
 
-def timer_of(core: Core, gate: Gate) -> TimerSettings | None:
-    """What answers ``gate`` by itself; None where nothing does, or the gate does not take that answer."""
+def timer_of(core: RunContext, gate: Gate) -> TimerSettings | None:
+    """Return the timer of ``gate``; None where there is none, or the gate does not take its answer."""
     timer = core.settings.timers.get(gate.type)
     return timer if timer is not None and timer.answer in gate.choices else None
 
 
-def start_timer(core: Core, gate: Gate) -> None:
+def start_timer(core: RunContext, gate: Gate) -> None:
     """Count down to the answer of ``gate``, where the settings have one."""
     timer = timer_of(core, gate)
     if timer is not None and core.head.gates[gate.id].status == "open":
@@ -30,17 +30,17 @@ def start_timer(core: Core, gate: Gate) -> None:
         core.append(event, task=gate.task, attempt=gate.attempt or "", actor="timer")
 
 
-def keep_open(core: Core, gate: str) -> None:
-    """Somebody is there: ``gate`` waits for them, however long it takes."""
+def keep_open(core: RunContext, gate: str) -> None:
+    """Cancel the countdown of ``gate``: a person is there."""
     row = core.head.gates.get(gate)
     if row is not None and row.gate.acts_at is not None:
         core.append(e.TimerCancelled(gate=gate), task=row.gate.task, actor="human")
 
 
 class Timers:
-    """Arms a deadline for every gate that counts down; ``answer`` then gives the settings' answer to the gate."""
+    """Sets a deadline for every gate that counts down; ``answer`` then records the answer of the settings."""
 
-    def __init__(self, core: Core, deadlines: Deadlines, *, answer: Callable[[str, Answer], object]) -> None:
+    def __init__(self, core: RunContext, deadlines: Deadlines, *, answer: Callable[[str, Answer], object]) -> None:
         self._core, self._deadlines, self._give = core, deadlines, answer
         core.journal.on_append(self._on_append)
 
@@ -61,4 +61,4 @@ class Timers:
             answer = Answer(choice=timer.answer, text=text, number=timer.number)
             self._give(gate, answer)
         except UnstuckError:
-            return  # the gate does not take it after all, and waits like any other
+            return  # refused: the gate waits like any other

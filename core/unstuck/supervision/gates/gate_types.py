@@ -1,4 +1,4 @@
-"""Gates: which answers each type takes, what an answer does, and the seeds' manager that works alone, in memory."""
+"""Gate types: the choices of each, the effect of an answer, and the in-memory ``GateManager``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = [
     "Effect",
     "GateManager",
     "GateType",
+    "accept",
     "admitted",
     "asked_by_agent",
     "check_answer",
@@ -47,9 +48,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "recovery": ("continue", "retry", "done", "skip", "abandon", "adopt", "stop"),
 }
 ASKED = "asked "
-"""How the key of a question begins that an agent asks in a call of its own; what was asked follows, as a hash."""
+"""The prefix of the key of a question that an agent asks in a call; a hash of the question follows."""
 SURVIVOR_CHOICES = ("adopt", "stop", "skip", "abandon")
-"""Those of a ``recovery`` gate about an agent that is still at work."""
+"""The choices of a ``recovery`` gate about an orphan."""
 
 
 class GateType(str, Enum):
@@ -68,8 +69,22 @@ class GateType(str, Enum):
 
 
 def gate_id(number: int, run: str) -> str:
-    """The id of the ``number``-th gate of ``run``: short, and another run's gate has another."""
+    """Return the id of the ``number``-th gate of ``run``: short, and different in every run."""
     return f"g{number}-{hashlib.sha256(run.encode()).hexdigest()[:4]}"
+
+
+def accept(gate: Gate, answer: Answer) -> tuple[Answer, Effect]:
+    """Return ``answer`` as it is recorded, with its effect. Raises AnswerRefused.
+
+    The dialog, the socket, the files of answers and the command line all judge an answer by this.
+    """
+    answer = replace(answer, text=admitted(answer.text))
+    check_answer(gate, answer)
+    effect = effect_of(gate, answer)
+    if answer.choice == "choose" and not answer.text:
+        options = gate.context.get("options") or ()
+        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    return answer, effect
 
 
 def check_answer(gate: Gate, answer: Answer) -> None:
@@ -108,9 +123,9 @@ def check_answer(gate: Gate, answer: Answer) -> None:
 
 
 def admitted(text: str) -> Clean:
-    """What a person said, as an agent may be told it; AnswerRefused where it cannot be told.
+    """Return the admitted text of an answer. Raises AnswerRefused where it is too long or nothing of it is left.
 
-    Nothing of an answer is ever cut, and one of which nothing is left is not taken for one without words.
+    An answer is never cut, and a text without printable characters does not count as no text.
     """
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(f"an answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}")
@@ -121,7 +136,7 @@ def admitted(text: str) -> Clean:
 
 
 def _check_rule(gate: Gate, answer: Answer) -> None:
-    """Only what is said about a known failure can be said again by itself."""
+    """Raise AnswerRefused unless the answer can become a rule: it needs text and a known failure."""
     spoken = answer.choice.replace("_", "-")
     if answer.scope != "pattern":
         raise AnswerRefused(f"{spoken} is for once, or for every such failure (--for pattern)")
@@ -134,13 +149,13 @@ def _check_rule(gate: Gate, answer: Answer) -> None:
 
 
 def asked_by_agent(gate: Gate) -> str:
-    """What the agent itself has asked with ``gate``; empty where somebody else did."""
+    """Return the agent's own question of ``gate``; empty where the agent did not ask."""
     own = gate.type == "question" and (gate.key in ("blocked", "needs_guidance") or gate.key.startswith(ASKED))
     return str(gate.context.get("question", "")) if own else ""
 
 
 def effect_of(gate: Gate, answer: Answer) -> Effect:
-    """What ``answer`` does. Raises AnswerRefused where the pair has no meaning."""
+    """Return the effect of ``answer``. Raises AnswerRefused where the pair has none."""
     match gate.type, answer.choice:
         case "remediation", "abandon":
             return "halt"
@@ -177,7 +192,7 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
         case _, "continue" | "allow":
             return "go_on"
         case "permission", "deny" if not gate.attempt:
-            return "go_on"  # without what was asked for
+            return "go_on"  # without the permission
         case "question", "choose" if gate.key == CHECK:
             return "recheck"
         case "question", "choose" if gate.key == QUOTA:
@@ -237,7 +252,7 @@ class GateManager:
         return self._gates[gate]
 
     async def wait(self, gate_id: str) -> Answer:
-        """The answer, once there is one. Raises GateUnknown."""
+        """Wait for the answer. Raises GateUnknown."""
         if gate_id not in self._gates:
             raise GateUnknown(gate_id)
         await self._changed[gate_id].wait()

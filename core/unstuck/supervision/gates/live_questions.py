@@ -1,7 +1,7 @@
-"""Questions about agents that are at work: they stand still, their files are saved, and then the gate is opened.
+"""Questions about agents at work: the agents are suspended, their files saved, and then the gate is opened.
 
-What is about to be asked is known to this process alone. A kill in between loses nothing: an attempt that has ended has
-no question any more, and a budget that is used up is asked about again.
+A question that is not open yet exists in this process alone. A kill loses nothing: an ended attempt has
+no question, and a budget that is used up leads to its question again.
 """
 
 from __future__ import annotations
@@ -12,66 +12,66 @@ from typing import Any
 
 from unstuck.errors import RecordError
 from unstuck.supervision.checkpointing import IDLE, saved_before, saved_before_all
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import RUN, Question
 from unstuck.supervision.gates.service import open_gate
 
 __all__ = ["RUNS_ON", "ask", "is_asking", "stop_asking"]
 
 RUNS_ON = "the agent runs on and changes its files"
-"""Why nothing is saved of an agent that cannot be made to stand still."""
+"""The reason why no files are saved of an agent that cannot be suspended."""
 
 
-def ask(core: Core, question: Question) -> None:
-    """Save what ``question`` is about, then open its gate; at once where there is nothing that could be saved.
+def ask(core: RunContext, question: Question) -> None:
+    """Save the files of ``question``, then open its gate; at once where there is nothing to save.
 
-    Whoever is asked about stands still from now on.
+    The agents that it is about are suspended from now on.
     """
-    if question.attempt in core.asking:
+    if question.attempt in core.live.asking:
         return
     if question.standing == "runs_on":
         _open(core, question, {"checkpoint": "", "not_saved": RUNS_ON})
     elif question.attempt == RUN and not any(row.is_live for row in core.head.attempts.values()):
         _open(core, question, {"checkpoint": "", "not_saved": IDLE})
     else:
-        core.asking[question.attempt] = asyncio.ensure_future(_asked(core, question, core.clock.monotonic()))
-        for attempt, stand_still in core.stand_still.items():
+        core.live.asking[question.attempt] = asyncio.ensure_future(_asked(core, question, core.clock.monotonic()))
+        for attempt, stand_still in core.live.keep_time.items():
             if is_asking(core, attempt):
                 stand_still()
 
 
-def is_asking(core: Core, attempt: str) -> bool:
+def is_asking(core: RunContext, attempt: str) -> bool:
     """Whether a question about ``attempt``, or about the whole run, is about to be opened."""
-    return attempt in core.asking or RUN in core.asking
+    return attempt in core.live.asking or RUN in core.live.asking
 
 
-async def stop_asking(core: Core) -> None:
-    """The run is left: nothing that has not been asked is asked any more."""
-    asking = list(core.asking.values())
+async def stop_asking(core: RunContext) -> None:
+    """Cancel the questions that are not open yet."""
+    asking = list(core.live.asking.values())
     for task in asking:
         task.cancel()
     await asyncio.gather(*asking, return_exceptions=True)
 
 
-async def _asked(core: Core, question: Question, began: float) -> None:
+async def _asked(core: RunContext, question: Question, began: float) -> None:
     try:
-        # A record that cannot be written any more ends the run wherever it is next looked at.
+        # A log that cannot be written ends the run at its next check.
         with suppress(RecordError):
             if _is_due(core, question):
                 saved = await _saved(core, question)
             if _is_due(core, question):
                 _open(core, question, saved, stood=core.clock.monotonic() - began)
     finally:
-        del core.asking[question.attempt]
-        core.wake()
+        del core.live.asking[question.attempt]
+        core.signals.wake_all()
 
 
-async def _saved(core: Core, question: Question) -> dict[str, Any]:
+async def _saved(core: RunContext, question: Question) -> dict[str, Any]:
     return await (saved_before_all(core) if question.attempt == RUN else saved_before(core, core.row(question.task)))
 
 
-def _is_due(core: Core, question: Question) -> bool:
-    """Whether what is asked about is still there after its files were saved."""
+def _is_due(core: RunContext, question: Question) -> bool:
+    """Whether the question still applies after the files were saved."""
     run = core.head.run
     if question.attempt == RUN:
         return run.over == question.key and run.state in ("running", "blocked")
@@ -80,9 +80,9 @@ def _is_due(core: Core, question: Question) -> bool:
     return row.state == "running" and row.attempt == question.attempt and attempt.is_live and not stopping
 
 
-def _open(core: Core, question: Question, saved: dict[str, Any], *, stood: float = 0.0) -> None:
+def _open(core: RunContext, question: Question, saved: dict[str, Any], *, stood: float = 0.0) -> None:
     if question.type == "permission":
-        # There a checkpoint is what is asked about, not where the files are safe.
+        # There ``checkpoint`` is the subject of the question, not the copy of the files.
         saved = {"saved" if key == "checkpoint" else key: value for key, value in saved.items()}
     gate = open_gate(
         core,

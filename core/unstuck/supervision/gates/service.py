@@ -1,35 +1,34 @@
-"""Opening a gate and closing it: one record each, the first answer wins."""
+"""Gates of a run, opened and closed with one record each; the first answer wins."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from unstuck.contract import ANSWER_LIMIT, CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
+from unstuck.contract import CONTRADICTED, Actor, Answer, Capabilities, Gate, GateTypeName, Standing
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import Journal
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_timers import start_timer
-from unstuck.supervision.gates.gate_types import CHOICES, admitted, asked_by_agent, check_answer, effect_of, gate_id
+from unstuck.supervision.gates.gate_types import CHOICES, accept, asked_by_agent, gate_id
 from unstuck.text import admit
 
 __all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
 
 UNATTENDED_LIMIT = 20
-"""How often in a row rules and timers answer questions of one task that an answer has only led to again."""
+"""The number of answers in a row by rules and timers to questions of one task that came back."""
 _LEADS_ON = ("stuck", "loop_detected", "question", "remediation", "integration", "disk")
 _STANDING: dict[str, Standing] = {"step": "held", "freeze": "frozen", "none": "runs_on"}
 
 
 def standing_of(can: Capabilities) -> Standing:
-    """What a live agent that can do this does while a question about it is open."""
+    """Return the standing of a live agent with these capabilities while a question about it is open."""
     return _STANDING[can.hold]
 
 
 def open_gate(
-    core: Core,
+    core: RunContext,
     gate_type: GateTypeName,
     *,
     task: str,
@@ -43,13 +42,13 @@ def open_gate(
     stood: float = 0.0,
     actor: Actor = "policy",
 ) -> str:
-    """Open a gate and let the answer rules have their say; returns its id, or that of the open one like it.
+    """Open a gate and apply the answer rules; returns its id, or that of the same gate already open.
 
-    ``standing`` is what the live agent does meanwhile. ``found`` is what the rules have said already: asking them uses
-    a rule up. ``choices`` are those of the gate's type unless given. ``stood`` is for how many seconds the agent has
-    stood still already. What a person has opened (``actor``) no rule and no timer answers. ``context`` says where the
-    files are safe that it is about (``checkpoint``, or ``saved`` where that is what is asked about), or why they are
-    not (``not_saved``).
+    ``standing`` is the live agent's state meanwhile. ``found`` is the answer that the rules gave: a request uses
+    a rule up. ``choices`` are those of the gate's type unless given. ``stood`` is the number of seconds the agent was
+    suspended already. No rule and no timer answers a gate of a person (``actor``). ``context`` names the checkpoint of
+    the files (``checkpoint``, or ``saved`` where a checkpoint is the subject), or the reason why there is
+    none (``not_saved``).
     """
     for row in core.head.gates.values():
         if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
@@ -74,8 +73,8 @@ def open_gate(
     return gate
 
 
-def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
-    """Answer ``gate`` by rule, where a rule fits."""
+def apply_policy(core: RunContext, gate: Gate, found: tuple[int, Answer] | None = None) -> bool:
+    """Answer ``gate`` by rule; False where no rule fits."""
     if found is None and not _is_enough(core, gate.type, gate.task):
         found = core.policy(gate)
     if found is None:
@@ -84,12 +83,12 @@ def apply_policy(core: Core, gate: Gate, found: tuple[int, Answer] | None = None
     try:
         answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
     except AnswerRefused:
-        return False  # such as the fifth of two options: the gate waits like one that no rule answers
+        return False  # such as the fifth of two options: the gate stays open
     return True
 
 
-def _is_enough(core: Core, gate_type: GateTypeName, task: str) -> bool:
-    """Whether such questions of ``task`` were answered often enough with nobody there, and each led to the next one."""
+def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
+    """Whether rules and timers have answered such questions of ``task`` up to the limit, each leading to the next."""
     if gate_type not in _LEADS_ON:
         return False
     asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]
@@ -106,12 +105,7 @@ def answer_gate(
         raise GateUnknown(gate)
     if row.status != "open":
         raise GateClosed(gate, row.by or "the supervisor", row.closed)
-    answer = replace(answer, text=admitted(answer.text))
-    check_answer(row.gate, answer)
-    effect = effect_of(row.gate, answer)
-    if answer.choice == "choose" and not answer.text:
-        options = row.gate.context.get("options") or ()
-        answer = replace(answer, text=admit(options[int(answer.number or 1) - 1], limit=ANSWER_LIMIT))
+    answer, effect = accept(row.gate, answer)
     task = journal.head.tasks.get(row.gate.task)
     goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
     said = answer_to(asked_by_agent(row.gate), answer.text)

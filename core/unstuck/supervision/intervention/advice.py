@@ -1,7 +1,7 @@
-"""A failure that a live agent reports itself: the rules that hold after an attempt say what to do, in words for it.
+"""Advice on a failure that a live agent reports: the decision rules after an attempt, in words for the agent.
 
-Nothing is set back and nothing is started for it: the agent is at work and does what it is told. Only where nothing is
-left to tell, a person is asked.
+Nothing is restored or started: the agent is at work and follows the advice. Only where no advice is
+left, a person is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.precedence import BackOff, Decision, Direct, Facts, Halt, decide
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt.preparation import gathered
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.memory.answer_memory import told_before
 from unstuck.supervision.memory.failure_memory import ways_for
@@ -35,7 +35,7 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What an agent says has failed; ``exit_code`` is None where it does not say, ``approach`` empty."""
+    """A failure as the agent reports it; ``exit_code`` is None and ``approach`` empty where it does not say."""
 
     error: Clean
     exit_code: int | None = None
@@ -55,8 +55,8 @@ class Advice:
     question: Question | None = None
 
 
-async def advise(core: Core, row: TaskRow, climb: Climb, said: Reported) -> Advice:
-    """What the agent at work on ``row``, which stands at ``climb`` within its attempt, is to do about ``said``."""
+async def advise(core: RunContext, row: TaskRow, climb: Climb, said: Reported) -> Advice:
+    """Return the advice for the agent at work on ``row`` about ``said``; ``climb`` is its level within the attempt."""
     found = diagnose(
         said.error, exit_code=said.exit_code, root=str(core.tree_of(row)), task_id=row.id, agent_id=row.task.agent
     )
@@ -80,7 +80,7 @@ async def advise(core: Core, row: TaskRow, climb: Climb, said: Reported) -> Advi
     return Advice(text=_failure(found), climb=climb, identity=found.identity)
 
 
-def _facts(core: Core, row: TaskRow, report: Report) -> Facts:
+def _facts(core: RunContext, row: TaskRow, report: Report) -> Facts:
     return Facts(
         check="failed",
         report=report,
@@ -93,7 +93,7 @@ def _facts(core: Core, row: TaskRow, report: Report) -> Facts:
     )
 
 
-async def _told(core: Core, row: TaskRow, found: Diagnosis, decision: Decision) -> Clean:
+async def _told(core: RunContext, row: TaskRow, found: Diagnosis, decision: Decision) -> Clean:
     parts: list[str] = [_failure(found)]
     if isinstance(decision, BackOff):
         parts.append(f"It may pass by itself: wait {decision.delay:g} s, then try the very same again.")
@@ -102,7 +102,7 @@ async def _told(core: Core, row: TaskRow, found: Diagnosis, decision: Decision) 
     return admit("\n".join(parts), limit=_LIMIT)
 
 
-async def _directed(core: Core, row: TaskRow, decision: Direct) -> list[str]:
+async def _directed(core: RunContext, row: TaskRow, decision: Direct) -> list[str]:
     research = await gathered(core, row) if decision.level == "research" else None
     targets = ", ".join(research.targets) if research is not None else ""
     what = _WHAT[decision.level].format(
@@ -118,8 +118,8 @@ async def _directed(core: Core, row: TaskRow, decision: Direct) -> list[str]:
     return parts
 
 
-def _counted(core: Core, climb: Climb, decision: Direct) -> str:
-    """The rung with how much of it is used up, as people read it elsewhere."""
+def _counted(core: RunContext, climb: Climb, decision: Direct) -> str:
+    """Return the escalation level with its use, as shown elsewhere."""
     limits = core.limits
     used = {
         "retry": (climb.retries, limits.max_retries),

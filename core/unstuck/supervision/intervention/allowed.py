@@ -1,4 +1,4 @@
-"""What a person can do to a task that has asked nothing, and why not where they cannot. Pure."""
+"""Interventions that are possible on a task without a question, and the reasons against the others. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unstuck.eventlog.state import GateRow, State, TaskRow
 __all__ = ["RUNGS", "NextRung", "Wish", "why_not"]
 
 NextRung = Literal["first", "pivot", "research", "human"]
-"""What may come next by choice: the same again, another approach, research, the question."""
+"""The next steps that a person can choose: the same again, a new approach, research, the question."""
 RUNGS: tuple[NextRung, ...] = get_args(NextRung)
 Wish = Literal[
     "hold", "extend", "show_me", "retry", "continue", "skip", "abandon", "first", "pivot", "research", "human"
@@ -21,7 +21,7 @@ _DECIDES = ("judging", "undecided", "preparing", "interrupted")
 
 
 def why_not(state: State, row: TaskRow, wish: Wish) -> str:
-    """Why ``wish`` cannot be done to the task now; empty where it can."""
+    """Return the reason why ``wish`` is not possible for the task now; empty where it is."""
     gate = state.gates.get(row.gate)
     if row.state == "ended":
         return "it has ended"
@@ -62,7 +62,7 @@ def _why_no_answer(gate: GateRow, wish: Wish) -> str:
 
 
 def _meanwhile(row: TaskRow) -> str:
-    """What becomes of a task at which no agent works."""
+    """Return the state of a task without an agent at work, in words."""
     if row.state in _DECIDES:
         return "something is done for it just now, try again in a moment"
     return {

@@ -1,7 +1,7 @@
-"""A person steps in: an agent at work stands still because somebody wants it to, and hears what they decide.
+"""Interventions of a person: an agent at work is held, and gets the person's decision.
 
-It is a question like any other, only that the person has opened it: so it is recorded, shown, answered and outlives a
-kill like the others. No rule and no timer answers it.
+An intervention is a question that the person has opened: it is recorded, shown and answered, and outlives a
+kill like any other. No rule and no timer answers it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from unstuck.contract import HELD, Answer, Gate, Report
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import is_asking
 from unstuck.supervision.gates.service import answer_gate, open_gate
@@ -29,10 +30,10 @@ BEFORE_IT_BEGINS = ("continue", "skip", "abandon")
 _NOT_BEGUN = "nothing: no agent has begun"
 
 
-async def hold(core: Core, task: str) -> str:
-    """Let the agent of ``task`` stand still; the id of the question that it then waits for, or waits for already.
+async def hold(core: RunContext, task: str) -> str:
+    """Hold the agent of ``task``; return the id of the question that it waits for.
 
-    Its files are saved first. One that has not begun does not begin before it is let. Raises UsageError where there is
+    Its files are saved first. A task that has not begun waits for the answer. Raises UsageError where there is
     nothing to hold.
     """
     row = core.head.tasks.get(task)
@@ -41,7 +42,7 @@ async def hold(core: Core, task: str) -> str:
     return await _asked(core, task, _held_question(core, task))
 
 
-def _keep_from_starting(core: Core, row: TaskRow) -> str:
+def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
@@ -50,14 +51,14 @@ def _keep_from_starting(core: Core, row: TaskRow) -> str:
         "not_saved": _NOT_BEGUN,
     }
     gate = open_gate(core, "question", task=row.id, key=HELD, context=context, choices=BEFORE_IT_BEGINS, actor="human")
-    core.wake(row.id)
+    core.signals.wake(Subject.TASK, row.id)
     return gate
 
 
-async def step_in(core: Core, task: str, answer: Answer) -> Gate | None:
-    """Hold ``task``, if it does not stand still already, and decide about it; None where nothing had to be held.
+async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
+    """Hold ``task``, unless it is held already, and answer its question; None where nothing had to be held.
 
-    Raises UsageError where it cannot be, AnswerRefused where what it waits for takes another answer.
+    Raises UsageError where it cannot be held, AnswerRefused where its question takes another answer.
     """
     row = core.head.tasks.get(task)
     waits = row is not None and row.state in ("blocked", "ready", "backoff", "parked") and not row.gate
@@ -72,14 +73,14 @@ async def step_in(core: Core, task: str, answer: Answer) -> Gate | None:
     return answer_gate(core.journal, gate, answer)
 
 
-def refuse_in_hands(core: Core, task: str) -> None:
-    """Raise AnswerRefused while somebody works in the files of ``task``: nothing may reach its agent meanwhile."""
-    if task and any(core.head.gates[gate].gate.task == task for gate in core.taken):
+def refuse_in_hands(core: RunContext, task: str) -> None:
+    """Raise AnswerRefused during a takeover of ``task``: nothing may reach its agent meanwhile."""
+    if task and core.takeovers.has(task):
         raise AnswerRefused(f"{task}: somebody works in its files at the screen just now; answer when they are back")
 
 
-def choose_rung(core: Core, task: str, level: NextRung) -> None:
-    """Say what comes next for ``task``; its agent, if one is at work, is ended. Raises UsageError, AnswerRefused."""
+def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
+    """Choose the next step of ``task`` and end an agent at work. Raises UsageError, AnswerRefused."""
     row = core.head.tasks.get(task)
     if row is None:
         raise UsageError(f"there is no task {task}")
@@ -94,7 +95,7 @@ def choose_rung(core: Core, task: str, level: NextRung) -> None:
     core.append(e.RungChosen(task_id=task, level=level), task=task, attempt=row.attempt, actor="human")
 
 
-async def extend(core: Core, task: str, seconds: float) -> Gate:
+async def extend(core: RunContext, task: str, seconds: float) -> Gate:
     """Give the attempt at ``task`` so many seconds from now on. Raises UsageError, AnswerRefused."""
     gate = await _asked(core, task, _time_question(core, task))
     if core.head.gates[gate].gate.type != "timeout":
@@ -102,19 +103,19 @@ async def extend(core: Core, task: str, seconds: float) -> Gate:
     return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds))
 
 
-async def _asked(core: Core, task: str, question: Question | None) -> str:
+async def _asked(core: RunContext, task: str, question: Question | None) -> str:
     row = core.head.tasks.get(task)
     if row is None:
         raise UsageError(f"there is no task {task}")
     gate = core.head.gates.get(row.gate)
     if gate is not None and gate.status == "open":
         return gate.id
-    questioned = core.questioned.get(row.attempt)
+    questioned = core.live.ask.get(row.attempt)
     if question is None or row.state != "running" or questioned is None:
         raise UsageError(f"no agent works at {task} at the moment")
     if not is_asking(core, row.attempt):
         questioned(question)
-    if asking := core.asking.get(row.attempt) or core.asking.get(""):
+    if asking := core.live.asking_about(row.attempt):
         await asyncio.wait([asking])
     gate = core.head.gates.get(core.row(task).gate)
     if gate is None or gate.status != "open":
@@ -122,7 +123,7 @@ async def _asked(core: Core, task: str, question: Question | None) -> str:
     return gate.id
 
 
-def _held_question(core: Core, task: str) -> Question | None:
+def _held_question(core: RunContext, task: str) -> Question | None:
     row = core.head.tasks.get(task)
     if row is None or not row.attempt:
         return None
@@ -136,7 +137,7 @@ def _held_question(core: Core, task: str) -> Question | None:
     )
 
 
-def _time_question(core: Core, task: str) -> Question | None:
+def _time_question(core: RunContext, task: str) -> Question | None:
     row = core.head.tasks.get(task)
     attempt = core.head.attempts.get(row.attempt) if row is not None else None
     if row is None or attempt is None:

@@ -1,8 +1,8 @@
-"""A person takes a task's work tree into their own hands while its agent stands still, and gives it back.
+"""Takeovers: a person edits a task's worktree by hand while its agent is held, and returns it.
 
-The question that the agent waits at stays open meanwhile and takes no answer from anywhere else, so nothing reaches the
-agent before the person is back. The files are saved before and after: what a person has done is no work of the task's,
-is told apart from it, and is never taken back with it.
+The question of the agent stays open meanwhile and takes no answer from elsewhere, so nothing reaches the
+agent before the person is back. The files are saved before and after: the person's edits are no work of the task,
+are kept apart from it, and are never restored with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from unstuck.errors import CheckpointUnknown, UsageError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
@@ -28,11 +29,11 @@ DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
 
 
-async def hand_over(core: Core, task: str) -> Handed:
-    """Let the agent of ``task`` stand still, unless it does, and save its files for a person to change them.
+async def hand_over(core: RunContext, task: str) -> Handed:
+    """Hold the agent of ``task``, unless it is held, and save its files for a person to edit.
 
-    Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where nothing
-    could tell afterwards what was changed.
+    Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where no
+    checkpoint could show the changes afterwards.
     """
     if core.journal.held:
         raise UsageError(f"nothing can be recorded: {core.journal.held}")
@@ -57,15 +58,15 @@ async def hand_over(core: Core, task: str) -> Handed:
     )
     event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, handed.others)))
     core.append(event, task=task, attempt=row.attempt, actor="human")
-    core.in_hands[gate.id] = handed
-    core.taken.add(gate.id)
+    core.takeovers.by_gate[gate.id] = handed
+    core.takeovers.active.add(gate.id)
     return handed
 
 
-def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
-    """Raise UsageError where the tree cannot be taken; a question that was opened only for that is closed again."""
+def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
+    """Raise UsageError where no takeover is possible; a question opened only for it is closed again."""
     task = gate.gate.task
-    if gate.id in core.taken:
+    if gate.id in core.takeovers.active:
         raise UsageError(f"{task} is in somebody's hands already")
     if "show_me" not in gate.gate.choices:
         raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
@@ -75,20 +76,20 @@ def _refuse(core: Core, gate: GateRow, *, is_ours: bool) -> None:
         raise UsageError(f"the agent of {task} cannot be held: it would go on changing the same files")
 
 
-async def _since(core: Core, row: TaskRow, gate: GateRow) -> str:
-    """The checkpoint from which on it is not the task that works in its files, also after a kill in between.
+async def _since(core: RunContext, row: TaskRow, gate: GateRow) -> str:
+    """Return the checkpoint from which the edits by hand count, also after a kill.
 
-    It is of the files as they are, unless they were in a person's hands at this question before.
+    It is a new one, unless a takeover at this question came before.
     """
     store = core.checkpoints(core.tree_of(row))
     if gate.handed:
-        with suppress(CheckpointUnknown):  # it may have been dropped since
+        with suppress(CheckpointUnknown):  # it may have been deleted since
             return (await store.get(gate.handed)).id
     return (await store.create("hand-over", run=core.run, task=row.id, works=False)).id
 
 
-def _others(core: Core, row: TaskRow) -> tuple[str, ...]:
-    """The other tasks that are worked on in the same tree, or will be."""
+def _others(core: RunContext, row: TaskRow) -> tuple[str, ...]:
+    """The other unfinished tasks of the same tree."""
     tree = core.tree_of(row)
     return tuple(
         other.id
@@ -97,11 +98,11 @@ def _others(core: Core, row: TaskRow) -> tuple[str, ...]:
     )[:MAX_PATHS_IN_EVENT]
 
 
-async def give_back(core: Core, handed: Handed) -> Back:
-    """The person has left the tree: what they have changed since it was first handed over at this question."""
+async def give_back(core: RunContext, handed: Handed) -> Back:
+    """End a takeover; return the changes since the first one at this question."""
     try:
         back = await _looked_at(core, handed)
-    except (WorkspaceError, OSError) as error:  # such as a tree that is gone
+    except (WorkspaceError, OSError) as error:  # such as a deleted tree
         back = Back(trouble=one_line(str(error), 300))
     finally:
         let_go(core, handed)
@@ -117,7 +118,7 @@ async def give_back(core: Core, handed: Handed) -> Back:
     return back
 
 
-async def _looked_at(core: Core, handed: Handed) -> Back:
+async def _looked_at(core: RunContext, handed: Handed) -> Back:
     row = core.row(handed.task)
     attempt = core.head.attempts.get(row.attempt)
     goes_on = attempt is not None and attempt.is_live
@@ -131,23 +132,17 @@ async def _looked_at(core: Core, handed: Handed) -> Back:
     return Back(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
 
 
-def let_go(core: Core, handed: Handed) -> None:
-    """Nobody works in the files any more."""
-    core.taken.discard(handed.gate)
-    core.wake(_left(handed.task))
+def let_go(core: RunContext, handed: Handed) -> None:
+    """End the takeover without a record."""
+    core.takeovers.active.discard(handed.gate)
+    core.signals.wake(Subject.TAKEOVER, handed.task)
 
 
-async def left_alone(core: Core, task: str) -> None:
-    """Wait until nobody works in the files of ``task`` any more, or the run stops.
+async def left_alone(core: RunContext, task: str) -> None:
+    """Wait for the end of a takeover of ``task``, or of the run.
 
-    Its agent may end while it stands still, such as one that is killed: what comes next for the task is not to change
-    the same files under a person's hands.
+    Its agent may end while it is held, such as by a kill: the next step of the task must not change
+    the files that a person edits.
     """
-    changed = core.changed(_left(task))
-    while core.head.run.state != "draining" and any(core.in_hands[gate].task == task for gate in core.taken):
-        changed.clear()
-        await changed.wait()
-
-
-def _left(task: str) -> str:
-    return f"hands {task}"
+    while core.head.run.state != "draining" and core.takeovers.has(task):
+        await core.signals.next(Subject.TAKEOVER, task).wait()

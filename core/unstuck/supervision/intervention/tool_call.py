@@ -1,8 +1,8 @@
-"""A live agent asks inside a call of its own: the call waits, and the answer is what it returns.
+"""Questions that a live agent asks in a call: the call waits and returns the answer.
 
-Such an agent is held by its own call, so it is neither frozen nor stopped to be told. When the call is cut off before
-the answer is with the agent, the question stays open and everything is as for any other: the agent stands still or is
-held at its next step, and the answer reaches it there, in its next attempt, or when it asks the very same again.
+Such an agent is held by its own call, so it is neither suspended nor stopped for the answer. When the call ends before
+the agent has the answer, the question stays open like any other: the agent is suspended or
+held at its next step, and gets the answer there, in its next attempt, or when it asks the same again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.live_questions import ask, is_asking
 from unstuck.supervision.memory.answer_memory import keep_rules
@@ -26,27 +27,27 @@ _UNHEARD = ("open", "answered", "sent")
 class Call:
     """One call of the agent at work in ``question.attempt``; ``id`` is its own name for it.
 
-    It has to be closed: from then on it carries the answer no more.
+    It has to be closed; a closed call delivers no answer.
     """
 
-    def __init__(self, core: Core, question: Question, id: str = "") -> None:
+    def __init__(self, core: RunContext, question: Question, id: str = "") -> None:
         self._core, self._id = core, id
         self._question = replace(question, standing="held", opened=self._carry)
         self._gate = ""
         self._over = False
 
     def close(self) -> None:
-        """The call is over, one way or another."""
+        """Close the call."""
         core, gate = self._core, self._gate
         self._over, self._gate = True, ""
-        if gate and (left := core.calls.pop(gate) - 1):
-            core.calls[gate] = left
-        core.wake(f"attempt {self._question.attempt}")
+        if gate and (left := core.live.calls.pop(gate) - 1):
+            core.live.calls[gate] = left
+        core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     async def answered(self) -> GateRow | None:
-        """The question once it is open no more, durable and recorded as on its way; None where nobody was asked.
+        """Wait for the question to close; return it durable and recorded as sent, or None where none was opened.
 
-        That is so where the attempt has ended first.
+        None is opened where the attempt ends first.
         """
         core = self._core
         while not self._gate:
@@ -67,7 +68,7 @@ class Call:
         return row
 
     async def delivered(self) -> None:
-        """The agent has what the call has returned."""
+        """Record that the agent has the result of the call."""
         row = self._core.head.gates.get(self._gate)
         if row is not None and row.status == "sent":
             event = e.AnswerDelivered(gate=row.id)
@@ -77,8 +78,8 @@ class Call:
     def _carry(self, gate: str) -> None:
         if not self._over:
             self._gate = gate
-            self._core.calls[gate] = self._core.calls.get(gate, 0) + 1
-            self._core.wake(f"attempt {self._question.attempt}")
+            self._core.live.calls[gate] = self._core.live.calls.get(gate, 0) + 1
+            self._core.signals.wake(Subject.ATTEMPT, self._question.attempt)
 
     def _is_live(self) -> bool:
         core, question = self._core, self._question
@@ -88,7 +89,7 @@ class Call:
         return live and at_work and core.head.run.state != "draining"
 
     def _asked_before(self) -> str:
-        """The same question of this attempt, open or with an answer that the agent has not had."""
+        """The same question of this attempt, open or with an answer that the agent has not received."""
         question = self._question
         for row in self._core.head.gates.values():
             same = (row.gate.attempt, row.gate.type, row.gate.key) == (question.attempt, question.type, question.key)
@@ -97,16 +98,15 @@ class Call:
         return ""
 
     async def _until_asked(self) -> None:
-        asking = self._core.asking.get(self._question.attempt) or self._core.asking.get("")
+        asking = self._core.live.asking_about(self._question.attempt)
         if asking is not None:
             await asyncio.wait([asking])
 
     async def _until_closed(self) -> None:
-        core, changed = self._core, self._core.changed(f"gate {self._gate}")
+        core = self._core
         while core.head.gates[self._gate].status == "open":
-            changed.clear()
             core.journal.require()
-            await changed.wait()
+            await core.signals.next(Subject.GATE, self._gate).wait()
 
     async def _send(self, row: GateRow) -> None:
         """Record that the answer is on its way to the agent in this call."""

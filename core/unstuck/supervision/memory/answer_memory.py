@@ -1,4 +1,4 @@
-"""The answers that people gave, as the project's memory keeps them: how they ended, and what was made a rule."""
+"""Answers in the project's memory: their outcomes, and those that a person made a rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.text import Clean
 
 if TYPE_CHECKING:
-    from unstuck.supervision.context.context import Core
+    from unstuck.supervision.context.context import RunContext
 
 __all__ = [
     "answered_before",
@@ -37,7 +37,7 @@ def _signature_of(gate: GateRow) -> str:
     return str(context.get("signature") or context.get("error_signature") or "")
 
 
-def answered_before(core: Core, signature: str) -> dict[str, Any]:
+def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
     """The newest answer to this failure that worked, else the newest that did not; empty where there is none.
 
     Its keys are ``choice``, ``text``, ``when`` (ISO 8601), ``outcome`` and ``task``.
@@ -58,7 +58,7 @@ def answered_before(core: Core, signature: str) -> dict[str, Any]:
     }
 
 
-def remember_answers(core: Core, row: TaskRow, outcome: Result, *, about: str = "") -> None:
+def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: str = "") -> None:
     """How the answers about this task's failures ended, each once; only those to the failure ``about``, if given."""
     asked = [gate for gate in core.head.gates.values() if gate.gate.task == row.id and gate.gate.type in _ASKED]
     for number, gate in enumerate(asked):
@@ -97,14 +97,14 @@ def _remember_answer(memory: Memory, run: str, gate: GateRow, signature: str, ou
         )
 
 
-def remember_end(core: Core, row: TaskRow) -> None:
+def remember_end(core: RunContext, row: TaskRow) -> None:
     """An answer that ended the task is kept as well; whether that was good nobody can say."""
     if row.status in ("skipped", "abandoned"):
         remember_answers(core, row, "")
 
 
-def keep_rules(core: Core, gates: Iterable[str]) -> None:
-    """What a person wants to be told about the same failure from now on, without being asked."""
+def keep_rules(core: RunContext, gates: Iterable[str]) -> None:
+    """Record the answers that a person made a rule for the same failure."""
     for gate in gates:
         row = core.head.gates.get(gate)
         answer = row.answer if row is not None else None
@@ -115,17 +115,17 @@ def keep_rules(core: Core, gates: Iterable[str]) -> None:
             keep(core, learnt("rule", signature=signature, note=said, task=row.gate.task, when=row.closed))
 
 
-def told_before(core: Core, row: TaskRow) -> str:
-    """What a person wants to be told about this very failure without being asked; empty where nothing is."""
+def told_before(core: RunContext, row: TaskRow) -> str:
+    """Return the answer that a person made a rule for this very failure; empty where there is none."""
     return _rule(core, row.diagnosis.identity) if row.diagnosis is not None else ""
 
 
-def _rule(core: Core, signature: str) -> str:
+def _rule(core: RunContext, signature: str) -> str:
     holding = core.memory.rule(signature)
     return holding.note if holding is not None else ""
 
 
-def keep(core: Core, entry: Remembered) -> None:
+def keep(core: RunContext, entry: Remembered) -> None:
     """Remember it as this run's, from now on."""
     when = entry.when or Clean(iso(core.clock.now()))
     with suppress(RecordError):

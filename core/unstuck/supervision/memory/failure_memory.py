@@ -1,4 +1,4 @@
-"""What the project's memory knows about a failure, and what is kept of how it ended.
+"""Failures in the project's memory: approaches, findings and outcomes.
 
 Memory advises and decides nothing: where it cannot be written the run goes on without it.
 """
@@ -24,7 +24,7 @@ from unstuck.supervision.memory.answer_memory import keep, remember_answers, tol
 from unstuck.text import Clean, shorten
 
 if TYPE_CHECKING:
-    from unstuck.supervision.context.context import Core
+    from unstuck.supervision.context.context import RunContext
 
 __all__ = [
     "insights_before",
@@ -39,8 +39,8 @@ __all__ = [
 _INSIGHT_LIMIT = 2_000
 
 
-def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
-    """Where a pivot of ``row`` can go, best first; never what has failed against this failure."""
+def ways_for(core: RunContext, row: TaskRow, report: Report) -> tuple[Approach, ...]:
+    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure."""
     diagnosis = row.diagnosis
     if diagnosis is None:
         return ()
@@ -57,8 +57,8 @@ def ways_for(core: Core, row: TaskRow, report: Report) -> tuple[Approach, ...]:
     )
 
 
-def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
-    """What has just failed is known to later runs of the project."""
+def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
+    """Record the approach that has just failed for later runs of the project."""
     for way in climb.failed_approaches:
         if way not in row.climb.failed_approaches:
             _remember_failure(core, row, "approach", approach=way, outcome="failed")
@@ -68,8 +68,8 @@ def remember_failed(core: Core, row: TaskRow, climb: Climb) -> None:
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 
-def remember_worked(core: Core, row: TaskRow) -> None:
-    """What got past the last failure is preferred by later runs of the project."""
+def remember_worked(core: RunContext, row: TaskRow) -> None:
+    """Record the approach that got past the last failure; later runs prefer it."""
     worked = row.climb.approach or (row.report.approach if row.report else "")
     if worked:
         _remember_failure(core, row, "approach", approach=worked, outcome="worked")
@@ -78,7 +78,7 @@ def remember_worked(core: Core, row: TaskRow) -> None:
         _remember_help(core, row)
 
 
-def remember_flaky(core: Core, row: TaskRow, failure: Diagnosis) -> tuple[str, int]:
+def remember_flaky(core: RunContext, row: TaskRow, failure: Diagnosis) -> tuple[str, int]:
     """Remember that ``failure`` went away without a change; its test, and how often that was so in this project."""
     known = failure.signature
     test = known.metadata.get("test", "") or known.location or failure.headline
@@ -88,16 +88,16 @@ def remember_flaky(core: Core, row: TaskRow, failure: Diagnosis) -> tuple[str, i
     return test, before + 1
 
 
-def remember_insights(core: Core, row: TaskRow, insights: Iterable[str]) -> None:
-    """What was found out about the failure; its headline goes along, so that one like it is recognised."""
+def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -> None:
+    """Record findings about the failure, with its headline to recognise similar ones."""
     headline = row.diagnosis.headline if row.diagnosis is not None else ""
     for insight in insights:
         found = shorten(insight, _INSIGHT_LIMIT)
         _remember_failure(core, row, "insight", approach=headline, outcome="", note=found)
 
 
-def _remember_help(core: Core, row: TaskRow) -> None:
-    """The task got past its failure with what research had found, and nobody had to be asked since."""
+def _remember_help(core: RunContext, row: TaskRow) -> None:
+    """Record that the task got past its failure with the research findings, without a question since."""
     own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
     helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
     for one in reversed(own):
@@ -105,27 +105,29 @@ def _remember_help(core: Core, row: TaskRow) -> None:
             keep(core, replace(one, outcome="worked", when=Clean("")))
 
 
-def insights_before(core: Core, row: TaskRow) -> tuple[str, ...]:
-    """What helped against this failure, or one much like it, in another task; with when and in which."""
+def insights_before(core: RunContext, row: TaskRow) -> tuple[str, ...]:
+    """Return the findings that helped against this failure or a similar one, each with its task and time."""
     if row.diagnosis is None:
         return ()
     known = (one for one in core.memory.entries("insight") if (one.run, one.task) != (core.run, row.id))
     return insights_about(known, signature=row.diagnosis.identity, headline=row.diagnosis.headline)
 
 
-async def keep_safe(core: Core) -> None:
-    """Wait until what was learnt so far survives a power cut, too."""
+async def keep_safe(core: RunContext) -> None:
+    """Wait until the memory is synced to disk."""
     with suppress(RecordError):
         await core.memory.synced()
 
 
-async def learn_anew(core: Core) -> None:
-    """Take in what others have learnt, forgotten or made a rule since."""
+async def learn_anew(core: RunContext) -> None:
+    """Read the changes of other processes."""
     with suppress(RecordError):
         await core.memory.refresh()
 
 
-def _remember_failure(core: Core, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = "") -> None:
+def _remember_failure(
+    core: RunContext, row: TaskRow, kind: Kind, *, approach: str, outcome: Result, note: str = ""
+) -> None:
     if row.diagnosis is None:
         return
     entry = learnt(

@@ -1,4 +1,4 @@
-"""A check that could not run: is it the whole environment, or only this work tree?"""
+"""Environment of a check that could not run: tried in the real tree and on the base."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checks.check import Check
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 from unstuck.workspace.git.refs import head
 
@@ -19,7 +19,7 @@ _RAN = ("passed", "failed", "contradicted")
 _TELLING = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH", "GOPATH", "CONDA_PREFIX")
 
 
-async def explained(core: Core, row: TaskRow, done: Check) -> tuple[str, Clean]:
+async def explained(core: RunContext, row: TaskRow, done: Check) -> tuple[str, Clean]:
     """The kind of trouble and what to tell a person about it, after a try in the real tree and one on the base."""
     label, tree = row.attempt or row.id, core.workdir(core.tree_of(row))
     tried: dict[str, tuple[Path, Check]] = {}
@@ -47,7 +47,7 @@ async def explained(core: Core, row: TaskRow, done: Check) -> tuple[str, Clean]:
     )
 
 
-async def _on_base(core: Core, command: str, label: str) -> tuple[Path, Check] | None:
+async def _on_base(core: RunContext, command: str, label: str) -> tuple[Path, Check] | None:
     """Where and how the check did on the untouched base, in a tree that is set up and thrown away; None without one."""
     if core.worktrees is None or core.repository is None or await head(core.repository) is None:
         return None

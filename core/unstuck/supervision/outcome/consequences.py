@@ -1,4 +1,4 @@
-"""What each answer to a stuck task would touch: the tasks that fall with it, and files. Pure."""
+"""Consequences of each answer to a stuck task: its dependent tasks and its files. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def dependents(state: State, task: str) -> tuple[str, ...]:
 
 
 def fallout(state: State, task: str) -> str:
-    """What happens to the tasks that need ``task``, directly or through others, when it does not get done."""
+    """Return the effect on the tasks that need ``task``, directly or through others, when it is not done."""
     waiting: dict[str, None] = {}
     frontier = [task]
     while frontier:

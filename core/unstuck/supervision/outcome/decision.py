@@ -1,4 +1,4 @@
-"""After an attempt: check it, say what went wrong, decide once, integrate what passed."""
+"""Decision after an attempt: the check, its diagnosis, the one decision, and the integration of results."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from unstuck.escalation.precedence import (
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import Standing, TaskRow
-from unstuck.supervision.checkpointing import said_of, save_asked, save_good, saved_before
+from unstuck.supervision.checkpointing import checkpoint, said_of, saved_before
 from unstuck.supervision.checks.check import Check, read_output, settled
 from unstuck.supervision.checks.check_command import repaired
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
@@ -54,8 +54,8 @@ __all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "i
 _NO_REPORT = Report()
 
 
-async def check(core: Core, row: TaskRow) -> None:
-    """Run the task's check and record what it said, with its diagnosis."""
+async def check(core: RunContext, row: TaskRow) -> None:
+    """Run the task's check and record its result with the diagnosis."""
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
     rules = core.head.run.check_rules
@@ -74,10 +74,10 @@ async def check(core: Core, row: TaskRow) -> None:
         done, trouble = decided_on(done, weakened, row, may_ask=core.may_ask)
         problem = done.problem
     if done.result == "passed":
-        await save_good(core, row)
+        await checkpoint(core, row, "good", purpose="good")
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
-    # Where the agent's own trouble explains it, the output says nothing of the files.
+    # Where the agent's own failure explains it, the output does not describe the files.
     told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
     stated = row.climb.approach or report.approach or ""
     circular = bool(
@@ -107,7 +107,7 @@ async def check(core: Core, row: TaskRow) -> None:
         _say_how_it_failed(core, row, report)
 
 
-def _note_flaky(core: Core, row: TaskRow, done: Check) -> None:
+def _note_flaky(core: RunContext, row: TaskRow, done: Check) -> None:
     """Record that the check failed and then passed without a change, with the test that did."""
     failure = diagnose(done.first_text, exit_code=done.first_exit_code or 1, root=str(core.tree_of(row)), phase="test")
     test, seen = remember_flaky(core, row, failure) if failure is not None else ("", 1)
@@ -117,8 +117,8 @@ def _note_flaky(core: Core, row: TaskRow, done: Check) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _say_how_it_failed(core: Core, row: TaskRow, report: Report) -> None:
-    """An agent that failed itself is on record, whatever is decided about it."""
+def _say_how_it_failed(core: RunContext, row: TaskRow, report: Report) -> None:
+    """Record the failure of an agent, independent of the decision."""
     agent = row.task.agent or row.task.agent_type
     event: e.AgentCrashed | e.SignalParseFailure
     if report.how in ("crashed", "not_started"):
@@ -137,8 +137,8 @@ def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
     return history[:-1] if history and history[-1] == stated else history
 
 
-async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
-    """What went wrong: the agent's own trouble where it explains the failure, else what the check says."""
+async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
+    """Return the diagnosis: the agent's own failure where it explains the result, else the failure of the check."""
     if done.result == "passed":
         return None
     own = await _own_trouble(core, row, report)
@@ -149,10 +149,10 @@ async def _diagnosis(core: Core, row: TaskRow, done: Check, report: Report) -> D
     return own
 
 
-def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
-    """What the check says, in the light of the failures that retries of this approach have answered.
+def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | None:
+    """Return the diagnosis of the check, compared with the failures that retries of this approach have answered.
 
-    The very same failure goes on up the ladder by using up its rung; only a type's rule counts it. Other failures at
+    The very same failure uses up its escalation level; only a type's rule counts it. Other failures at
     its place say that the approach is wrong.
     """
 
@@ -170,7 +170,7 @@ def _failed_check(core: Core, row: TaskRow, done: Check) -> Diagnosis | None:
     return with_history(found, (one for one in row.failures if counts_itself or one.identity != found.identity))
 
 
-async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | None:
+async def _own_trouble(core: RunContext, row: TaskRow, report: Report) -> Diagnosis | None:
     failed = bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out")
     if not failed:
         return None
@@ -193,7 +193,7 @@ async def _own_trouble(core: Core, row: TaskRow, report: Report) -> Diagnosis | 
     return found(_how_it_ended(core, row, report)) if nothing_known else own
 
 
-def _how_it_ended(core: Core, row: TaskRow, report: Report) -> str:
+def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
     if report.how == "timed_out":
         attempt = core.head.attempts.get(row.attempt)
         silent = attempt is not None and attempt.timed_out == "idle"
@@ -205,8 +205,8 @@ def _explains(own: Diagnosis) -> bool:
     return own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
 
 
-async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
-    """Take the one decision that is due and record it. There is no await between the facts and the record."""
+async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None:
+    """Make the one decision that is due and record it, without an await between the facts and the record."""
     infrastructure = await _is_infrastructure(core, row)
     await learn_anew(core)
     row = core.row(row.id)
@@ -232,8 +232,8 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
             else:
                 _end(core, row, status)
         case AskQuestion() if not row.saved:
-            # Saved first and decided again: a question never waits with files that nothing keeps.
-            await save_asked(core, row)
+            # Saved first and decided again: the files of a question are always saved.
+            await checkpoint(core, row, "ask", purpose="question")
         case AskQuestion():
             _ask_question(core, row, decision)
         case BackOff():
@@ -248,7 +248,7 @@ async def decide_next(core: Core, row: TaskRow, can: Capabilities) -> None:
             halt(core, row, reason, details)
 
 
-def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
+def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
     report = row.report or _NO_REPORT
     return Facts(
         check=row.check.result if row.check else "none",
@@ -270,16 +270,16 @@ def _facts(core: Core, row: TaskRow, infrastructure: bool) -> Facts:
     )
 
 
-def _back(core: Core, row: TaskRow) -> Literal["", "loads", "passes"]:
-    """What is known of the checkpoint that a broken build could go back to."""
+def _back(core: RunContext, row: TaskRow) -> Literal["", "loads", "passes"]:
+    """Return the facts about the checkpoint to which a broken build could be restored."""
     if row.loads:
         return "passes" if row.loads == row.good else "loads"
     at_baseline = row.good == row.baseline and _extent_of_baseline(core, row).stage == "run"
     return "loads" if at_baseline else ""
 
 
-def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
-    """How far the check comes with ``files``, as far as the record says."""
+def _extent(core: RunContext, row: TaskRow, files: Standing) -> Extent:
+    """Return the extent of the check with ``files``, as far as it is recorded."""
     if not files.checkpoint:
         return files.extent
     if files.checkpoint == row.loads:
@@ -287,7 +287,7 @@ def _extent(core: Core, row: TaskRow, files: Standing) -> Extent:
     return _extent_of_baseline(core, row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
 
 
-def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
+def _extent_of_baseline(core: RunContext, row: TaskRow) -> Extent:
     """How far the plan's check comes before the task: known while no other result can be in its tree."""
     run = core.head.run
     alone = row.shared_verify and row.task.isolation == "worktree" and core.worktrees is not None
@@ -296,7 +296,7 @@ def _extent_of_baseline(core: Core, row: TaskRow) -> Extent:
     return Extent(stage="run") if run.baseline == "passed" else run.baseline_extent
 
 
-def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
+def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
     event = e.TransientErrorRetry(
         error_type=decision.error_type,
         retry=decision.retry,
@@ -307,12 +307,12 @@ def _back_off(core: Core, row: TaskRow, decision: BackOff) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _resets_in(core: Core, row: TaskRow) -> float:
+def _resets_in(core: RunContext, row: TaskRow) -> float:
     said = row.diagnosis.signature.metadata.get("resets_at", "") if row.diagnosis else ""
     return seconds_until(said, core.clock.now()) if said else 0.0
 
 
-async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
+async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
     """Whether the plan's shared check fails on the base with the very same signature.
 
     The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
@@ -330,7 +330,7 @@ async def _is_infrastructure(core: Core, row: TaskRow) -> bool:
     return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
 
 
-def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
+def follow_answer(core: RunContext, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
     """An answer given while the attempt ran goes into the next one, with those that an interrupted one was told.
 
     ``with_gate`` is another question whose answer is used up by this.
@@ -353,7 +353,7 @@ def follow_answer(core: Core, row: TaskRow, gate: str, *, with_gate: str = "") -
     )
 
 
-def _ask_question(core: Core, row: TaskRow, decision: AskQuestion) -> None:
+def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None:
     agent = row.task.agent or row.task.agent_type
     question = admit(decision.question, limit=4_000)
     report = row.report or _NO_REPORT
@@ -385,12 +385,12 @@ def _about_changes(row: TaskRow) -> dict[str, Any]:
 
 
 def _about_check(command: str) -> dict[str, Any]:
-    """What a person needs to decide about a contradicted check: ``text_for`` is the option that takes a command."""
+    """Return the context of a question about a contradicted check; ``text_for`` is the option that takes a command."""
     return {"check": command, "text_for": EDIT_CHECK, "suggested": repaired(command)}
 
 
-async def ask_to_go_on(core: Core, row: TaskRow) -> None:
-    """After a long wait for a quota nothing starts by itself: whoever set the limits may be asleep."""
+async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
+    """Ask before work continues after a long wait for a quota: the person may be away."""
     saved = await saved_before(core, row)
     if core.row(row.id).state != "backoff":
         return
@@ -406,7 +406,7 @@ async def ask_to_go_on(core: Core, row: TaskRow) -> None:
     open_gate(core, "question", task=row.id, key=QUOTA, context=context)
 
 
-def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
+def _direct(core: RunContext, row: TaskRow, decision: Direct) -> None:
     remember_failed(core, row, decision.climb)
     core.append(
         e.DirectiveIssued(
@@ -427,26 +427,26 @@ def _direct(core: Core, row: TaskRow, decision: Direct) -> None:
     )
 
 
-def _begin_again(core: Core, row: TaskRow) -> None:
-    """A person wants the same once more: no rung is used up."""
+def _begin_again(core: RunContext, row: TaskRow) -> None:
+    """Repeat the attempt for a person, without using up an escalation level."""
     event = e.DirectiveIssued(level="first", line=0, climb=row.climb, reason=admit("you wanted it again"))
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _limit(core: Core, decision: Direct) -> int:
-    """How often this rung may be used, for people to read beside its number."""
+def _limit(core: RunContext, decision: Direct) -> int:
+    """Return the limit of this escalation level, to be shown beside its count."""
     limits = core.limits
     of = {"retry": limits.max_retries, "pivot": limits.max_pivots, "research": limits.max_research}
     return of.get(decision.level, 0) if decision.line == 10 else 0
 
 
-def _does_not_pass(core: Core, row: TaskRow) -> bool:
+def _does_not_pass(core: RunContext, row: TaskRow) -> bool:
     """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
     transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
     return transient and not row.climb.transient_over and row.climb.transient >= core.limits.transient_retries
 
 
-def _escalate_transient(core: Core, row: TaskRow) -> None:
+def _escalate_transient(core: RunContext, row: TaskRow) -> None:
     event = e.TransientErrorEscalated(
         error_type=row.diagnosis.signature.error_type.value if row.diagnosis else "UNKNOWN",
         reason=f"still there after {row.climb.transient} retries",
@@ -455,14 +455,14 @@ def _escalate_transient(core: Core, row: TaskRow) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _note_passed(core: Core, row: TaskRow) -> None:
-    """The trouble that was waited for is gone, whatever else there may be."""
+def _note_passed(core: RunContext, row: TaskRow) -> None:
+    """Record that the transient failure has passed."""
     if row.climb.waited:
         event = e.TransientErrorResolved(error_type=row.climb.waited_for, total_retries=row.climb.waited)
         core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
+def _redispatch(core: RunContext, row: TaskRow, decision: Redispatch) -> None:
     core.append(
         e.AgentFailure(
             task_id=row.id,
@@ -476,8 +476,8 @@ def _redispatch(core: Core, row: TaskRow, decision: Redispatch) -> None:
     )
 
 
-async def integrate(core: Core, row: TaskRow) -> None:
-    """Bring the task's files into the run's branch; two results that touch the same lines are a gate."""
+async def integrate(core: RunContext, row: TaskRow) -> None:
+    """Merge the task's files into the run's branch; a conflict opens a gate."""
     if core.worktrees is None:
         core.append(e.ResultIntegrated(task_id=row.id, commit="none"), task=row.id)
         return
@@ -515,12 +515,12 @@ def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     }
 
 
-async def finish(core: Core, row: TaskRow) -> None:
-    """The check passed and the result is where it belongs."""
+async def finish(core: RunContext, row: TaskRow) -> None:
+    """End a task whose check passed and whose result is integrated."""
     _note_passed(core, row)
     remember_worked(core, row)
     _end(core, row, "unverified" if row.check is not None and row.check.result == "none" else "succeeded")
 
 
-def _end(core: Core, row: TaskRow, status: str) -> None:
+def _end(core: RunContext, row: TaskRow, status: str) -> None:
     core.append(e.TaskEnded(task_id=row.id, status=status), task=row.id, attempt=row.attempt)  # type: ignore[arg-type]

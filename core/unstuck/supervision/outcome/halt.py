@@ -1,10 +1,10 @@
-"""The end of a run that nothing can mend without a person: its record, and the message that a person reads."""
+"""Halt of a run that cannot continue without a person: its record and its message."""
 
 from __future__ import annotations
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 
 __all__ = ["halt", "halt_remediation"]
@@ -30,8 +30,8 @@ Human intervention required."""
 _LIMIT = 2_000
 
 
-def halt(core: Core, row: TaskRow | None, reason: str, details: str) -> None:
-    """End the run: nobody may be asked and nothing is left to try."""
+def halt(core: RunContext, row: TaskRow | None, reason: str, details: str) -> None:
+    """End the run: no person may be asked and no step is left."""
     said = admit(details, limit=_LIMIT)
     event = e.WorkflowFailed(
         reason=reason,
@@ -42,7 +42,7 @@ def halt(core: Core, row: TaskRow | None, reason: str, details: str) -> None:
     core.append(event, task=row.id if row else "")
 
 
-def halt_remediation(core: Core, attempts: int, issue: str) -> None:
+def halt_remediation(core: RunContext, attempts: int, issue: str) -> None:
     """End the run: the ground stays broken after the last attempt to mend it."""
     message = _message(core, REMEDIATION, attempts=attempts, issue=issue)
     event = e.WorkflowFailed(
@@ -56,7 +56,7 @@ def halt_remediation(core: Core, attempts: int, issue: str) -> None:
     core.append(event)
 
 
-def _message(core: Core, template: str, **parts: object) -> Clean:
+def _message(core: RunContext, template: str, **parts: object) -> Clean:
     """The message with where the state and the log of this run lie."""
     said = template.format(**parts, state=core.folder / "state.json", log=core.journal.path)
     return admit(said, limit=2 * _LIMIT)

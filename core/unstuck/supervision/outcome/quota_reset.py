@@ -1,4 +1,4 @@
-"""How long it is until a quota is there again."""
+"""Reset of a quota: the seconds until it is available again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting a task's tree back to a checkpoint: what the task wrote, and much of a tree only with a yes."""
+"""Restore of a task's tree to a checkpoint: only the task's own files, and many of them only with a yes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import INTERRUPTED
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
 from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan
@@ -17,8 +17,8 @@ from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan
 __all__ = ["restore"]
 
 
-async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
-    """Set back what the task wrote, as the directive asks; past a share of the tree only with a yes."""
+async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
+    """Restore the task's own files as the directive asks; above a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
     target = (row.loads or row.good) if directive.restore == "good" else row.baseline
@@ -39,8 +39,8 @@ async def restore(core: Core, row: TaskRow, can: Capabilities) -> None:
         core.append(e.RestoreDone(target="", note=note), task=row.id, attempt=row.attempt)
 
 
-async def _set_back(core: Core, row: TaskRow, target: str) -> str:
-    """Restore and record it, or ask first; returns why it may not be."""
+async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
+    """Restore and record it, or ask first; returns the reason why it is not possible."""
     store = core.checkpoints(core.tree_of(row))
     own = await store.written_by(row.id, target)
     nothing_own = own is not None and not own
@@ -62,7 +62,9 @@ async def _set_back(core: Core, row: TaskRow, target: str) -> str:
     return ""
 
 
-async def _done_before(core: Core, row: TaskRow, store: CheckpointStore, target: str) -> tuple[str, tuple[Change, ...]]:
+async def _done_before(
+    core: RunContext, row: TaskRow, store: CheckpointStore, target: str
+) -> tuple[str, tuple[Change, ...]]:
     """What this directive had set back before a kill came between that and its record: what was there, and the changes.
 
     Both are empty where there was nothing to set back.
@@ -75,7 +77,9 @@ async def _done_before(core: Core, row: TaskRow, store: CheckpointStore, target:
     return last.safety, await store.changed(last.safety, target, paths=last.paths)
 
 
-def _record(core: Core, row: TaskRow, target: str, safety: str, changes: list[str], own: frozenset[str] | None) -> None:
+def _record(
+    core: RunContext, row: TaskRow, target: str, safety: str, changes: list[str], own: frozenset[str] | None
+) -> None:
     """Record what was set back, and what the agent is told of it: nothing where nothing was."""
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
@@ -92,7 +96,7 @@ def _record(core: Core, row: TaskRow, target: str, safety: str, changes: list[st
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _permission(core: Core, row: TaskRow, plan: Plan) -> str:
+def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
     """What was answered to the question whether so much may be set back; empty where it has only now been asked."""
     key = f"restore {row.attempt}"
     for asked in core.head.gates.values():

@@ -1,4 +1,4 @@
-"""The question of a task that is stuck: its report and its gate."""
+"""The question of a stuck task: its report and its gate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import aiofiles
 from unstuck.escalation.stuck_report import StuckReport, format_stuck_question, stuck_report
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import changed, said_of
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
 from unstuck.supervision.outcome.consequences import consequences, dependents, used_by_rung
@@ -18,7 +18,7 @@ from unstuck.supervision.outcome.weakened_checks import weakened_by
 __all__ = ["ask", "described", "reported"]
 
 
-async def ask(core: Core, row: TaskRow) -> None:
+async def ask(core: RunContext, row: TaskRow) -> None:
     """Write the stuck report and open the stuck gate."""
     directive = row.directive
     assert directive is not None
@@ -36,7 +36,7 @@ async def ask(core: Core, row: TaskRow) -> None:
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
 
 
-async def reported(core: Core, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
+async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
     """What a person should know who is asked about ``row``; ``saved`` is the checkpoint of its files."""
     return stuck_report(
         row.id,
@@ -52,7 +52,7 @@ async def reported(core: Core, row: TaskRow, *, reason: str, saved: str = "") ->
     )
 
 
-def described(core: Core, row: TaskRow, report: StuckReport) -> dict[str, Any]:
+def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, Any]:
     """The context of the question, but for where the files are safe."""
     signature = row.diagnosis.identity if row.diagnosis else ""
     context: dict[str, Any] = {
@@ -77,7 +77,7 @@ def described(core: Core, row: TaskRow, report: StuckReport) -> dict[str, Any]:
     return context
 
 
-async def _before(core: Core, row: TaskRow) -> str:
+async def _before(core: RunContext, row: TaskRow) -> str:
     """Whether what fails failed before the agent came, for the one task of a command; empty where nobody can say.
 
     Its check is its goal and may fail beforehand, so this decides nothing: it is for the person who is asked.

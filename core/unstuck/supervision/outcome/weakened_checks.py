@@ -12,7 +12,7 @@ from unstuck.errors import WorkspaceError
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checks.check import Check
 from unstuck.supervision.checks.weakenings import Weakening, weakenings
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
 __all__ = ["Weakened", "decided_on", "weakened_by"]
@@ -33,7 +33,7 @@ class Weakened:
         return tuple(one_line(str(finding), 240) for finding in self.findings[:_NAMED])
 
 
-async def weakened_by(core: Core, row: TaskRow) -> Weakened:
+async def weakened_by(core: RunContext, row: TaskRow) -> Weakened:
     """Findings in what ``row`` changed since its start; none where its start was not saved."""
     if row.baseline in ("", "none"):
         return Weakened()

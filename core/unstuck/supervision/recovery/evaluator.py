@@ -1,4 +1,4 @@
-"""An evaluator: any agent's command that is shown what a run has left and may propose what becomes of it.
+"""Evaluator: an agent's command that gets the facts of an interrupted run and may propose how tasks continue.
 
 It works in an empty directory, is bounded in time and in what it prints, and is believed nothing: what it says has to
 fit a schema, is admitted like all text from outside, and is shown as a proposal. Nothing acts on it by itself.
@@ -76,13 +76,13 @@ class Evaluation:
 
 
 def question_for(facts: RecoveryState) -> str:
-    """What an evaluator is told: what it may say, the schema of its answer, and the facts."""
+    """Return the prompt of an evaluator: the task, the schema of its answer, and the facts."""
     schema = json.dumps(_Judgement.model_json_schema(), ensure_ascii=True)
     return _ASKED.replace("{schema}", schema).replace("{facts}", facts.model_dump_json(indent=1), 1)
 
 
 def proposals_in(text: str, facts: RecoveryState, evaluator: str) -> Evaluation:
-    """What of ``text`` fits the schema and the facts. The last fitting object counts, whatever stands round it."""
+    """Return the proposals in ``text`` that fit the schema and the facts. The last fitting object counts."""
     judgement: _Judgement | None = None
     wrong = "it has printed no JSON object"
     for found in _objects(text):
@@ -127,7 +127,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 async def evaluate(
     settings: EvaluatorSettings, facts: RecoveryState, *, environ: Mapping[str, str], clock: Clock
 ) -> Evaluation:
-    """Ask the evaluator. Whatever goes wrong is the ``problem``; cancelling ends its processes."""
+    """Run the evaluator. Every failure becomes the ``problem``; a cancellation ends its processes."""
     with tempfile.TemporaryDirectory(prefix="unstuck-evaluator-") as name:
         folder = Path(name)
         file, output = folder / "question.txt", folder / "said.log"

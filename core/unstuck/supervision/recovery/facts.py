@@ -1,4 +1,4 @@
-"""What an unfinished run has left, put together from its state and from what was seen of its trees. Pure.
+"""Facts about an unfinished run, from its state and the observations of its trees. Pure.
 
 The same facts stand on the screen, in the command line's listing, in the questions and before an evaluator.
 """
@@ -34,7 +34,7 @@ __all__ = [
 
 RecoveryChoice = Literal["continue", "retry", "done", "skip", "abandon", "adopt", "stop"]
 CHOICES: tuple[RecoveryChoice, ...] = ("continue", "retry", "done", "skip", "abandon", "adopt", "stop")
-"""All that can become of an attempt that was cut off; the last two where a process of it is still at work."""
+"""The ways in which an interrupted attempt can continue; the last two are for orphans."""
 _FOR_LIVE = ("adopt", "stop")
 _NEXT = {
     "start": "begins",

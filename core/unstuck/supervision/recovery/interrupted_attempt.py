@@ -1,4 +1,4 @@
-"""What becomes of an attempt that was cut off: saved first, then decided by a person, a rule, or the settings.
+"""Interrupted attempts: saved first, then decided by a person, a rule, or the settings.
 
 Each step is one record and can be done again: a run that is killed in the middle goes on where it was.
 """
@@ -12,8 +12,8 @@ from typing import Any
 from unstuck.contract import Answer, Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck.supervision.checkpointing import save_interrupted
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.checkpointing import INTERRUPTED, checkpoint
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.service import answer_gate, open_gate
@@ -25,25 +25,25 @@ from unstuck.text import one_line
 __all__ = ["KEY", "answer_chosen", "chosen_for", "look_at", "recover"]
 
 KEY = "interrupted"
-"""The key of the question what becomes of an attempt that was cut off."""
+"""The key of the question about an interrupted attempt."""
 _NAMED = 50
 
 
-async def recover(core: Core, row: TaskRow) -> None:
-    """The next step of a task whose attempt was cut off."""
+async def recover(core: RunContext, row: TaskRow) -> None:
+    """Take the next step of a task whose attempt was interrupted."""
     if not row.saved:
-        await save_interrupted(core, row)
+        await checkpoint(core, row, INTERRUPTED, purpose="question")
         return
     if answered := _answered(core.head, row):
         assert answered.answer is not None
         _decide(core, row, answered.answer.choice, gate=answered)
         return
-    if chosen := chosen_for(core.chosen, row.id):
+    if chosen := chosen_for(core.recovery.chosen, row.id):
         _decide(core, row, chosen, actor="human")
         return
     known = _known(core, row)
-    if row.attempt in core.cut_off and core.may_ask:
-        # Nobody is asked about what was cut off in this very process, such as by a caller who goes on with it.
+    if row.attempt in core.recovery.interrupted and core.may_ask:
+        # No question about an attempt interrupted in this very process, such as by a caller that continues it.
         gate = Gate(id="", type="recovery", task=row.id, key=KEY, context={}, choices=known.possible)
         found = core.policy(gate)
         if core.person or core.settings.recovery == "ask" or found is not None or timer_of(core, gate) is not None:
@@ -53,13 +53,13 @@ async def recover(core: Core, row: TaskRow) -> None:
     _decide(core, row, wanted if wanted in known.possible else "continue")
 
 
-async def look_at(core: Core, row: TaskRow) -> TaskRecovery:
+async def look_at(core: RunContext, row: TaskRow) -> TaskRecovery:
     """The facts about one task, whose attempt was cut off, as they are now."""
     store = core.checkpoints if core.repository is not None else None
     return _known(core, row, await observe(core.head, row, core.tree_of(row), store, output=core.folder / "output"))
 
 
-def _known(core: Core, row: TaskRow, seen: Observed | None = None) -> TaskRecovery:
+def _known(core: RunContext, row: TaskRow, seen: Observed | None = None) -> TaskRecovery:
     """What the record alone says, or that with what was seen."""
     observed = {row.id: seen} if seen is not None else {}
     found = reconstruct(core.head, observed, git=core.repository is not None).of(row.id)
@@ -73,9 +73,9 @@ def chosen_for(chosen: Mapping[str, str], task: str) -> RecoveryChoice | None:
     return next((choice for name in names for choice in CHOICES if choice == chosen[name]), None)
 
 
-def answer_chosen(core: Core, gate: Gate) -> bool:
+def answer_chosen(core: RunContext, gate: Gate) -> bool:
     """Answer a question about an attempt that was cut off as was said beforehand; whether that was possible."""
-    chosen = chosen_for(core.chosen, gate.task) if gate.type == "recovery" else None
+    chosen = chosen_for(core.recovery.chosen, gate.task) if gate.type == "recovery" else None
     if chosen is None or chosen not in gate.choices:
         return False
     answer_gate(core.journal, gate.id, Answer(choice=chosen))
@@ -91,7 +91,7 @@ def _answered(state: State, row: TaskRow) -> GateRow | None:
     return None
 
 
-def _decide(core: Core, row: TaskRow, choice: str, *, gate: GateRow | None = None, actor: Any = "policy") -> None:
+def _decide(core: RunContext, row: TaskRow, choice: str, *, gate: GateRow | None = None, actor: Any = "policy") -> None:
     decided = "continue" if choice in ("stop", "adopt") else choice  # what was stopped, or has ended, begins again
     pending = pending_answer(core.head, row)
     if decided == "continue" and pending:
@@ -102,7 +102,7 @@ def _decide(core: Core, row: TaskRow, choice: str, *, gate: GateRow | None = Non
     core.append(event, task=row.id, attempt=row.attempt, actor=(gate.by or "policy") if gate is not None else actor)
 
 
-async def _ask(core: Core, row: TaskRow, found: tuple[int, Answer] | None) -> None:
+async def _ask(core: RunContext, row: TaskRow, found: tuple[int, Answer] | None) -> None:
     facts = await look_at(core, row)
     if core.row(row.id).state == "interrupted":
         open_gate(
@@ -117,7 +117,7 @@ async def _ask(core: Core, row: TaskRow, found: tuple[int, Answer] | None) -> No
         )
 
 
-def _context(core: Core, facts: TaskRecovery) -> dict[str, Any]:
+def _context(core: RunContext, facts: TaskRecovery) -> dict[str, Any]:
     """The facts as a question carries them."""
     row, back = core.row(facts.task), facts.back
     changes = back.changes if back is not None else ()

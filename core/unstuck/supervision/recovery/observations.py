@@ -1,4 +1,4 @@
-"""What can be seen of a task whose attempt was cut off: its tree, its processes and, on demand, its check."""
+"""Observations of a task whose attempt was interrupted: its tree, its processes and, on demand, its check."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def observe(
 
 
 async def _processes(attempt: AttemptRow | None, folder: Path) -> tuple[ProcessFacts, ...]:
-    """What is left of an attempt, by process id and start time."""
+    """Return the orphans of an attempt, by process id and start time."""
     if attempt is None or not attempt.is_live or not attempt.pid:
         return ()
     if await asyncio.to_thread(works_elsewhere, attempt.pid, attempt.spawned, folder):
@@ -73,7 +73,7 @@ def _spoke(attempt: AttemptRow | None, output: Path) -> float:
 
 
 async def _saved(store: CheckpointStore, run: str, row: TaskRow) -> tuple[SavedFacts | None, SavedFacts | None]:
-    """Where the task would be set back to, and its last checkpoint where that is another one."""
+    """Return the checkpoint for a restore, and the last checkpoint where that differs."""
     own = {checkpoint.id: checkpoint for checkpoint in await store.list()}
     back = own.get(row.baseline)
     mine = [one for one in own.values() if (one.run, one.task) == (run, row.id) and one.reason != INTERRUPTED]
@@ -120,7 +120,7 @@ async def check_now(verifier: Verifier, row: TaskRow, workdir: Path) -> CheckFac
 
 
 def _said(done: Check) -> Clean:
-    """Why it did not pass, in a line."""
+    """Return the reason why it did not pass, in a line."""
     if done.result == "passed":
         return Clean("")
     found = diagnose(done.text, exit_code=done.exit_code) if done.text else None

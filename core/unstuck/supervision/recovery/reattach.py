@@ -1,4 +1,4 @@
-"""When a run is opened again: what its dead supervisor has left is ended or taken over, and on record either way.
+"""Orphans of a resumed run: ended or taken over, and recorded either way.
 
 An agent dies with its supervisor where the platform allows, so what is found here is an agent or a child of one that
 has freed itself of that. Whoever takes it over is not its parent: how it exits cannot be learnt, what it prints has
@@ -18,7 +18,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import Remains, account_of, end_survivors, helpers_done, works_elsewhere
 from unstuck.supervision.checkpointing import saved_before
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import SURVIVOR_CHOICES
 from unstuck.supervision.gates.service import open_gate, standing_of
@@ -70,8 +70,8 @@ class Left:
     found: tuple[int, Answer] | None = None
 
 
-async def interrupt_running(core: Core) -> tuple[Left, ...]:
-    """End what survived of a dead supervisor's agents and record each running attempt as interrupted.
+async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
+    """End the orphans of a dead supervisor and record each running attempt as interrupted.
 
     Returns those that are kept, because somebody is to decide about them or the settings take them over.
     """
@@ -91,13 +91,13 @@ async def interrupt_running(core: Core) -> tuple[Left, ...]:
     return tuple(kept)
 
 
-def _identities(core: Core, attempts: Iterable[AttemptRow]) -> dict[str, tuple[int, float]]:
+def _identities(core: RunContext, attempts: Iterable[AttemptRow]) -> dict[str, tuple[int, float]]:
     """The processes of these attempts; where this record is a copy, not those of the run it was copied from."""
     found = {attempt.id: (attempt.pid, attempt.spawned) for attempt in attempts if attempt.pid}
     return {id: who for id, who in found.items() if not works_elsewhere(*who, core.folder)}
 
 
-async def take_over(core: Core, kept: tuple[Left, ...]) -> None:
+async def take_over(core: RunContext, kept: tuple[Left, ...]) -> None:
     """Ask about each attempt that has survived, or let it go on as the settings say."""
     for left in kept:
         attempt = core.head.attempts[left.attempt]
@@ -118,13 +118,13 @@ async def take_over(core: Core, kept: tuple[Left, ...]) -> None:
             )
         else:
             event = e.RecoveryDecided(choice="adopt")
-            by: Actor = "human" if chosen_for(core.chosen, attempt.task) else "policy"
+            by: Actor = "human" if chosen_for(core.recovery.chosen, attempt.task) else "policy"
             core.append(event, task=attempt.task, attempt=attempt.id, actor=by)
-        core.survivors[attempt.id] = left.survivor, gate
+        core.live.orphans[attempt.id] = left.survivor, gate
         _withdraw(core, attempt, but=gate)
 
 
-async def _left(core: Core, attempt: AttemptRow) -> Left | None:
+async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
     """What is left of ``attempt`` to be decided about; None where nothing is, or it has to end."""
     run, row = core.head.run, core.row(attempt.task)
     if run.state == "draining" or attempt.state == "stopping":
@@ -144,7 +144,7 @@ async def _left(core: Core, attempt: AttemptRow) -> Left | None:
     }
     survivor = Survivor(remains, core.folder / "output" / f"{attempt.id}.log")
     preview = Gate(id="", type="recovery", task=row.id, key="survivors", context=context, choices=SURVIVOR_CHOICES)
-    if chosen := chosen_for(core.chosen, row.id):
+    if chosen := chosen_for(core.recovery.chosen, row.id):
         return Left(attempt=attempt.id, survivor=survivor, context=context, asked=False) if chosen == "adopt" else None
     found = core.policy(preview) if core.may_ask else None
     asked = core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None)
@@ -158,7 +158,7 @@ def _at_work(count: int) -> str:
     return one if count == 1 else f"{count} processes of this attempt are still at work"
 
 
-def _record_end(core: Core, attempt: AttemptRow, until: float) -> None:
+def _record_end(core: RunContext, attempt: AttemptRow, until: float) -> None:
     _withdraw(core, attempt)
     account = account_of(core.folder / "output" / f"{attempt.id}.log")
     if account is not None:
@@ -169,7 +169,7 @@ def _record_end(core: Core, attempt: AttemptRow, until: float) -> None:
     core.append(interrupted, task=attempt.task, attempt=attempt.id)
 
 
-def _used(core: Core, attempt: AttemptRow, until: float, ran: float) -> float:
+def _used(core: RunContext, attempt: AttemptRow, until: float, ran: float) -> float:
     """Seconds of its time that it has used: up to its last record, and what else is known of it since.
 
     That is how long its helper says it ``ran``, and when its output was last written to. It is never more than the
@@ -186,7 +186,7 @@ def _used(core: Core, attempt: AttemptRow, until: float, ran: float) -> float:
     return max(used, min(known, attempt.limit)) if attempt.limit else known
 
 
-def _withdraw(core: Core, attempt: AttemptRow, *, but: str = "") -> None:
+def _withdraw(core: RunContext, attempt: AttemptRow, *, but: str = "") -> None:
     for row in core.head.open_gates():
         if row.gate.attempt == attempt.id and row.id != but:
             event = e.GateWithdrawn(gate=row.id, reason="its supervisor has ended" if but else "the attempt has ended")

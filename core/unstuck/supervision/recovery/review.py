@@ -1,4 +1,4 @@
-"""Between a run's reopening and its first step: nothing happens until a person has said what is to become of it."""
+"""Review of a resumed run: no step is taken before a person has decided how its tasks continue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from unstuck.errors import GateError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow
 from unstuck.settings.models import EvaluatorSettings
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.recovery.evaluator import evaluate
@@ -26,8 +27,6 @@ from unstuck.supervision.recovery.observations import check_now, observe
 
 __all__ = ["Standstill"]
 
-_NAME = "the standstill"  # with a blank, like no task's name: whoever wakes everything wakes this, too
-
 
 class Standstill:
     """A run that was opened again and waits to be let go.
@@ -36,7 +35,7 @@ class Standstill:
     """
 
     def __init__(
-        self, core: Core, *, died: bool, always: bool = False, evaluator: EvaluatorSettings | None = None
+        self, core: RunContext, *, died: bool, always: bool = False, evaluator: EvaluatorSettings | None = None
     ) -> None:
         self._core, self._died, self._always, self._evaluator = core, died, always, evaluator
         self._seen: dict[str, Observed] = {}
@@ -57,8 +56,6 @@ class Standstill:
 
     async def _over(self) -> bool:
         core = self._core
-        moved = core.changed(_NAME)
-        core.journal.on_append(lambda record: moved.set())
         for row in [row for row in core.head.tasks.values() if row.state == "interrupted"]:
             while (now := core.row(row.id)).state == "interrupted" and not now.gate:
                 await recover(core, now)
@@ -68,20 +65,19 @@ class Standstill:
         self.known.set()
         asking = asyncio.ensure_future(self._evaluate())
         try:
-            return await self._let_go(moved)
+            return await self._let_go()
         finally:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
-    async def _let_go(self, moved: asyncio.Event) -> bool:
+    async def _let_go(self) -> bool:
         core = self._core
         while not self._begun and core.head.run.state != "draining":
             if not self._always and not self.questions():
                 break  # everything was answered from elsewhere
             if not core.person:
                 return False
-            moved.clear()
-            await moved.wait()
+            await core.signals.next(Subject.RECOVERY).wait()
         return True
 
     async def _evaluate(self) -> None:
@@ -148,15 +144,15 @@ class Standstill:
     def begin(self) -> None:
         """Let the run go on."""
         self._begun = True
-        self._core.wake(_NAME)
+        self._core.signals.wake(Subject.RECOVERY)
 
     def leave(self) -> None:
-        """Nobody has decided: what was found at work goes on as it was found, and the questions stay open."""
+        """Leave without a decision: orphans continue as they were found, and the questions stay open."""
         core = self._core
-        for attempt, (survivor, _) in core.survivors.items():
+        for attempt, (survivor, _) in core.live.orphans.items():
             thaw = getattr(survivor, "thaw", None)
             if thaw is not None:
                 thaw(attempt)
-        core.survivors.clear()
+        core.live.orphans.clear()
         if not core.head.open_gates():
             core.append(e.StopRequested(reason="left before anything was decided"), actor="human")

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Outcome, Task
 from unstuck.supervision.context.next_step import can_progress
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
 from unstuck.supervision.run.finish import RunResult, record_end, result_of
 from unstuck.supervision.run.remediation import Ground
@@ -29,9 +31,6 @@ class Coordinator:
         self._supervisor = supervisor
         self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
         self._ground = ground
-        # With a blank, like no task's name: whoever wakes everything wakes the coordinator, too.
-        self._moved = supervisor.core.changed("the coordinator")
-        supervisor.core.journal.on_append(lambda record: self._moved.set())
 
     @property
     def available_tasks(self) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ class Coordinator:
         core = self._supervisor.core
         workers: dict[asyncio.Future[Outcome], str] = {}
         for row in list(core.head.tasks.values()):
-            if row.state != "ended" or row.attempt in core.survivors:
+            if row.state != "ended" or row.attempt in core.live.orphans:
                 work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
                 workers[work] = row.id
         ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
@@ -62,7 +61,7 @@ class Coordinator:
     ) -> None:
         core = self._supervisor.core
         while True:
-            self._moved.clear()
+            moved = core.signals.next(Subject.COORDINATOR)
             core.journal.require()
             for work in [work for work in workers if work.done()]:
                 del workers[work]
@@ -71,22 +70,13 @@ class Coordinator:
                 ground.result()
             if not core.journal.held and (not workers or self._is_quiet()):
                 return
-            moved = asyncio.ensure_future(self._moved.wait())
-            waits: list[asyncio.Future[Any]] = [
-                *workers,
-                moved,
-                *([ground] if ground is not None and not ground.done() else []),
-            ]
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                moved.cancel()
+            await first_of(*workers, moved.wait(), None if ground is None or ground.done() else ground)
 
     def _is_quiet(self) -> bool:
         """Nothing can go on by itself, and nobody watches who could answer."""
         core = self._supervisor.core
         head = core.head
-        if head.run.state == "draining" or core.asking:
+        if head.run.state == "draining" or core.live.asking:
             return False
         if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False

@@ -1,4 +1,4 @@
-"""What becomes of a run's results when it is over: they are left on the run's branch, or go on to the person's own.
+"""Delivery of a run's results: they stay on the run's branch, or are brought to the person's own.
 
 Every step may be done again after a kill: what has arrived is not brought in twice.
 """
@@ -13,7 +13,8 @@ from unstuck.errors import DeliveryRefused, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, State
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
 from unstuck.workspace.worktrees.delivery import Delivery
@@ -28,7 +29,7 @@ _KEY = "delivery"
 _GONE = "gone"
 
 
-async def deliver(core: Core) -> None:
+async def deliver(core: RunContext) -> None:
     """Bring the results to the branch that was checked out, as the setting ``results`` has it.
 
     Where it cannot be done as things are, a person is asked and, where one is there, waited for; the results stay whole
@@ -37,9 +38,8 @@ async def deliver(core: Core) -> None:
     trees = core.worktrees
     if core.settings.results == "branch" or trees is None or not core.head.run.branch:
         return
-    changed = core.changed("the delivery")
     while True:
-        changed.clear()  # before looking: what happens while git is asked is not to be missed
+        changed = core.signals.next(Subject.DELIVERY)  # before git is asked: a change meanwhile is not missed
         if not (await _is_due(core, trees) and _is_over(core.head)):
             return
         gate = _last_gate(core.head)
@@ -55,7 +55,7 @@ async def deliver(core: Core) -> None:
             await _try(core, trees, gate)
 
 
-async def _save(core: Core, tree: Path) -> list[str]:
+async def _save(core: RunContext, tree: Path) -> list[str]:
     """Save the files of a person's tree before results go over them; the paths that could not be."""
     saved = await core.checkpoints(tree).create("before the results", run=core.run)
     return [entry.path for entry in saved.left_out]
@@ -67,7 +67,7 @@ def _is_over(state: State) -> bool:
     return state.run.state == "running" and not state.run.stopping and not others
 
 
-async def _is_due(core: Core, trees: Worktrees) -> bool:
+async def _is_due(core: RunContext, trees: Worktrees) -> bool:
     """Whether there are results that have not gone anywhere yet."""
     arrived = any(row.integrated not in ("", "none", "unchanged") for row in core.head.tasks.values())
     return arrived and core.head.run.delivered != await _tip(trees)
@@ -85,7 +85,7 @@ def _last_gate(state: State) -> GateRow | None:
     return rows[-1] if rows else None
 
 
-async def _try(core: Core, trees: Worktrees, gate: GateRow | None) -> None:
+async def _try(core: RunContext, trees: Worktrees, gate: GateRow | None) -> None:
     branch = core.head.run.branch
     context: dict[str, Any]
     try:

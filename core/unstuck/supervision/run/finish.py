@@ -1,4 +1,4 @@
-"""How a run ends: what its state means for its caller, and the last record."""
+"""End of a run: its result for the caller, and the last record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unstuck.errors import EXIT_CODES
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import State, TaskRow
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.run.worktree_cleanup import clean_own
 
 __all__ = ["RunResult", "record_end", "result_of"]
@@ -22,8 +22,8 @@ class RunResult:
     exit_code: int
 
 
-async def record_end(core: Core) -> RunResult:
-    """Record how a quiet run ended, or that it is parked."""
+async def record_end(core: RunContext) -> RunResult:
+    """Record the end of a quiet run, or that it is paused."""
     result = result_of(core.head, accept_unverified=core.accept_unverified)
     if result.exit_code == 3:
         core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
@@ -46,7 +46,7 @@ def _word(row: TaskRow) -> str:
 
 
 def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:
-    """What the state of a quiet run means for its caller."""
+    """Return the result of a quiet run."""
     run = state.run
     if run.failed:
         return _ended("halted")

@@ -1,4 +1,4 @@
-"""The ground: the plan's setup and shared check on the untouched base, and who mends it when it is broken.
+"""Remediation: the plan's setup and shared check on the untouched base, and the agent that repairs it.
 
 Where one of them fails before any agent has done anything, no task is to blame and none is started: the remediation
 agent is sent, a few times, then a person is asked, or the run halts where nobody may be.
@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Directive, Guidance, Observation, Report, Task
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of
@@ -20,7 +21,8 @@ from unstuck.supervision.attempt.permissions import NOBODY
 from unstuck.supervision.attempt.worktree_setup import setup_problem
 from unstuck.supervision.checkpointing import saved_tree
 from unstuck.supervision.checks.check import Check, settled
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.outcome.halt import halt_remediation
@@ -49,9 +51,8 @@ class Ground:
     ``apart`` says that tasks have trees of their own: the ground is then mended in one, too, else in the shared tree.
     """
 
-    def __init__(self, core: Core, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
+    def __init__(self, core: RunContext, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
         self._core, self._verify, self._agent, self._limit, self._apart = core, verify, agent, limit, apart
-        self._changed = core.changed("ground")
         self._checking = asyncio.Lock()
         self._setup_failed: bool | None = None
         self._looked: set[str] = set()
@@ -135,13 +136,12 @@ class Ground:
         )
 
     async def keep(self) -> None:
-        """Mend the ground whenever it is blocked, until cancelled."""
+        """Repair the base whenever the run is blocked, until cancelled."""
         core = self._core
         while True:
-            self._changed.clear()
             run = core.head.run
             if run.state != "blocked" or run.over:
-                await self._changed.wait()
+                await core.signals.next(Subject.BASELINE).wait()
             elif run.remediation_failed >= self._limit or self._agent is None:
                 await self._give_up()
             else:
@@ -173,12 +173,7 @@ class Ground:
     async def _until_over(self, work: asyncio.Future[Report], patience: asyncio.Future[None]) -> None:
         """Until it is done, its time is up, or nothing more may be used up."""
         while not (work.done() or patience.done() or self._core.head.run.over):
-            self._changed.clear()
-            changed = asyncio.ensure_future(self._changed.wait())
-            try:
-                await asyncio.wait((work, patience, changed), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                changed.cancel()
+            await first_of(work, patience, self._core.signals.next(Subject.BASELINE).wait())
 
     def _commands(self, setup: str, check: str) -> str:
         """The commands that have to do their work, each after its word."""
@@ -268,8 +263,7 @@ class Ground:
             context |= await saved_tree(core, tree)
             gate = open_gate(core, "remediation", task="", key="ground", context=context)
         while core.head.gates[gate].status == "open":
-            self._changed.clear()
-            await self._changed.wait()
+            await core.signals.next(Subject.BASELINE).wait()
         await self._after_answer(gate)
 
     def _answered_before(self) -> str:
@@ -326,7 +320,7 @@ class NullObserver:
 class _Counting(NullObserver):
     """Takes notice of what the attempt uses alone: nobody mends the ground for nothing."""
 
-    def __init__(self, core: Core, attempt: str) -> None:
+    def __init__(self, core: RunContext, attempt: str) -> None:
         self._core, self._attempt = core, attempt
 
     def see(self, observation: Observation) -> None:

@@ -1,4 +1,4 @@
-"""The one mechanism: a task from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
+"""Session of a task, from its first attempt to its outcome. ``supervise()`` and the hook bridge both drive it.
 
 The session looks at what the state's next step is, does it, records the result and looks again; it holds nothing that
 the log does not know.
@@ -11,16 +11,19 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision import checkpointing
 from unstuck.supervision.attempt import preparation, worktree_setup
+from unstuck.supervision.attempt.guidance import first_guidance, note_for
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.checkpointing import checkpoint
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.budget import count_usage
 from unstuck.supervision.gates.disk_space import ask_for_room, has_no_room
 from unstuck.supervision.memory.answer_memory import remember_end
@@ -38,7 +41,7 @@ _Result = TypeVar("_Result")
 class Session:
     """Implements :class:`unstuck.contract.TaskSession` for one task of one run."""
 
-    def __init__(self, core: Core, task: str, can: Capabilities) -> None:
+    def __init__(self, core: RunContext, task: str, can: Capabilities) -> None:
         self._core, self._task, self.can = core, task, can
         self._holding = Holding(core, task, can)
         self._permitting = Permitting(core, task, can, self._holding)
@@ -105,8 +108,7 @@ class Session:
 
     async def _drive(self) -> Directive:
         while True:
-            changed = self._core.changed(self._task)
-            changed.clear()
+            changed = self._core.signals.next(Subject.TASK, self._task)
             self._core.journal.require()
             if self._core.journal.held:
                 await changed.wait()
@@ -126,7 +128,7 @@ class Session:
                     return directive
                 continue
             if step.kind == "wait_backoff":
-                await self._back_off()
+                await self._back_off(changed)
             elif step.kind.startswith("wait_"):
                 await changed.wait()
             else:
@@ -137,16 +139,10 @@ class Session:
 
         A check may take minutes, and whoever stops a run does not wait for it.
         """
-        changed = self._core.changed(self._task)
         working = asyncio.ensure_future(work)
         try:
             while not working.done() and self._core.head.run.state != "draining":
-                changed.clear()
-                moved = asyncio.ensure_future(changed.wait())
-                try:
-                    await asyncio.wait((working, moved), return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    moved.cancel()
+                await first_of(working, self._core.signals.next(Subject.TASK, self._task).wait())
         finally:
             if not working.done():
                 working.cancel()
@@ -183,7 +179,7 @@ class Session:
             case "finish":
                 await decision.finish(core, self.row)
             case "checkpoint":
-                await checkpointing.save(core, self.row, step.about)
+                await checkpoint(core, self.row, step.about, purpose="directive")
             case "restore":
                 await restore.restore(core, self.row, self.can)
             case "run":
@@ -198,7 +194,7 @@ class Session:
     async def _start(self) -> Directive | None:
         """Record the next attempt, unless something came between while its tree was made ready."""
         core = self._core
-        async with core.making_ready:
+        async with core.worktree_slots:
             if self._next().kind != "start":
                 return None
             row, problem = self.row, ""
@@ -215,8 +211,10 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            said, note = self._guidance(row), preparation.note_for(core, row)
-            guidance = replace(said, attempt=attempt, number=number, workdir=workdir, text=Clean(said.text + note))
+            prepared, note = self._guidance(row), note_for(core.head, row)
+            guidance = replace(
+                prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
+            )
             limit = core.time_left(row) if self.can.stop else 0.0
             event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note)
             core.append(event, task=row.id, attempt=attempt)
@@ -230,21 +228,13 @@ class Session:
         return Directive(kind="start", guidance=guidance, text=guidance.text)
 
     def _guidance(self, row: TaskRow) -> Guidance:
-        return row.prepared or preparation.first_guidance(self._core, row, self.can)
+        return row.prepared or first_guidance(row, self.can, self._core.settings.prompts)
 
-    async def _back_off(self) -> None:
+    async def _back_off(self, changed: asyncio.Event) -> None:
         """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
         core, row = self._core, self.row
         left = row.backoff_until - core.clock.monotonic()
-        sleeping = asyncio.ensure_future(core.clock.sleep(min(max(0.0, left), row.backoff_delay)))
-        changed = asyncio.ensure_future(core.changed(self._task).wait())
-        try:
-            await asyncio.wait((sleeping, changed), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            due = sleeping.done()
-            sleeping.cancel()
-            changed.cancel()
-            await asyncio.gather(sleeping, changed, return_exceptions=True)
+        due, _ = await first_of(core.clock.sleep(min(max(0.0, left), row.backoff_delay)), changed.wait())
         if due and self.row.state == "backoff" and self._next().kind == "wait_backoff":
             if self.row.backoff_quota and not core.limits.resume_after_quota:
                 await decision.ask_to_go_on(core, self.row)

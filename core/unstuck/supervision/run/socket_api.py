@@ -1,4 +1,4 @@
-"""What may be said to a live run over its socket."""
+"""Requests to a live run over its socket."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.state import State
 from unstuck.processes import is_ours
-from unstuck.supervision.context.context import Core
+from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
 from unstuck.text import admit
@@ -37,7 +37,7 @@ class Tools(Protocol):
 class RunControl(Protocol):
     """A live run, as far as its socket may steer it."""
 
-    core: Core
+    core: RunContext
     hooks: Hooks | None
     tools: Tools | None
 
@@ -99,7 +99,7 @@ class Answers:
                 return {"error": f"unknown request {admit(str(other), limit=60)}"}
 
     async def _said(self, do: str, message: dict[str, Any]) -> dict[str, Any]:
-        """What a person has said, done. Raises UnstuckError, TypeError, ValueError."""
+        """Carry out a person's request. Raises UnstuckError, TypeError, ValueError."""
         supervisor, task = self._supervisor, str(message.get("task", ""))
         match do:
             case "answer":
@@ -128,7 +128,7 @@ class Answers:
             await self._supervisor.step_in(task, answer)
         finally:
             core.person = before
-            core.wake()
+            core.signals.wake_all()
 
     async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
         hooks, payload = self._supervisor.hooks, message.get("payload")

@@ -28,8 +28,10 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
+from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.checks.check import Verifier
-from unstuck.supervision.context.context import Core, GatePolicy, limits_of
+from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
+from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.gates.budget import Budget
 from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
@@ -38,7 +40,6 @@ from unstuck.supervision.gates.live_questions import stop_asking
 from unstuck.supervision.gates.service import answer_gate, apply_policy
 from unstuck.supervision.intervention import intervention, takeover
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.supervision.intervention.live_changes import changes_of
 from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
@@ -55,6 +56,8 @@ from unstuck.workspace.worktrees.worktrees import Worktrees
 
 __all__ = ["Project", "Supervisor", "locate"]
 
+# Records about the whole run, and records about one task after which others may start.
+_RUN_WIDE = (e.InfrastructureBlocked, e.InfrastructureRestored, e.WorkflowFailed, e.BudgetReached, e.BudgetSet)
 _RELEASING = (
     e.AttemptEnded,
     e.AttemptInterrupted,
@@ -62,16 +65,12 @@ _RELEASING = (
     e.TaskAdded,
     e.GateOpened,
     e.GateAnswered,
-    e.InfrastructureBlocked,
-    e.InfrastructureRestored,
     e.StopRequested,
-    e.WorkflowFailed,
     e.TransientErrorRetry,
-    e.BudgetReached,
-    e.BudgetSet,
     e.TimerStarted,
     e.TimerCancelled,
 )
+_PARTS = tuple(Subject)[tuple(Subject).index(Subject.TAKEOVER) + 1 :]
 
 _SLEPT_S = 1.0
 
@@ -86,7 +85,7 @@ def _make(folder: Path) -> None:
 class Supervisor:
     """One run. Use :meth:`open`."""
 
-    def __init__(self, core: Core, project: Project, deadlines: Deadlines) -> None:
+    def __init__(self, core: RunContext, project: Project, deadlines: Deadlines) -> None:
         self.core, self.project = core, project
         self._deadlines = deadlines
         self._asleep = core.clock.asleep()
@@ -143,7 +142,7 @@ class Supervisor:
             if listener is not None:
                 journal.on_durable(listener)
             supervisor = cls._assembled(place, journal, settings, clock, environ, person)
-            supervisor.core.chosen = chosen or {}
+            supervisor.core.recovery.chosen = chosen or {}
             stack.push_async_callback(supervisor.room.stop)
             stack.push_async_callback(stop_asking, supervisor.core)
             stack.push_async_callback(supervisor._end_survivors)
@@ -178,7 +177,7 @@ class Supervisor:
         worktrees = None
         if place.repository is not None:
             worktrees = Worktrees(place.repository, state_dir(environ) / "worktrees", run)
-        core = Core(
+        core = RunContext(
             root=place.root,
             home=place.home,
             folder=folder,
@@ -225,7 +224,7 @@ class Supervisor:
             kept = await interrupt_running(core)
             if core.head.run.kind in ("plan", "command"):
                 rows = core.head.tasks.values()
-                core.cut_off = frozenset(row.attempt for row in rows if row.state == "interrupted")
+                core.recovery.interrupted = frozenset(row.attempt for row in rows if row.state == "interrupted")
             core.append(e.RunResumed(pid=os.getpid(), version=__version__))
             withdraw_old(core)
             before = core.head.open_gates()
@@ -245,8 +244,8 @@ class Supervisor:
         await self._deadlines.start()
 
     async def _end_survivors(self) -> None:
-        """Nobody has taken them up, and nobody is left who would."""
-        for attempt, (survivor, _) in self.core.survivors.items():
+        """Stop the orphans that no task has taken up."""
+        for attempt, (survivor, _) in self.core.live.orphans.items():
             await survivor.stop(attempt)
 
     def _note_sleep(self) -> None:
@@ -257,7 +256,7 @@ class Supervisor:
             self._asleep = asleep
 
     async def _remove_old_runs(self) -> None:
-        """What nobody can go on with and is beyond the bounds; what has not ended stays."""
+        """Remove ended runs beyond the bounds of the settings."""
         core, runs = self.core, self.project.runs
         settings = core.settings
 
@@ -301,16 +300,23 @@ class Supervisor:
             await server.close()
 
     def _on_append(self, record: Record) -> None:
-        core = self.core
-        if isinstance(record.event, (e.GateAnswered, e.GateWithdrawn)):
-            core.wake(f"gate {record.event.gate}")
-        if isinstance(record.event, _RELEASING):
-            core.wake()
+        """Wake those whom ``record`` concerns."""
+        signals, event, task = self.core.signals, record.event, record.task
+        releasing = isinstance(event, _RELEASING)
+        if isinstance(event, _RUN_WIDE) or (releasing and not task):
+            signals.wake_all()
             return
-        if record.attempt:
-            core.wake(f"attempt {record.attempt}")
-        if record.task:
-            core.wake(record.task)
+        if isinstance(event, (e.GateAnswered, e.GateWithdrawn)):
+            signals.wake(Subject.GATE, event.gate)
+        for part in _PARTS if releasing else (Subject.COORDINATOR, Subject.RECOVERY, Subject.WATCH):
+            signals.wake(part)
+        row = self.core.head.tasks.get(task)
+        for attempt in {record.attempt, row.attempt if row is not None and releasing else ""} - {""}:
+            signals.wake(Subject.ATTEMPT, attempt)
+        if releasing:
+            signals.wake_all(Subject.TASK)
+        elif task:
+            signals.wake(Subject.TASK, task)
 
     # --- the public face --------------------------------------------------------------------------------------------
 
@@ -357,9 +363,9 @@ class Supervisor:
     async def _taken_over(self, session: Session) -> Directive | None:
         """Work on with an attempt that has outlived its supervisor; None where none has."""
         row, core = session.row, self.core
-        if row.attempt not in core.survivors:
+        if row.attempt not in core.live.orphans:
             return None
-        survivor, gate = core.survivors.pop(row.attempt)
+        survivor, gate = core.live.orphans.pop(row.attempt)
         attempt = core.head.attempts[row.attempt]
         try:
             report = await run_attempt(core, self._deadlines, survivor, row.task, attempt.guidance, session, asked=gate)
@@ -376,7 +382,7 @@ class Supervisor:
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
         closed = answer_gate(self.core.journal, gate, answer, actor=actor)
-        self.core.wake()
+        self.core.signals.wake_all()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
             await self.core.journal.committed()
         return closed
@@ -388,7 +394,7 @@ class Supervisor:
     def unwatched(self) -> None:
         """Nobody watches any more: what only waits for a person is parked from now on."""
         self.core.person = False
-        self.core.wake()
+        self.core.signals.wake_all()
 
     async def hold(self, task: str) -> str:
         """Let the agent of ``task`` stand still; the id of the question it waits for. Raises UsageError."""
@@ -405,14 +411,14 @@ class Supervisor:
         if answer.choice == "extend":
             return await self.extend(task, answer.number or 0.0)
         closed = await intervention.step_in(self.core, task, answer)
-        self.core.wake()
+        self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed
 
     async def extend(self, task: str, seconds: float) -> Gate:
         """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
         closed = await intervention.extend(self.core, task, seconds)
-        self.core.wake()
+        self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed
 
@@ -446,10 +452,13 @@ class Supervisor:
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
-        return await changes_of(self.core, task)
+        row = self.core.head.tasks.get(task)
+        if row is None:
+            return "", Clean("")
+        return await diff_since(row, self.core.checkpoints(self.core.tree_of(row)))
 
     async def keep_open(self, gate: str) -> None:
-        """Somebody is there: ``gate`` is not answered by itself any more."""
+        """Cancel the countdown of ``gate``: a person is there."""
         keep_open(self.core, gate)
         await self.core.journal.committed()
 

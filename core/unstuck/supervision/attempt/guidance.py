@@ -1,0 +1,132 @@
+"""The text of the next attempt, from its row, the answers and the findings about its failure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from unstuck.contract import Capabilities, Guidance, Level
+from unstuck.escalation.prompts import IN_HANDS, Brief, answer_to, compose, cut_off
+from unstuck.eventlog.state import DirectiveRow, State, TaskRow
+from unstuck.supervision.gates.gate_types import asked_by_agent
+from unstuck.text import Clean
+
+__all__ = ["build", "first_guidance", "needs_findings", "note_for", "repeated", "restarted", "with_answer"]
+
+Prompts = Mapping[Level, str]
+
+
+def first_guidance(row: TaskRow, can: Capabilities, prompts: Prompts) -> Guidance:
+    """Return the guidance of the first attempt; its number, id and directory are still to be set."""
+    brief = Brief(prompt=row.task.prompt, check=row.task.verify or "", signals=can.signals)
+    return Guidance(attempt="", number=0, level="first", text=compose(brief, prompts), workdir=Path())
+
+
+def build(
+    state: State,
+    row: TaskRow,
+    directive: DirectiveRow,
+    *,
+    session: str | None,
+    signals: bool,
+    known: tuple[str, ...],
+    prompts: Prompts,
+) -> Clean:
+    """Return the text that ``directive`` leads to.
+
+    A ``session`` that is resumed remembers earlier text; a new one gets it again. ``known`` are the findings of other
+    tasks about the same failure.
+    """
+    climb = row.climb
+    answer = _answer_with_question(state, directive)
+    brief = Brief(
+        prompt=row.task.prompt,
+        level=directive.level,
+        hint=directive.hint,
+        approach=directive.approach,
+        answer=_answer_text(answer, directive.approach) if directive.level == "human" else "",
+        advice=() if session else tuple(told for told in climb.advice if told not in (answer, directive.answer)),
+        diagnosis=row.diagnosis,
+        evidence=row.check.evidence if row.check else "",
+        repeats=climb.repeats,
+        failed=climb.failed_approaches,
+        insights=(*known, *(climb.insights if needs_findings(directive, session) else ())),
+        restored="\n\n".join(filter(None, (_interruption(state, row), directive.restored_note, directive.ran))),
+        progress=directive.progress,
+        check=row.task.verify or "",
+        signals=signals,
+    )
+    return compose(brief, prompts)
+
+
+def needs_findings(directive: DirectiveRow, session: str | None) -> bool:
+    """Whether the attempt gets the findings that earlier attempts had."""
+    return directive.level in ("research", "human") or session is None
+
+
+def with_answer(state: State, directive: DirectiveRow, gate: str) -> DirectiveRow:
+    """Return ``directive`` with a person's answer that the agent has not had yet."""
+    answer = state.gates[gate].answer
+    assert answer is not None
+    return replace(
+        directive,
+        level="human",
+        answer=answer.text,
+        approach=answer.text if answer.choice == "retry" else "",
+        answers=(*directive.answers, gate),
+    )
+
+
+def restarted(state: State, row: TaskRow, directive: DirectiveRow) -> Clean:
+    """Return the text of the interrupted attempt again, for a new session on files that were restored."""
+    last = state.attempts[row.attempt]
+    words = last.guidance.text.removesuffix(last.note)
+    return Clean("\n\n".join(filter(None, (words, _interruption(state, row), directive.restored_note))))
+
+
+def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
+    """Return the text of the last attempt again: its work was not at fault."""
+    note = _edited_by_hand(state, row)
+    return guidance.text if note in guidance.text else Clean(f"{guidance.text}\n\n{note}")
+
+
+def note_for(state: State, row: TaskRow) -> str:
+    """Return the note beside a guidance that is used again: the attempt takes up interrupted work."""
+    if row.prepared is None or row.prepared.attempt != row.attempt:
+        return ""  # composed since, and complete
+    note = _interruption(state, row)
+    return f"\n\n{note}" if note else ""
+
+
+def _answer_with_question(state: State, directive: DirectiveRow) -> str:
+    """The person's answer, with the agent's own question before it."""
+    gates = (state.gates[gate].gate for gate in directive.answers)
+    asked = (asked_by_agent(gate) for gate in gates if gate.answer and gate.answer.text == directive.answer)
+    return answer_to(next(filter(None, asked), ""), directive.answer)
+
+
+def _answer_text(answer: str, approach: str) -> str:
+    if approach:
+        return "Try again with the approach below."
+    return answer or "Try again with a different approach."
+
+
+def _interruption(state: State, row: TaskRow) -> str:
+    """The end of the last attempt, where it was interrupted; its work may have been restored since."""
+    last = state.attempts.get(row.attempt)
+    if last is None or last.state != "interrupted":
+        return ""
+    known = all(saved not in ("", "none") for saved in (row.saved, row.baseline))
+    ended = cut_off(row.left if known else None, stays=not _is_restored(row))
+    return "\n\n".join(filter(None, (ended, _edited_by_hand(state, row))))
+
+
+def _edited_by_hand(state: State, row: TaskRow) -> str:
+    """The note that a person edited the files during the last attempt; empty where those edits were restored."""
+    had = any(gate.handed and gate.gate.attempt == row.attempt for gate in state.gates.values())
+    return IN_HANDS if had and not _is_restored(row) else ""
+
+
+def _is_restored(row: TaskRow) -> bool:
+    return row.directive is not None and bool(row.directive.restored)
