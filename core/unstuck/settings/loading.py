@@ -20,7 +20,7 @@ __all__ = ["USERS_ONLY", "default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
 # What the supervisor tells its agents, where its own places lie, and how many rounds the project's tests run.
-_OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
+_OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "LEVEL", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns")

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 SCOPES: tuple[Scope, ...] = ("home", "project")
-OPEN = "the agent goes on unwatched"
+OPEN = "the agent continues unsupervised"
 """What becomes of an agent whose hook cannot be called: all of them fail open."""
 
 

@@ -102,7 +102,7 @@ class TimeoutWarned(Event):
 
 
 class SilenceNoticed(Event):
-    """Half of the idle limit has passed without a sign of life."""
+    """Half of the idle limit has passed without activity."""
 
     seconds: float
     limit_s: float

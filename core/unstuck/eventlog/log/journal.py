@@ -82,7 +82,7 @@ class Journal:
         head, end, safe = restored(folder / SNAPSHOT_NAME, path)
         for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
             if line.version != SCHEMA:
-                said = f"written by a later version (schema {line.version}): update unstuck to go on with it"
+                said = f"written by a later version (schema {line.version}): update unstuck to resume it"
                 raise RecordDamaged(path, line.seq, line.offset, said)
             fold(head, decoded(path, line))
             end = line.end

@@ -27,7 +27,7 @@ def decoded(path: Path, line: Line) -> Record:
     try:
         return decode(line.raw)
     except (RecursionError, ValueError) as error:
-        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_said(error)}") from error
+        raise RecordDamaged(path, line.seq, line.offset, f"not an event:  {_said(error)}") from error
 
 
 def _said(error: Exception) -> str:

@@ -26,7 +26,7 @@ KINDS: tuple[Kind, ...] = (
     "processes", "gates", "hooks", "servers", "worktrees", "branches", "checkpoints", "socket", "memory", "state",
     "logs",
 )  # fmt: skip
-"""In the order in which they go: the record of a run last, because it is how the rest is found again."""
+"""In the order in which they go: the event log of a run last, because it is how the rest is found again."""
 
 
 class Item(BaseModel):

@@ -1,4 +1,4 @@
-"""The idle clock of an attempt: how long it has shown no sign of life, and what a silent one is found to be doing.
+"""The idle clock of an attempt: how long it has shown no activity, and what a silent one is found to be doing.
 
 What an agent prints, says or calls is a sign by itself and only notes the time. Processor time, input and output and
 files are looked at twice in a whole limit of silence: at its half and at its end. So an agent that works without a word

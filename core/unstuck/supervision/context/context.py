@@ -127,7 +127,7 @@ class Core:
         return max(limit - row.used, limit / 10)
 
     def idle_limit_of(self, task: Task) -> float:
-        """How long an attempt at ``task`` may show no sign of life, in seconds."""
+        """How long an attempt at ``task`` may show no activity, in seconds."""
         return task.idle_s or self.settings.idle_timeout
 
     def row(self, task: str) -> TaskRow:

@@ -1,4 +1,4 @@
-"""While the disk has no room for the record: a gate of its own, and a look every second whether there is room again.
+"""While the disk has no space for the record: a gate of its own, and a look every second whether there is room again.
 
 Nothing may happen that is not recorded, so agents stand still meanwhile (see ``attempts`` and ``holding``) and no new
 one starts. The gate is decided like any other, but nobody can find it on the disk yet: ``notice`` is how people hear.
@@ -58,7 +58,7 @@ class RoomKeeper:
 
     def _ask(self) -> None:
         core = self._core
-        problem = f"there is no room on the disk for the record: {core.journal.held}"
+        problem = f"the disk has no space for the event log: {core.journal.held}"
         self._gate = open_gate(core, "disk", task="", key=_KEY, context={"problem": problem, "not_saved": _FULL})
         self.notice(core.journal.held, self._gate)
 
@@ -104,7 +104,7 @@ def _is_given_up(gate: GateRow) -> bool:
 
 def _withdraw(core: Core, gate: GateRow) -> None:
     if gate.status == "open":
-        core.append(e.GateWithdrawn(gate=gate.id, reason="there is room on the disk again"))
+        core.append(e.GateWithdrawn(gate=gate.id, reason="the disk has space again"))
 
 
 def withdraw_old(core: Core) -> None:
@@ -123,6 +123,6 @@ def has_no_room(error: Exception) -> bool:
 
 def ask_for_room(core: Core, row: TaskRow, error: Exception) -> None:
     """Ask about one task: no attempt is used up by a disk that is full, and the other tasks go on."""
-    problem = f"the disk has no room for the work tree: {error}"
+    problem = f"the disk has no space for the worktree: {error}"
     context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}
     open_gate(core, "disk", task=row.id, key="tree", context=context)

@@ -85,7 +85,7 @@ async def changed_in(tree: Path) -> tuple[str, ...]:
 
 
 def git_dir_of(path: Path) -> Path:
-    """The git directory of the work tree at ``path``, as its ``.git`` says."""
+    """The git directory of the worktree at ``path``, as its ``.git`` says."""
     try:
         said = (path / ".git").read_text(errors="surrogateescape")
     except OSError:

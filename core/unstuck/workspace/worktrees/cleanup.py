@@ -156,7 +156,7 @@ class _Alone:
                 return
             await self._held.__aexit__(None, None, None)
             await asyncio.sleep(_PAUSE_S)
-        raise WorkspaceError("somebody is saving files just now: try again")
+        raise WorkspaceError("another process is saving files: try again")
 
     async def __aexit__(self, *error: Any) -> None:
         await self._held.__aexit__(*error)
