@@ -10,7 +10,7 @@
      │    ├── RecordDamaged    a log line is wrong (file, line, offset)
      │    └── RecordWriteFailed    a write or a sync failed; never retried
      ├── GateError             an answer does not fit
-     │    ├── GateUnknown      no gate has this id
+     │    ├── GateUnknown      no question has this id
      │    ├── GateClosed       the gate has its answer already (by, when)
      │    └── AnswerRefused    not a choice of this gate, or its text or number is missing
      ├── WorkspaceError        an operation on git, a checkpoint or a worktree failed
@@ -65,8 +65,8 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     0: ("succeeded", "every task passed its check"),
     1: ("incomplete", "the run ended with tasks that were skipped, abandoned, failed or not checked"),
     2: ("", "wrong usage, plan, settings or answer; nothing was started"),
-    3: ("needs_person", "a question is open and nobody is there to answer; the run is paused"),
-    4: ("halted", "the run cannot continue: the baseline check stays broken, or nobody may be asked"),
+    3: ("needs_person", "a question is open and no one is there to answer; the run is paused"),
+    4: ("halted", "the run cannot continue: the baseline check stays broken, or the run never asks a person"),
     5: ("budget", "a budget limit ended the run"),
     6: ("", "the event log cannot be trusted or cannot be written, for example on a full disk"),
     130: ("interrupted", "Ctrl+C, a signal or a stop ended the run; `--resume` continues it"),
@@ -146,7 +146,7 @@ class GateUnknown(GateError):
 
     def __init__(self, gate: str) -> None:
         self.gate = gate
-        super().__init__(f"no gate {gate}: `unstuck show RUN` lists the open ones")
+        super().__init__(f"no question {gate}: `unstuck show RUN` lists the open ones")
 
 
 class GateClosed(GateError):

@@ -67,7 +67,7 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: House, monkeypa
     assert gates["count"] == 1
     assert "(stuck)" in gates["name"]
     assert sum(row["count"] for row in rows if row.get("goes") == "checkpoints") > 0
-    for kind in ("work tree", "open question", "what exists nowhere else", "half.txt"):
+    for kind in ("worktree", "open question", "exists nowhere else", "half.txt"):
         assert kind in done.out
     for words, said in (
         (("--yes", run), "what exists nowhere else needs its own yes (--lose-work)"),
@@ -93,7 +93,7 @@ def test_at_a_terminal_both_yeses_are_typed(house: House, words: tuple[str, ...]
     process = house.begin("delete", run, cwd=house.root, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     heard = b""
-    for word, asked in zip(words, (b"Type lose to lose it", f"Type {run} to delete it".encode()), strict=False):
+    for word, asked in zip(words, (b"Type lose to delete it", f"Type {run} to delete it".encode()), strict=False):
         while asked not in heard:
             heard += os.read(ours, 4096)
         os.write(ours, f"{run if word == 'NAME' else word}\n".encode())
@@ -129,7 +129,7 @@ def test_a_project_goes_and_what_is_the_persons_stays(house: House) -> None:
     done = house.delete()
     assert done.code == 0
     assert done.errors == ""
-    assert done.out.splitlines()[-1] == "repo is deleted: a search has found nothing of it"
+    assert done.out.splitlines()[-1] == "repo is deleted: nothing of it was found"
     assert nothing_left(house)
     assert house.theirs() == before
     assert objects <= house.objects()
@@ -425,7 +425,7 @@ def test_a_tree_that_was_moved_goes_and_what_is_none_of_ours_stays(house: House)
     assert str(moved) in house.unstuck("delete", "--project").out
     done = house.delete()
     assert done.code == 0
-    assert f"{mine}: it is none of ours" in done.out
+    assert f"{mine}: unstuck did not create it" in done.out
     assert [path.name for path in mine.parent.iterdir()] == ["notes.txt"]
     assert sorted(house.place.iterdir()) == [path for path in beside if path != moved]
     mine.unlink()
@@ -466,7 +466,7 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: House) -> N
     house.parked()
     done = house.delete()
     assert done.code == 0
-    assert "the record of another work tree" in done.out
+    assert "the event log of another worktree" in done.out
     assert house.theirs(house.root, linked) == before
     assert house.unstuck("runs", "--json").rows == []
     (row,) = house.unstuck("runs", "--json", cwd=linked).rows
@@ -475,7 +475,7 @@ def test_another_work_tree_of_the_repository_keeps_its_record(house: House) -> N
     assert house.unstuck("checkpoints", "show", saved["id"], cwd=linked).code == 0
     git_dir = Path(house.git("rev-parse", "--git-dir", cwd=linked).strip())
     away = git_dir.rename(house.place / "away")
-    assert "a work tree that is gone, so no command leads to it" in house.unstuck("delete", "--project").out
+    assert "its worktree is gone, so no command can delete it" in house.unstuck("delete", "--project").out
     away.rename(git_dir)
     assert house.delete(cwd=linked).code == 0
     assert not (house.root / ".git" / "unstuck").exists()

@@ -34,7 +34,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
         (("frobnicate",), ("No such command 'frobnicate'", "unstuck --help")),
         (("run", "--frobnicate"), ("No such option", "--frobnicate", "unstuck run --help")),
         (("run",), ("unstuck run plan.yaml", "unstuck run -- AGENT")),
-        (("run", "--verify", "true", "--"), ("nothing stands after --",)),
+        (("run", "--verify", "true", "--"), ("missing agent command after --",)),
         (("run", "--timeout", "soon", "--", "true"), ("--timeout", "soon")),
         (("run", "--max-parallel", "0", "--", "true"), ("--max-parallel",)),
         (("run", "--resume", "last", "--verify", "true"), ("--resume takes the plan from the run", "--verify")),
@@ -198,7 +198,7 @@ def test_a_second_run_is_refused_at_once(unstuck: Unstuck, failing: str) -> None
 def test_a_record_that_cannot_be_kept(unstuck: Unstuck) -> None:
     """Where the record cannot be written nothing starts, and the exit code is 6; what is there is left alone."""
     (unstuck.root / ".git" / "unstuck").write_text("mine\n", encoding="utf-8")
-    refused(unstuck("run", "--headless", "--", "touch", "started"), ".git/unstuck", "cannot be kept here", code=6)
+    refused(unstuck("run", "--headless", "--", "touch", "started"), ".git/unstuck", "cannot be stored here", code=6)
     (unstuck.root / ".git" / "unstuck").unlink()
     (unstuck.root / ".git" / "unstuck").mkdir()
     (unstuck.root / ".git" / "unstuck" / "runs").write_text("mine\n", encoding="utf-8")

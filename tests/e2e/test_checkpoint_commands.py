@@ -190,7 +190,7 @@ def test_a_cut_off_restore_is_said_in_the_list(unstuck: Unstuck, saved: str) -> 
     (place,) = Path(unstuck.root, ".git/unstuck/checkpoints/store.git/worktrees").iterdir()
     last = place / "restore.json"
     last.write_text(last.read_text().replace("true", "false"))
-    assert f"a restore to {saved} was cut off" in unstuck.inside("checkpoints", "list").out
+    assert f"a restore to {saved} was interrupted" in unstuck.inside("checkpoints", "list").out
     assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
     assert "cut off" not in unstuck.inside("checkpoints", "list").out
 

@@ -81,11 +81,11 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Unstuck) -> None:
     found = rows(unstuck, 1)["hooks"]
     assert "does not exist" in found["value"]
     assert found["ok"] is False
-    assert "goes on unwatched" in found["value"]
+    assert "continues unsupervised" in found["value"]
     assert found["mend"] == "unstuck hooks install codex --here"
     status = unstuck.inside("hooks", "status", "codex")
     assert status.code == 1
-    assert "does not exist: the agent goes on unwatched" in status.out
+    assert "does not exist: the agent continues unsupervised" in status.out
 
 
 def test_calls_that_went_on_unwatched_are_told(unstuck: Unstuck) -> None:

@@ -248,7 +248,7 @@ def test_answers_that_do_not_fit_change_nothing(unstuck: Unstuck, parked: dict[s
     log = unstuck.runs[0] / "events.jsonl"
     before = log.read_bytes()
     for words, said in (
-        (("g9-zzzz", "skip"), "no gate g9-zzzz: `unstuck show RUN` lists the open ones"),
+        (("g9-zzzz", "skip"), "no question g9-zzzz: `unstuck show RUN` lists the open ones"),
         ((gate, "choose", "1"), f"choose is not an answer to {gate} (stuck); it takes: show-me, skip, abandon, retry"),
         ((gate, "show-me"), "show-me needs the text"),
         ((gate, "stop", "because"), "stop takes no text"),
@@ -311,7 +311,7 @@ def test_a_live_run_refuses_what_does_not_fit(unstuck: Unstuck, failing: str) ->
     unstuck.until(process, b"attempt 1")
     done = unstuck("answer", "g1-abcd", "skip")
     assert done.code == 2
-    assert done.errors == "unstuck: no gate g1-abcd: `unstuck show RUN` lists the open ones\n"
+    assert done.errors == "unstuck: no question g1-abcd: `unstuck show RUN` lists the open ones\n"
     (unstuck.seen / "pipe").write_text("go\n", encoding="utf-8")
     assert process.wait(60) == 0
 
@@ -358,7 +358,7 @@ def test_doctor_says_where_everything_lies(unstuck: Unstuck) -> None:
     done = unstuck("doctor", "--json")
     assert done.code == 0
     rows = {row["what"]: row for row in done.rows}
-    assert set(rows) >= {"unstuck", "python", "git", "project", "record", "work trees", "settings", "socket", "agents"}
+    assert set(rows) >= {"unstuck", "python", "git", "project", "record", "worktrees", "settings", "socket", "agents"}
     assert rows["record"]["value"] == str(unstuck.root / ".git" / "unstuck")
     assert all(row["ok"] is True for row in done.rows)
 

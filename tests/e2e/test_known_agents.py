@@ -113,7 +113,7 @@ def test_a_loop_inside_a_stream_is_seen(repo: Path, inside: Inside, claude: Call
 def test_a_question_of_a_sub_agent_ends_a_run_without_a_person_with_three(
     repo: Path, inside: Inside, claude: Callable[[str], Path]
 ) -> None:
-    """Two levels down somebody goes round in circles: the run ends by itself with 3, and the queue says who asks."""
+    """Two levels down somebody repeats itself: the run ends by itself with 3, and the queue says who asks."""
     step = '{"type":"%s","parent_tool_use_id":"reviewer-7","message":{"content":[%s]}}'
     call = '{"type":"tool_use","id":"t%s","name":"Bash","input":{"command":"make all"}}'
     fails = '{"type":"tool_result","tool_use_id":"t%s","is_error":true,"content":"Exit code 2 no rule for all"}'

@@ -31,13 +31,13 @@ def test_the_report_as_a_file(failure: Make) -> None:
         touches=("shop",),
         files=("changed web.py",),
         tokens={"retry": 1200},
-        consequences=("no file changes back", "shop stays blocked", "it ends for good", "a fresh session"),
+        consequences=("no file changes back", "shop stays blocked", "it ends", "a fresh session"),
     )
     text = report.markdown()
     for part in (
         "# web is stuck",
         "**Problem:** boom",
-        "- 3 retries\n- 1 alternative approach\n- 2 rounds of research\n- without success: use the SDK",
+        "- 3 retries\n- 1 new approach\n- 2 rounds of research\n- without success: use the SDK",
         "The same failure 7 times in a row (VALUE_ERROR).",
         "Nothing is left to try.",
         "- web.py:\n\n      1 | # title\n      2 | body",
@@ -46,7 +46,7 @@ def test_the_report_as_a_file(failure: Make) -> None:
         "## Changed so far\n\n- changed web.py",
         "- retry: 1,200 tokens",
         "1. Show me how to do this\n   (no file changes back)\n2. Skip this part for now\n   (shop stays blocked)\n",
-        "3. Abandon the task\n   (it ends for good)\n4. Try again with a different approach: [describe]\n   (a fresh",
+        "3. Abandon the task\n   (it ends)\n4. Try again with a different approach: [describe]\n   (a fresh",
     ):
         assert part in text
 
@@ -59,7 +59,7 @@ def test_the_question(failure: Make) -> None:
         "",
         "What I tried:",
         "• 3 retries",
-        "• 1 alternative approach",
+        "• 1 new approach",
         "• 2 rounds of research",
         "",
         "My analysis:",

@@ -108,7 +108,7 @@ def test_a_snapshot_that_is_no_plain_file_is_passed_over(
     make(state)
     code, out, _ = said("verify")
     assert code == 0
-    assert "its snapshot is of no use" in out
+    assert "its snapshot cannot be used" in out
     assert said("show")[0] == 0
 
 
@@ -277,12 +277,12 @@ DEEP = b'{"time":"","mono":1,"run":"r","actor":"human","event":"x","data":{"deep
     ("fields", "problem"),
     [
         ({"seq": 2**53}, f"record {2**53} where record 5 belongs"),
-        ({"actor": "robot"}, "not a record: actor: Input should be"),
-        ({"data": [], "event": "x"}, "not a record: data: Input should be"),
-        ({"mono": "soon"}, "not a record: mono: Input should be"),
-        ({"raw": b'{"event":"x"}'}, "not a record: time: Field required"),
-        ({"raw": DEEP % (b"[" * 100_000, b"]" * 100_000)}, "not a record: "),
-        ({"raw": DEEP % (b"9" * 5_000, b"")}, "not a record: "),
+        ({"actor": "robot"}, "not an event:  actor: Input should be"),
+        ({"data": [], "event": "x"}, "not an event:  data: Input should be"),
+        ({"mono": "soon"}, "not an event:  mono: Input should be"),
+        ({"raw": b'{"event":"x"}'}, "not an event:  time: Field required"),
+        ({"raw": DEEP % (b"[" * 100_000, b"]" * 100_000)}, "not an event:  "),
+        ({"raw": DEEP % (b"9" * 5_000, b"")}, "not an event:  "),
     ],
     ids=["seq", "actor", "data", "mono", "fields", "depth", "digits"],
 )
@@ -351,7 +351,7 @@ def test_a_snapshot_of_another_run_is_passed_over(folder: Path, tmp_path: Path, 
     shutil.copytree(folder, other)
     add(other, event="run_parked", data={})
     snapshot.save(other / SNAPSHOT_NAME, seq=5, offset=1, crc=kept.crc, state=kept.state)
-    assert "its snapshot is of no use" in said("verify")[1]
+    assert "its snapshot cannot be used" in said("verify")[1]
     last = list(read_lines(other / LOG_NAME))[-1]
     snapshot.save(
         other / SNAPSHOT_NAME,
@@ -371,7 +371,7 @@ def test_a_snapshot_that_is_ahead_of_its_log_is_said(folder: Path, said: Said) -
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
     code, out, _ = said("verify")
     assert code == 0
-    assert "the log has lost its end, or is an older copy" in out
+    assert "the log lost its end, or is an older copy" in out
     assert json.loads(said("verify", "--json")[1])["snapshot"] == "ahead"
     assert list(replay(log).tasks) == ["a"]
 

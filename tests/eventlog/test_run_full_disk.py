@@ -287,14 +287,14 @@ def test_a_full_file_system_is_said_and_survived(
     seen = []
     for line in child.stdout:
         seen.append(line)
-        if "no room on the disk" in line and wait == "600":
+        if "no space on the disk" in line and wait == "600":
             (small / "ballast").unlink()
             break
     rest, errors = child.communicate(timeout=100)
     if wait == "600":
         assert child.returncode == 0, "".join(seen) + rest
         assert errors == "", "".join(seen) + rest
-        assert "there is room on the disk again" in rest
+        assert "the disk has space again" in rest
         assert "withdrawn: there is room" in rest
     else:
         assert child.returncode == 6

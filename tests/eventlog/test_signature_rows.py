@@ -178,4 +178,4 @@ def test_failures_of_several_runs_come_together(tmp_path: Path, folder: Path, sa
     assert row["worked"] == "use a dict"
     assert row["rung"] == "first"
     assert row["runs"] == ["20260101-000000", "20260102-000000"]
-    assert "counted is what stood before" in errors
+    assert "only the events before it are counted" in errors

@@ -35,7 +35,7 @@ def test_a_good_record_is_called_good(folder: Path, said: Said) -> None:
     """Counts, bytes and the snapshot, in a line or as JSON, with exit code 0."""
     size = (folder / LOG_NAME).stat().st_size
     assert check(folder) == (4, size, 0, 0, 0, "good")
-    assert said("verify") == (0, f"{RUN}: 4 records, {size} bytes, all as they were written\n", "")
+    assert said("verify") == (0, f"{RUN}: 4 records, {size} bytes, all intact\n", "")
     code, rows, _ = said("verify", "--json")
     assert code == 0
     assert json.loads(rows) == {
@@ -62,7 +62,7 @@ def test_damage_is_refused_by_place_and_what_stands_before_it_is_shown(folder: P
     assert errors == f"unstuck: {place}\n"
     code, out, errors = said("show")
     assert code == 6
-    assert errors == f"unstuck: {place}; shown is what stood before\n"
+    assert errors == f"unstuck: {place}; shown are the events before it\n"
     assert [line.split()[0] for line in out.splitlines()] == ["run", "used:", "a"]
     code, out, _ = said("show", "--json")
     assert code == 6
@@ -87,7 +87,7 @@ def test_a_torn_end_is_told_and_not_repaired_by_looking(folder: Path, said: Said
     assert check(folder).torn == 15
     code, out, _ = said("verify")
     assert code == 0
-    assert "the last 15 bytes are torn" in out
+    assert "the last 15 bytes are incomplete" in out
     assert files(folder) == before
 
 

@@ -313,7 +313,7 @@ async def test_where_there_are_too_many_for_long_it_says_so(tmp_path: Path, sock
         said = await altered(tmp_path, "f.BUSY_PAUSES_S = (0, 0)")
     assert said.code == 0
     assert said.out == b""
-    assert b"had no room for this call: the agent goes on unwatched (open)" in said.err
+    assert b"had no room for this call: the agent continues unsupervised (open)" in said.err
     assert Path(f"{path}.log").read_bytes() == said.err
 
 
@@ -336,7 +336,7 @@ async def test_a_supervisor_that_hangs_is_given_up(repo: Path, sockets: Path, st
         said = await altered(repo, "f.LIMIT_S = 0.3")
     assert said.code == 0
     assert said.out == b""
-    assert b"did not answer within 0.3 s: the agent goes on unwatched (open)" in said.err
+    assert b"did not answer within 0.3 s: the agent continues unsupervised (open)" in said.err
     kept = unwatched_file(home, os.environ)
     assert kept is not None
     assert kept.read_bytes() == said.err

@@ -174,7 +174,7 @@ def test_a_file_that_changes_under_our_hands_is_not_overwritten(person: Home) ->
     change = installation(KNOWN["claude"], "home", root=person.root, environ=person.environ, program=person.forwarder)
     change.path.parent.mkdir()
     change.path.write_text(SETTINGS)
-    with pytest.raises(UsageError, match="just been changed"):
+    with pytest.raises(UsageError, match="was just changed"):
         change.apply()
     assert change.path.read_text() == SETTINGS
 

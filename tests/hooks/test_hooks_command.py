@@ -53,7 +53,7 @@ def test_codex_wants_to_be_trusted(repo: Path, inside: Inside) -> None:
     """Its hooks are silently passed over before: said at once."""
     code, out, _ = inside(repo, "hooks", "install", "codex", "--yes")
     assert code == 0
-    assert "once you have trusted them" in out
+    assert "once you trust them" in out
 
 
 def test_a_broken_file_is_named(repo: Path, isolated: Path, inside: Inside) -> None:

@@ -155,7 +155,7 @@ async def test_a_person_is_asked_and_it_stands_still_meanwhile(
         result = await resume_run(run, place, RunOptions(beside=Watching(decide)))
     ((asked, status),) = seen
     assert asked.choices == ("adopt", "stop", "skip", "abandon")
-    assert asked.context["problem"].endswith("a process of this attempt is still at work")
+    assert asked.context["problem"].endswith("a process of this attempt is still running")
     assert asked.context["processes"][0].startswith(f"{survivor.pid} (since 20")
     assert asked.standing == "frozen"
     assert status == psutil.STATUS_STOPPED

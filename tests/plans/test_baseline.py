@@ -109,6 +109,6 @@ def test_a_check_that_runs_only_without_setup_names_both_directories(bench: Benc
     done = bench.run(bench.plan(agents={"worker": bench.agent("worker", "touch x")}, tasks=tasks))
     assert done.code == 3, done.out + done.err
     said = bench.events("check_finished")[0]["data"]["problem"]
-    assert "it does run in your own tree: the task's work tree may need a `setup`" in said
-    assert f"{bench.root} (your own tree): passed" in said
+    assert "it does run in your own checkout: the task's worktree may need a `setup`" in said
+    assert f"{bench.root} (your own checkout): passed" in said
     assert "(the untouched base): could_not_run" in said

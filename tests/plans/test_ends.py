@@ -83,7 +83,7 @@ def test_two_that_end_in_the_same_instant_are_both_there_after_a_replay(bench: B
 
 
 async def test_a_question_of_a_sub_agent_stands_in_the_queue_with_its_path(repo: Path) -> None:
-    """Two levels down somebody goes round in circles: the question says in which task, and which sub-agent it is."""
+    """Two levels down somebody repeats itself: the question says in which task, and which sub-agent it is."""
     async with Supervisor.open(repo) as supervisor:
         held = Capabilities(hold="step", tell=True, stop=True)
         session = supervisor.session(Task(id="web", prompt=admit("Make it work")), held)

@@ -81,7 +81,7 @@ def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench: Bench
     assert "because the build was broken (files: 2).\n- changed back app.py\n- removed" in bench.prompt("web.3")
     (restored,) = bench.events("restore_done")
     safety = restored["data"]["safety"]
-    assert f"files set back to {restored['data']['target']} (2 files changed): changed back app.py, removed" in done.out
+    assert f"files restored to {restored['data']['target']} (2 files changed): changed back app.py, removed" in done.out
     assert f"to get them back: unstuck checkpoints restore {safety}" in done.out
     assert f"They are saved: unstuck checkpoints diff {safety} shows them." in bench.prompt("web.3")
     shown = bench.call("checkpoints", "diff", restored["data"]["target"], safety)

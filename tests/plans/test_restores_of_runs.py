@@ -37,7 +37,7 @@ def test_much_is_set_back_only_with_a_yes(bench: Bench, said: str) -> None:
     assert done.code == 0, done.out + done.err
     left = int((bench.outside / "saw.2").read_text()) - int((bench.outside / "saw.1").read_text())
     assert left == (0 if said == "allow" else MANY)
-    told = {"allow": f"(files: {MANY})", "deny": "setting them back was not allowed"}[said]
+    told = {"allow": f"(files: {MANY})", "deny": "restoring them was not allowed"}[said]
     assert told in bench.prompt("web.2")
     assert bench.attempts("web") == 2
 
@@ -46,7 +46,7 @@ def test_where_nobody_may_be_asked_much_stays(bench: Bench) -> None:
     """With `ask: never` the files stay as they are, and the agent is told so."""
     done = bench.run(littering(bench), "--ask", "never")
     assert done.code == 0, done.out + done.err
-    assert "setting them back was not allowed" in bench.prompt("web.2")
+    assert "restoring them was not allowed" in bench.prompt("web.2")
 
 
 def test_what_passed_is_remembered_as_good(bench: Bench) -> None:
@@ -85,4 +85,4 @@ def test_what_a_person_wrote_meanwhile_stays(bench: Bench) -> None:
     assert "notes.txt" in saw
     assert "mine.txt" not in saw
     assert saw.endswith("mended by hand\nagent\n")
-    assert "What others wrote in this tree stays." in bench.prompt("web.4")
+    assert "Changes that others made in this directory stay." in bench.prompt("web.4")

@@ -92,7 +92,7 @@ def test_a_pivot_erases_nothing_of_another_task(bench: Bench) -> None:
     done = bench.run(shared(bench, scripts, settings={"failure_handler": {"max_retries": 0}}))
     assert done.code == 0, done.out + done.err
     assert (bench.root / "saw").read_text() == "right\n"
-    assert "(files: 1).\n- removed one.txt\nWhat others wrote in this tree stays." in bench.prompt("one.3")
+    assert "(files: 1).\n- removed one.txt\nChanges that others made in this directory stay." in bench.prompt("one.3")
     assert "Take a different one" in bench.prompt("one.3")
 
 

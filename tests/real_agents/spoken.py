@@ -124,7 +124,7 @@ def answered_by_a_person(
 
 
 def steered(lab: Lab, *work: str) -> None:
-    """It goes round in circles: what is answered to the question about that reaches the turn that is under way, and the
+    """It repeats itself: what is answered to the question about that reaches the turn that is under way, and the
     one attempt ends well."""
     rules = f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n- {{gate: permission, answer: allow}}\n"
     (lab.repo / "answers.yaml").write_text(rules)

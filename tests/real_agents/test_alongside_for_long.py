@@ -110,7 +110,7 @@ async def test_a_question_outlasts_every_hook(name: str, lab: Labs) -> None:
 
 async def test_sub_agents_are_watched_each_by_itself(lab: Labs) -> None:
     """Two sub-agents of Claude Code work at once: they inherit the hooks, their steps bear their names, the one that
-    goes round in circles hears the person's answer, the other one goes on, and what they use is counted."""
+    repeats itself hears the person's answer, the other one goes on, and what they use is counted."""
 
     def delegates(asked: Asked) -> Turn:
         prompt = asked.turns[0][1]

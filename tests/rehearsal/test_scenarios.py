@@ -74,7 +74,7 @@ def test_fixed_after_research(stage: Stage) -> None:
 
 
 def test_three_identical_failures(stage: Stage) -> None:
-    """The agent hears that it failed in the same way three times; the ladder goes on, and no gate opens."""
+    """The agent hears that it failed in the same way three times; the ladder goes on, and no question opens."""
     stage.limits(max_retries=2)
     played = stage.play("three-identical-failures")
     retries = ["retry", "failed"] * 2

@@ -121,8 +121,8 @@ def test_an_event_of_a_later_version_is_shown() -> None:
             {"line": 4, "reason": "known answer to x", "hint": "npm install"},
             "  → Retry, known answer to x: npm install",
         ),
-        ({"level": "pivot", "approach": "use a table", "limit": 3}, "  → Pivot 1/3: use a table"),
-        ({"level": "research", "limit": 2}, "  → Research 1/2: Reading the code round the failure"),
+        ({"level": "pivot", "approach": "use a table", "limit": 3}, "  → New approach 1/3: use a table"),
+        ({"level": "research", "limit": 2}, "  → Research 1/2: Reading the code around the failure"),
         ({"level": "continue"}, "  → New session: the last one ran out of context"),
     ],
 )
@@ -135,7 +135,7 @@ def test_what_comes_next_is_shown_with_its_number_and_limit(changes: dict[str, A
     ("changes", "line"),
     [
         ({"level": "human", "reason": "nothing is left"}, "→ Asks a person: nothing is left"),
-        ({"level": "human", "answers": ("g1",)}, "→ Goes on as answered"),
+        ({"level": "human", "answers": ("g1",)}, "→ Continues as answered"),
         ({"level": "first", "reason": "you wanted it again"}, "→ The same again: you wanted it again"),
     ],
 )
@@ -179,7 +179,7 @@ def test_the_stuck_gate_says_all_that_is_needed_to_decide() -> None:
     told = said("gate_opened", gate="g1", choices=choices, context=context, report="reports/web.5.md")
     assert told[:4] == [
         "! I am stuck and need help.",
-        "    tried: 3 retries, 1 alternative approach",
+        "    tried: 3 retries, 1 new approach",
         "      - use the SDK",
         "    problem: signature never matches web.py:3",
     ]
@@ -228,7 +228,7 @@ def test_a_gate_of_a_later_version_is_shown(kind: str) -> None:
         ("run_ended", {"exit_reason": "incomplete", "counts": {"succeeded": 2, "skipped": 1}},
          "ended: incomplete (2 succeeded, 1 skipped)"),
         ("stop_receipt", {"ended": ((1, 1.0, "x"),), "alive": ((2, 1.0),)}, "  stopped 1 process: 1 x; still alive: 2"),
-        ("restore_done", {"target": "chk-1", "changed": 1}, "  files set back to chk-1 (1 file changed)"),
+        ("restore_done", {"target": "chk-1", "changed": 1}, "  files restored to chk-1 (1 file changed)"),
         ("checkpoint_created", {"id": "none", "reason": "no space"}, "  ! no checkpoint: no space"),
         ("gate_answered", {"gate": "g1", "choice": "show_me", "text": "so"}, "  g1 answered by a rule: show-me: so"),
     ],
@@ -250,9 +250,9 @@ def test_the_last_lines_say_what_to_do_now() -> None:
         "  the results are on the branch unstuck/r1/_run; take them with: git merge unstuck/r1/_run",
     )
     assert summary("r1", "needs_person", gates=["g1", "g2"]) == (
-        "run r1: a person is needed",
+        "run r1: paused: a question needs an answer",
         "  answer 2 questions (g1, g2) with `unstuck answer`, see `unstuck show r1`",
-        "  then go on with: unstuck run --resume r1",
+        "  then resume with: unstuck run --resume r1",
     )
-    assert summary("r1", "interrupted")[-1] == "  go on with: unstuck run --resume r1"
+    assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
     assert summary("r1", "incomplete") == ("run r1: not every task succeeded",)

@@ -75,21 +75,21 @@ def test_who_needs_me_is_said_once_and_taken_back() -> None:
     assert "needs you: web: Which port? (g1); waits until you answer" in asked
     assert not any("needs you:" in line for line in told.begin(6, "cart"))
     answered = told.tell(9, e.GateAnswered(gate="g1", choice="skip", effect="skipped"), "web")
-    assert "needs you no more: web (g1)" in answered
+    assert "no longer needs you: web (g1)" in answered
 
 
 def test_what_acts_by_itself_is_said_with_its_time() -> None:
     """When time is up, when it is tried again, and what a timer answers: with the time of day, once."""
     told = Told()
-    assert "acts by itself: web has used up its time at 14:10:01" in told.begin(1, "web", 600)
+    assert "acts automatically: web has used up its time at 14:10:01" in told.begin(1, "web", 600)
     warned = e.LoopWarned(pattern="a", repeats=2, evidence=Clean("again"))
     assert not any("acts by itself" in line for line in told.tell(2, warned, "web"))
     told.tell(3, e.AttemptEnded(report=Report(exit_code=1), seconds=2), "web", "web.1")
     retry = e.TransientErrorRetry(error_type="HTTP_ERROR", retry=1, delay_seconds=60, climb=Climb(transient=1))
-    assert "acts by itself: web tries again at 14:01:04" in told.tell(4, retry, "web")
+    assert "acts automatically: web tries again at 14:01:04" in told.tell(4, retry, "web")
     told.tell(5, e.GateOpened(gate="g2", type="timeout"), "cart")
     timer = told.tell(6, e.TimerStarted(gate="g2", seconds=30, choice="extend"), "cart")
-    assert any(line.startswith("acts by itself: g2 is answered with") and "14:00:36" in line for line in timer)
+    assert any(line.startswith("acts automatically: g2 is answered with") and "14:00:36" in line for line in timer)
 
 
 def test_how_far_it_is_said_when_something_comes_to_rest() -> None:

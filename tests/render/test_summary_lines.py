@@ -135,18 +135,18 @@ def test_what_would_go() -> None:
         "run r would be deleted:",
         "       1  open question",
         "          g1-aaaa (stuck)",
-        "       1  work tree (2.0 KiB)",
+        "       1  worktree (2.0 KiB)",
         "          /state/web  2.0 KiB",
         "      14  branches and references",
         *(f"          unstuck/r/t{number}" for number in range(12)),
         "          and 2 more",
-        "       1  record with its output, prompts and reports (347 KiB)",
+        "       1  event log with its output, prompts and reports (347 KiB)",
         "          20261122-072445  347 KiB",
-        "! what exists nowhere else and would be lost:",
+        "! exists nowhere else and would be lost:",
         "!         /state/web: untracked files: half.txt",
         "what stays:",
         "          chk-1: run b may go back to it",
-        "what is in the way:",
+        "obstacles:",
         "          process 7 sh works in /state/web",
     ]
     assert list(inventory_lines(Inventory(name="shop"))) == ["nothing of unstuck is left in shop"]
@@ -159,7 +159,7 @@ def test_what_went() -> None:
     assert list(receipt_lines(done)) == [
         "  process 7 terminated",
         "  process 8 killed",
-        "shop is deleted: a search has found nothing of it",
+        "shop is deleted: nothing of it was found",
     ]
     left = Destroyed(inventory=Inventory(name="shop"), receipt=Ended(), left=("the reference x",))
     assert list(receipt_lines(left)) == ["! still there: the reference x"]

@@ -167,7 +167,7 @@ def test_words_of_a_command(words: str, scope: str | None, answer: Answer) -> No
     [
         ("show-me", None, "show-me needs the text"),
         ("show-me " + "x" * 20_001, None, "at most 20,000 characters; this one has 20,001"),
-        ("retry \x1b[31m\x07", None, "holds control characters alone"),
+        ("retry \x1b[31m\x07", None, "contains only control characters"),
         ("retry " + "x" * 1_000_000, None, "at most 20,000 characters; this one has 1,000,000"),
         ("stop now", None, "stop takes no text"),
         ("extend", None, "needs a duration"),

@@ -133,9 +133,9 @@ def test_what_was_muted_is_told_when_that_is_over() -> None:
 def test_the_end_of_the_run_is_told_once() -> None:
     """That the run has ended or is parked is told with its reason, beside what needs the person."""
     watch = Watch()
-    watch.over = "parked: needs a person"
+    watch.over = "paused: needs your answer"
     assert watch.see(WEB, seconds=600) == [
-        "the run is over: parked: needs a person",
+        "the run is over: paused: needs your answer",
         "web needs you: stuck after 3 retries: no key",
     ]
 

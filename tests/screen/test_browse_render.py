@@ -142,7 +142,7 @@ def test_a_plan_says_every_file() -> None:
     """What a restore would do is told by file with sizes, a long one by its first two hundred."""
     rows = [{"path": f"f{number}", "status": "changes", "before": 1, "after": 2} for number in range(201)]
     said = plan_words("chk-1", "/shop", rows, "a rebase")
-    assert said[0] == "chk-1 sets back in /shop: 201 files change"
+    assert said[0] == "chk-1 restores in /shop: 201 files change"
     assert "a rebase is under way" in said[1]
     assert "f199 (1 B → 2 B)" in said[-2]
     assert said[-1] == "and 1 more"

@@ -115,8 +115,8 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
         "browse.checkpoints": ("[2 checkpoints]", "no checkpoints yet", "saved before anything risky"),
         "browse.memory": ("[3 memory]", "nothing is remembered yet", "Approaches"),
-        "browse.recovery": ("[4 recovery]", "no run was cut off", "what was at work"),
-        "browse.deletion": ("[5 deletion]", "at work", "it is the run on this screen"),
+        "browse.recovery": ("[4 recovery]", "no run was interrupted", "an interrupted run"),
+        "browse.deletion": ("[5 deletion]", "at work", "it is open on this screen"),
     }
     async with showing(story=True) as stage:
         await opened(stage)
@@ -277,7 +277,7 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Showing
         assert f"since {first.id} up to {second.id}" in stage.text
         assert "changed    README.md (6 B → 7 B)" in stage.text
         await press(stage, "browse.back", "checkpoints.restore")
-        assert f"{first.id} sets back in" in stage.text
+        assert f"{first.id} restores in" in stage.text
         await says(stage, "n")
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
         await press(stage, "checkpoints.restore")
@@ -373,7 +373,7 @@ async def test_much_of_a_tree_needs_a_typed_yes(showing: Showing) -> None:
             (core.root / f"new{number}").write_text("new\n", encoding="utf-8")
         await opened(stage)
         await press(stage, "browse.checkpoints", "checkpoints.restore")
-        assert "That is much of a tree with 31 files" in stage.text
+        assert "Those are many of 31 files" in stage.text
         await says(stage, "y", "no")
         assert "nothing is done" in stage.text
         assert (core.root / "new7").exists()
@@ -403,7 +403,7 @@ async def test_whoever_leaves_while_a_plan_is_made_is_not_called_back(
         has_left.set()
         await settled(stage)
         assert stage.app.screen is stage.main
-        assert told(stage) == f"Restore {saved.id}? You had left before that could be asked: nothing is changed."
+        assert told(stage) == f"Restore {saved.id}? You left before you could confirm: nothing is changed."
         assert (core.root / "README.md").read_text(encoding="utf-8") == "mine\n"
 
 
@@ -437,7 +437,7 @@ async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Showing) -> 
         await press(stage, "browse.memory")
         assert "[bold]Decimal[/bold]" in stage.text
         await press(stage, "memory.promote")
-        assert "agents are told by themselves: round at the end" in told(stage)
+        assert "agents are told without a question: round at the end" in told(stage)
         assert [entry.note for entry in memory_of(stage.app.view.place).entries("rule")] == ["round at the end"]
         await press(stage, "rows.last", "memory.promote")
         assert "cannot be made a rule" in told(stage)
@@ -452,10 +452,10 @@ async def test_the_live_run_is_not_deleted_from_its_screen(showing: Showing) -> 
     async with showing(story=True) as stage:
         await opened(stage)
         await press(stage, "browse.deletion", "deletion.look")
-        assert "record with its output, prompts and reports" in stage.text
+        assert "event log with its output, prompts and reports" in stage.text
         await press(stage, "deletion.delete")
         assert not stage.app.screen.is_modal
-        assert "cannot be deleted now: it is the run on this screen" in told(stage)
+        assert "cannot be deleted now: it is open on this screen" in told(stage)
         assert stage.story.core.folder.is_dir()
 
 
@@ -494,10 +494,10 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         await press(stage, "browse.recovery")
         assert f"unstuck run --resume {new.name}" in stage.text
         await press(stage, "cut_off.look")
-        assert "cut off    attempt 1 of default" in stage.text
+        assert "attempt    1 of default" in stage.text
         assert "check      it has none" in stage.text
         await press(stage, "browse.deletion", "deletion.delete")
-        assert "it is the run on this screen" in told(stage)
+        assert "it is open on this screen" in told(stage)
         await press(stage, "rows.down", "deletion.delete")
         assert f"run {old.name} would be deleted" in stage.text
         await says(stage, "y", "another")
@@ -506,7 +506,7 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         await settled(stage)
         assert not old.exists()
         assert new.is_dir()
-        assert "a search has found nothing of it" in told(stage)
+        assert "nothing of it was found" in told(stage)
 
 
 async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None:
@@ -522,7 +522,7 @@ async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None
         assert "seen       once" in stage.text
         assert stage.text.count("occurred") == 1
         await press(stage, "signatures.answer")
-        assert "Nobody asks about this failure now" in told(stage)
+        assert "No open question is about this failure" in told(stage)
         await press(stage, "browse.checkpoints")
         assert "this log lies outside its project" in stage.text
         await press(stage, "browse.back")

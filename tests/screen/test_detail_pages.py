@@ -22,12 +22,12 @@ async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
         assert "4 attempts so far" in stage.text
         await stage.press("page.ladder")
         assert "[2 ladder]" in stage.text
-        assert "▸ L4 asks you" in stage.text
+        assert "▸ asks you" in stage.text
         assert "waits for you" in stage.text
         await stage.press("page.timeline")
         assert "[1 timeline]" in stage.text
         assert "retry 1/3" in stage.text
-        assert "L4 asks you" not in stage.text
+        assert "asks you" not in stage.text
 
 
 async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:

@@ -123,7 +123,7 @@ def test_try_again_takes_no_text_where_nobody_would_read_it(kind: str) -> None:
 
 def test_an_agent_that_is_still_at_work_is_a_question_of_its_own() -> None:
     """Only what can be done about it is offered, and the question names the processes."""
-    row = gate("recovery", problem="a process of this attempt is still at work", processes=["12 (since 3.00)"])
+    row = gate("recovery", problem="a process of this attempt is still running", processes=["12 (since 3.00)"])
     survivors = question_of(
         state_of(task("web")), GateRow(gate=replace(row.gate, choices=SURVIVOR_CHOICES), opened=row.opened)
     )
@@ -162,7 +162,7 @@ def test_what_falls_with_a_task(rule: str, said: str) -> None:
     """Those that need it, directly and through others, and what the plan says becomes of them."""
     state = state_of(task("web", after_skip=rule), task("refunds", "web"), task("invoices", "refunds"), task("other"))
     question = question_of(state, gate("stuck", checkpoint="chk-1"))
-    assert option(question, "skip").touches == f"{said}; offered again on resume"
+    assert option(question, "skip").touches == f"{said}; you are asked again when you resume"
     assert said in option(question, "abandon").touches
     assert "in chk-1" in option(question, "abandon").touches
     assert "chk-1 keeps the files" in option(question, "retry").touches
@@ -172,7 +172,7 @@ def test_a_restore_that_takes_much_says_so() -> None:
     """Whether much may be set back is asked as that, with how much it is and which files; anything else is not."""
     context = {"problem": "30 of 40 files would be overwritten", "checkpoint": "chk-1", "paths": ["a", "b"]}
     question = question_of(state_of(task("web")), gate("permission", **context))
-    assert question.title == "web wants its files set back"
+    assert question.title == "web asks to restore its files"
     assert question.problem == context["problem"]
     assert ("Files", "a, b") in question.facts
     assert question_of(state_of(task("web")), gate("permission")).title == "web wants to do something"
@@ -244,7 +244,7 @@ def test_an_answer_is_never_cut() -> None:
 
 def test_what_happens_while_it_is_left_open() -> None:
     """About a task, its agent takes no step; a question about the whole run speaks of no agent."""
-    assert "the agent takes no step" in question_of(state_of(task("web")), gate("stuck")).leaving
+    assert "the agent is paused" in question_of(state_of(task("web")), gate("stuck")).leaving
     for kind in ("remediation", "budget"):
         assert "agent" not in question_of(state_of(), gate(kind, task="", attempts=0)).leaving
 

@@ -77,10 +77,10 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
         await stage.press("graph.back", "view.browse")
         assert await offered() == "back help quit"
         await stage.press("browse.back", "view.log")
-        assert "record" in await offered()
+        assert "details" in await offered()
         await stage.press("logs.filter")
         await stage.pilot.press(*"zebra", "enter")
-        assert await offered() == "look for follow without me back help quit"
+        assert await offered() == "search follow automatic back help quit"
         await stage.press("logs.back", "logs.back")
         stage.story.task("web")
         assert await offered() == "open answer filter sort help quit"

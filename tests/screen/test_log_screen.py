@@ -79,7 +79,7 @@ def test_words_beyond_ascii_and_of_json(tmp_path: Path, past_log: Path) -> None:
 @pytest.mark.parametrize("text", ["type:nothing_like_it", "by:nobody"])
 def test_what_there_is_not_is_said(text: str) -> None:
     """An event or somebody that there is not is not looked for: the words say why."""
-    with pytest.raises(QueryProblem, match=r"nothing_like_it|nobody is called"):
+    with pytest.raises(QueryProblem, match=r"nothing_like_it|there is no actor"):
         query_of(text)
 
 
@@ -176,7 +176,7 @@ async def test_one_finds_a_record_and_reads_all_of_it(showing: Showing) -> None:
         total = screen.query_one(LogList).line_total()
         await stage.pilot.press("slash", *"type:gate_op")
         await settled(stage)
-        assert f"1 of {total} records" in stage.text
+        assert f"1 of {total} events" in stage.text
         await stage.pilot.press("enter", "enter")
         await settled(stage)
         assert '"type": "stuck"' in stage.text
@@ -185,7 +185,7 @@ async def test_one_finds_a_record_and_reads_all_of_it(showing: Showing) -> None:
         assert screen.query_one(LogList).line_total() == total
         await stage.pilot.press("slash", *"by:x")
         await settled(stage)
-        assert "nobody is called x" in stage.text
+        assert "there is no actor x" in stage.text
         screen.query_one("#words", Input).value = ""
         await stage.pilot.press("enter", "d")
         await settled(stage)

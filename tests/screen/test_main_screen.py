@@ -94,7 +94,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
         await stage.pilot.resize_terminal(20, 5)
         await stage.settled()
         said = " ".join(stage.text.split())
-        assert said == "This terminal has 20x5 cells. unstuck needs 60x16. The run goes on meanwhile."
+        assert said == "This terminal has 20x5 cells. unstuck needs 60x16. The run continues meanwhile."
         stage.story.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
         await stage.settled()
         assert "The run is over." in stage.text
@@ -181,7 +181,7 @@ async def test_a_wait_of_hours_is_told_from_its_beginning(showing: Showing) -> N
         stage.story.append(retry, "web")
         await stage.settled()
         assert stage.rows()[1].startswith(" … web")
-        assert "tries again in 2:00:00" in stage.rows()[1]
+        assert "retries in 2:00:00" in stage.rows()[1]
 
 
 async def test_attention_is_never_scrolled_away(showing: Showing) -> None:
@@ -268,9 +268,9 @@ async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
     """Moving to another task shows its attempts, also those before the screen was there, its failure and its place."""
     async with showing(story=True, pops=False) as stage:
         timeline = stage.app.tracker.history.of("webhook")
-        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "pivot 1/3", "asked"]
+        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "new approach 1/3", "asked"]
         await stage.press("table.down")
-        assert "retry 2/3     ✗ same · raw body" in stage.text
+        assert "retry 2/3        ✗ same · raw body" in stage.text
         assert "tests/test_webhook.py:42" in stage.text
         assert "×4" in stage.text
         await stage.press("table.down")
@@ -329,7 +329,7 @@ async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
         assert "web · ready" in stage.text
         await stage.press("table.filter")
         await stage.write("(" * 30)
-        assert "no task passes the filter" in stage.text
+        assert "no task matches the filter" in stage.text
         assert "0 of 1" in stage.text
         assert "web" not in stage.text
         await stage.press("view.back")
@@ -456,7 +456,7 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
             await stage.settled()
             rows = [row for row in stage.rows() if " cart " in row]
             assert all(("held" in row, "working" in row) == (bool(held), not held) for row in rows[:1]), rows
-            assert ("stands still" in rows[0]) == bool(held)
+            assert ("paused" in rows[0]) == bool(held)
             assert (f"cart · {'held' if held else 'working'}") in stage.text
             assert ("working" in stage.rows()[0]) == (not held)
 

@@ -40,10 +40,10 @@ async def test_help_is_about_the_focused_pane(showing: Showing) -> None:
         assert isinstance(stage.app.screen, HelpScreen)
         for action in actions_of("table", "main", "app")[:4]:
             assert action.help in stage.text
-        assert "To the end, and follow it." not in stage.text
+        assert "Go to the end and follow it." not in stage.text
         await stage.pilot.press("escape")
         await stage.press("task.open", "app.help")
-        assert "To the end, and follow it." in stage.text
+        assert "Go to the end and follow it." in stage.text
         await stage.pilot.press("escape")
         await stage.settled()
         assert stage.app.screen is stage.main

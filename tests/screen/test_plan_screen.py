@@ -90,7 +90,7 @@ def test_what_giving_it_up_would_touch() -> None:
     )
     assert "models (succeeded)" in text
     assert "2 would stay blocked: refunds, release" in text
-    assert "number 1 of 3 on the longest way" in text
+    assert "number 1 of 3 on the critical path" in text
 
 
 def test_a_plan_that_goes_round_is_drawn_all_the_same() -> None:

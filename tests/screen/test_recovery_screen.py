@@ -103,8 +103,8 @@ async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Sh
         await stage.pilot.press("question_mark")
         await stage.pilot.pause()
         told = "\n".join(stage.rows())
-        assert "Do all that is listed, and let the run go on." in told
-        assert "It begins again on the files as they are." in told
+        assert "Do all that is listed and resume the run." in told
+        assert "The task starts again on the files as they are." in told
         assert "Show only tasks with these words" not in told
         await stage.pilot.press("escape")
         await stage.pilot.pause()
@@ -133,12 +133,12 @@ async def test_all_that_is_known_can_be_read_on_a_low_screen(showing: Showing) -
             await stage.pilot.press("pagedown")
             await stage.pilot.pause()
             read += stage.text
-        assert "Cut off" not in stage.text
+        assert "Attempt" not in stage.text
         facts = facts_lines(stage.app.screen.query_one("#left").selected, 57)
         assert [line for line in facts if line.strip() not in read] == []
         await stage.pilot.press("j")
         await stage.pilot.pause()
-        assert "Cut off" in stage.text
+        assert "Attempt" in stage.text
         await stage.pilot.press("j")
         await stage.pilot.pause()
         assert "refunds  blocked" in stage.text
@@ -173,7 +173,7 @@ async def test_a_check_is_run_on_demand_and_refuses_what_it_contradicts(showing:
         await stage.pilot.press("5")
         await stage.pilot.pause()
         assert "its check fails now" in stage.text
-        assert "› 1 Go on" in stage.text
+        assert "› 1 Continue" in stage.text
         (stage.story.core.root / "done").touch()
         await stage.pilot.press("c")
         await asyncio.gather(*(worker.wait() for worker in stage.app.workers if worker.group == "checks"))
@@ -228,13 +228,13 @@ async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp
         screen.look()
         await stage.pilot.press("j")
         await stage.pilot.pause()
-        assert "go on (retry?)" in stage.text
+        assert "continue (retry?)" in stage.text
         assert "half [@click=app.quit]written" in stage.text
         assert decided(stage) == {}
         await stage.pilot.press("e")
         await stage.pilot.pause()
         assert "(retry?)" not in stage.text
-        assert "› 4 Go back and redo" in stage.text
+        assert "› 4 Restore and redo" in stage.text
         assert decided(stage) == {}
 
 

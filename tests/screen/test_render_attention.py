@@ -86,7 +86,7 @@ def test_the_header_says_what_it_cost(used: dict[str, Any], said: str) -> None:
 def test_the_header_says_how_it_ended() -> None:
     """A run that is over says so in words."""
     assert "every task succeeded" in header(160, state="ended", exit_reason="succeeded", exit_code=0)
-    assert "parked: needs a person" in header(160, state="parked", exit_reason="needs_person", exit_code=3)
+    assert "paused: needs your answer" in header(160, state="parked", exit_reason="needs_person", exit_code=3)
     assert "stopping" in header(160, state="draining")
 
 
@@ -100,16 +100,16 @@ def test_what_is_blocked_is_said_before_the_problem() -> None:
 
 def test_a_question_that_blocks_others_begins_with_that() -> None:
     """Where nothing has come to pass before the question, no mark stands before what it holds up."""
-    found = gate("question", question="You have kept it from starting.")
+    found = gate("question", question="You paused it before it started.")
     found.tasks["later"] = TaskRow(task=Task(id="later", prompt=Clean("x"), needs=("web",)))
-    assert told(found).split(maxsplit=2)[2].startswith("blocks later · You have kept it from starting.")
+    assert told(found).split(maxsplit=2)[2].startswith("blocks later · You paused it before it started.")
 
 
 def test_a_stuck_task_says_what_was_tried() -> None:
     """One line says what is wrong, what was tried, and since when it waits for a person."""
     said = told(gate(problem="expected 200", attempts={"retries": 3, "pivots": 1, "research": 0}))
     assert said.startswith(" ! web ")
-    assert "stuck after 3 retries, 1 pivot: expected 200" in said
+    assert "stuck after 3 retries, 1 new approach: expected 200" in said
     assert said.rstrip().endswith("waits for you  2m 10s")
 
 
@@ -117,7 +117,7 @@ def test_a_stuck_task_says_what_was_tried() -> None:
     ("kind", "context", "said"),
     [
         ("timeout", {"elapsed_seconds": 900.0}, "its time is up after 15m 00s"),
-        ("loop_detected", {"error_signature": "KeyError: currency"}, "goes round in circles: KeyError: currency"),
+        ("loop_detected", {"error_signature": "KeyError: currency"}, "repeats itself: KeyError: currency"),
         ("question", {"question": "Which\ncurrency?"}, "Which currency?"),
         ("integration", {"problem": "both change cart.py"}, "both change cart.py"),
         ("recovery", {}, "recovery"),
@@ -150,7 +150,7 @@ def test_a_full_disk_comes_before_every_question() -> None:
         found, found.open_gates(), (), now=0.0, ages={"g1": 5.0}, held="events.jsonl: No space left on device"
     )
     said = "".join(cell.text for cell in attention_cells(first, 120))
-    assert "no room on the disk: events.jsonl: No space left on device" in said
-    assert "agents stand still" in said
+    assert "no space on the disk: events.jsonl: No space left on device" in said
+    assert "agents are paused" in said
     assert first.gate == ""
     assert second.gate == "g1"

@@ -89,7 +89,7 @@ def test_attempts_by_rung() -> None:
     assert "retry 1/3" in second
     assert "✗ same · raw body" in second
     assert second.rstrip().endswith("1m 02s")
-    assert "pivot 1/2" in third
+    assert "new approach 1/2" in third
     assert "▶ use the SDK" in third
 
 
@@ -113,7 +113,7 @@ def test_question_and_answer_are_part_of_it() -> None:
     )
     told.start(2, "human")
     lines = told.lines()
-    assert "asked         ! stuck" in lines[1]
+    assert "asked            ! stuck" in lines[1]
     assert "› you: show me: endpoint secret" in lines[2]
     assert "answered" in lines[3]
 
@@ -128,7 +128,7 @@ def test_what_happens_beside_the_ladder() -> None:
     told.say(e.AgentTimeout(agent_id="a", task_id="web", elapsed_ms=900_000))
     told.say(e.CheckFlaked(command="make test"))
     text = "\n".join(told.lines())
-    for said in ("HTTP_ERROR, wait 2", "found 2 insights", "chk-1, 4 files", "3 times: ls again", "15m 00s", "flaky"):
+    for said in ("HTTP_ERROR, wait 2", "found 2 findings", "chk-1, 4 files", "3 times: ls again", "15m 00s", "flaky"):
         assert said in text
 
 

@@ -46,17 +46,17 @@ def test_it_says_where_the_task_stands(row: TaskRow) -> None:
     """One rung is marked, with its approach, and each says how much of it is used up."""
     lines = shown(row).splitlines()
     assert lines[0] == "   first        5 attempts so far"
-    assert lines[1] == "   L1 retry     ✗✗✗  3 of 3 used"
-    assert lines[2] == " ▸ L2 pivot     ✗○○  1 of 3 used  use the provider's SDK"
-    assert lines[3] == "   L3 research  ○○  0 of 2 used"
+    assert lines[1] == "   retry        ✗✗✗  3 of 3 used"
+    assert lines[2] == " ▸ new approach ✗○○  1 of 3 used  use the provider's SDK"
+    assert lines[3] == "   research     ○○  0 of 2 used"
 
 
 def test_it_says_what_led_there_and_what_follows(row: TaskRow) -> None:
     """What moved it, what has failed, what comes if nothing changes, and how far away the question is."""
     text = " ".join(shown(row).split())
-    assert "moved by AssertionError: expected 200 but got 401, 4 times in a row" in text
+    assert "because AssertionError: expected 200 but got 401, 4 times in a row" in text
     assert "failed body as text" in text
-    assert "then pivot (" in text
+    assert "then new approach (" in text
     assert "research ×2 → asks you (if the same failure comes again each time)" in text
     assert "left 4 more attempts before you are asked" in text
 

@@ -105,7 +105,7 @@ def test_an_agent_that_stands_still_for_all_is_not_said_to_work() -> None:
     found.attempts["web.1"] = replace(attempt, deadline=NOW + 90, held_since=NOW - 60)
     line = "".join(cell.text for cell in task_cells(found, found.tasks["web"], columns_for(120), now=NOW, limits={}))
     assert "held" in line
-    assert "stands still" in line
+    assert "paused" in line
     assert "▕" not in line
     assert group_of(found, found.tasks["web"]) == "waiting"
 

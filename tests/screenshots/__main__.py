@@ -18,7 +18,7 @@ from unstuck.workspace.project import locate
 
 
 async def main() -> None:
-    """Play the demo's plan and one more task that goes round in circles, then a run that is killed."""
+    """Play the demo's plan and one more task that repeats itself, then a run that is killed."""
     PICTURES.mkdir(exist_ok=True)
     for picture in PICTURES.glob("*.svg"):
         picture.unlink()

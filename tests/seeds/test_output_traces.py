@@ -67,14 +67,14 @@ async def test_successful_retry(repo: Path) -> None:
 
 
 async def test_successful_pivot(repo: Path) -> None:
-    """✗, → Retry 1/3, ✗, → Pivot 1/3 with another approach on the files as they were, ✓ Protected Routes."""
+    """✗, → Retry 1/3, ✗, → New approach 1/3 with another approach on the files as they were, ✓ Protected Routes."""
     says = ["Middleware not working with App Router", "ImportError: cannot import name 'match' from 'routes'"]
     lines, agent, _ = await trace(repo, "protected-routes", says)
     assert steps(lines) == [
         "✗ Middleware not working with App Router",
         "→ Retry 1/3",
         "✗ ImportError",
-        "→ Pivot 1/3",
+        "→ New approach 1/3",
         "✓ succeeded",
     ]
     assert "Take a different one, from the start" in agent.told[2].text
@@ -82,7 +82,7 @@ async def test_successful_pivot(repo: Path) -> None:
 
 
 async def test_research_success(repo: Path) -> None:
-    """→ Retry 1/3, → Pivot 1/3, → Research 1/2, → Found something, and the agent has it; ✓ OAuth Integration."""
+    """→ Retry 1/3, → New approach 1/3, → Research 1/2, → Found something, and the agent has it; ✓ OAuth Integration."""
     (repo / "oauth.py").write_text("def refresh():\n    return token_endpoint\n", encoding="utf-8")
     says = ["Token refresh failing", "ImportError: cannot import name 'token_endpoint' from 'oauth'", REFUSED]
     lines, agent, _ = await trace(repo, "oauth", says)
@@ -90,7 +90,7 @@ async def test_research_success(repo: Path) -> None:
         "✗ Token refresh failing",
         "→ Retry 1/3",
         "✗ ImportError",
-        "→ Pivot 1/3",
+        "→ New approach 1/3",
         "✗ HTTPError",
         "→ Research 1/2",
         *[step for step in steps(lines) if step.startswith("→ Found")],
@@ -108,7 +108,7 @@ async def test_stuck_needs_help(repo: Path) -> None:
         "→ Retry 1/3",
         "→ Retry 2/3",
         "→ Retry 3/3",
-        "→ Pivot 1/1",
+        "→ New approach 1/1",
         "→ Research 1/2",
         "→ Research 2/2",
     ]
@@ -116,7 +116,7 @@ async def test_stuck_needs_help(repo: Path) -> None:
     assert context["attempts"] == {"retries": 3, "pivots": 1, "research": 2}
     shown = [line.strip() for line in lines]
     asked = shown[shown.index("! I am stuck and need help.") :]
-    assert asked[1] == "tried: 3 retries, 1 alternative approach, 2 rounds of research"
+    assert asked[1] == "tried: 3 retries, 1 new approach, 2 rounds of research"
     assert "problem: AssertionError: webhook signature verification failing" in asked
     assert f"checkpoint saved: {context['checkpoint']}" in asked
     assert context["checkpoint"].startswith("chk-")

@@ -292,7 +292,7 @@ def test_settings_survive_the_log(load: Load) -> None:
     """A resumed run has exactly the settings it began with, trust included."""
     settings = load(user=RULE, own="timeouts: {qa_engineer: 5}\nidle_timeout: 250ms")
     assert Settings.thaw(json.loads(json.dumps(settings.frozen()))) == settings
-    with pytest.raises(SettingsError, match="the run's record: nonsense: unknown key"):
+    with pytest.raises(SettingsError, match="the event log: nonsense: unknown key"):
         Settings.thaw({"nonsense": 1})
 
 

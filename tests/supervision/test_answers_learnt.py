@@ -149,7 +149,7 @@ async def test_words_of_mine_are_never_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Answer(choice="retry", scope="pattern"), "retry needs words that can be told again"),
+        (Answer(choice="retry", scope="pattern"), "retry needs a text"),
         (Answer(choice="show_me", text=admit("x"), scope="task"), "for once, or for every such failure"),
     ],
 )

@@ -181,7 +181,7 @@ async def test_without_a_rule_three_times_then_the_person(opening: Opening) -> N
         gate = await world.asked()
         assert gate.gate.type == "stuck"
         assert "agent_timeout" in gate.gate.context["analysis"]
-        assert gate.gate.context["problem"] == "the agent used up its time"
+        assert gate.gate.context["problem"] == "the agent reached its time limit"
         assert [failure.attempt for failure in world.of(e.AgentFailure)] == [1, 2]
         assert len(world.of(e.AgentTimeout)) == 3
         stops = [record for record in world.record.seen if isinstance(record.event, e.StopRequested)]

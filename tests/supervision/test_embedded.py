@@ -278,7 +278,7 @@ async def test_the_first_of_two_answers_wins(repo: Path) -> None:
         (Answer(choice="show_me", text=admit("  ")), "show-me needs a text"),
         (Answer(choice="show_me", text="x" * 1_000_000), "at most 20,000 characters; this one has 1,000,000"),  # type: ignore[arg-type]
         (Answer(choice="retry", text=admit("  ")), "the approach is blank"),
-        (Answer(choice="retry", text="\x1b[31m\x07"), "holds control characters alone"),  # type: ignore[arg-type]
+        (Answer(choice="retry", text="\x1b[31m\x07"), "contains only control characters"),  # type: ignore[arg-type]
         (Answer(choice="choose", number=1.0), "is not an answer"),
         (Answer(choice=["skip"]), "is not an answer"),  # type: ignore[arg-type]
         (Answer(choice="skip", number=float("nan")), "needs a number"),

@@ -77,7 +77,7 @@ def test_a_connection_is_named_and_work_counts_more() -> None:
 def test_stopped_by_somebody_is_waiting() -> None:
     """An agent that I have stopped with SIGSTOP to look at it is not called stalled."""
     found = judge(START, look(150.0, stopped=True))
-    assert found == Liveness(verdict="WAITING", signals=("2 processes alive, all stopped by somebody",))
+    assert found == Liveness(verdict="WAITING", signals=("2 processes alive, all stopped by another process",))
 
 
 @pytest.mark.parametrize(("tree", "verdict"), [(1, "UNKNOWN"), (2, "ACTIVE")])

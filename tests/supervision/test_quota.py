@@ -58,7 +58,7 @@ async def test_after_the_reset_i_am_asked_and_nothing_starts(
         gate = await record.asked()
         assert gate.gate.type == "question"
         assert gate.gate.key == "quota"
-        assert gate.gate.context["options"] == ["Go on"]
+        assert gate.gate.context["options"] == ["Continue"]
         assert len(agent.told) == 1
         await supervisor.answer(gate.id, Answer(choice="choose", number=1))
         assert (await working).status == "unverified"

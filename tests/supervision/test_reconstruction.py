@@ -55,8 +55,8 @@ def test_an_attempt_that_was_at_work_can_go_on_in_five_ways() -> None:
 @pytest.mark.parametrize(
     ("choice", "given", "seen", "why"),
     [
-        ("retry", state(baseline="none"), {}, "no checkpoint to go back to"),
-        ("retry", state(baseline=""), {}, "no checkpoint to go back to"),
+        ("retry", state(baseline="none"), {}, "no checkpoint to restore"),
+        ("retry", state(baseline=""), {}, "no checkpoint to restore"),
         ("retry", None, {"git": False}, "without git"),
         ("done", state(task=Task(id="web", prompt=Clean("Work."))), {}, "no check"),
         ("done", None, {"check": CheckFacts(result="failed", said=Clean("assert 0 == 3"))}, "fails now: assert 0 == 3"),

@@ -193,7 +193,7 @@ async def test_what_cannot_be_is_refused_before_anything_starts(repo: Path) -> N
     run = await cut_off(repo)
     state = state_of(repo, run)
     require_possible(state, {"web": "retry", "*": "continue"}, git=True)
-    with pytest.raises(UsageError, match="no task zoo was cut off"):
+    with pytest.raises(UsageError, match="no task zoo was interrupted"):
         require_possible(state, {"zoo": "retry"}, git=True)
     with pytest.raises(UsageError, match="web=retry: without git"):
         require_possible(state, {"web": "retry"}, git=False)

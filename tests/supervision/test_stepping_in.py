@@ -262,7 +262,7 @@ async def test_a_held_task_takes_no_more_time(desk: OpenDesk) -> None:
         working = at.works()
         await at.begun()
         gate = await at.supervisor.hold("web")
-        with pytest.raises(AnswerRefused, match="stands still"):
+        with pytest.raises(AnswerRefused, match="timeouts are paused"):
             await at.supervisor.extend("web", 60.0)
         await at.clock.advance(10_000)
         assert [row.id for row in at.supervisor.core.head.open_gates()] == [gate]

@@ -97,7 +97,7 @@ async def test_the_agent_hears_which_files_a_person_changed(desk: OpenDesk) -> N
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
         (at.root / "README.md").unlink()
-        with pytest.raises(AnswerRefused, match="somebody works in its files"):
+        with pytest.raises(AnswerRefused, match="being edited by hand"):
             await at.supervisor.answer(handed.gate, Answer(choice="continue"))
         back = await at.supervisor.give_back(handed)
         assert back.changes == ("deleted README.md", "changed app.py", "added new.py")
@@ -124,10 +124,10 @@ async def test_nothing_reaches_the_agent_by_another_way(desk: OpenDesk) -> None:
         await at.process()
         handed = await at.supervisor.hand_over("web")
         for choice in ("skip", "abandon", "continue", "show_me"):
-            with pytest.raises(AnswerRefused, match="somebody works in its files"):
+            with pytest.raises(AnswerRefused, match="being edited by hand"):
                 await at.supervisor.step_in("web", Answer(choice=choice, text=admit("now")))
         for rung in RUNGS:
-            with pytest.raises(AnswerRefused, match="somebody works in its files"):
+            with pytest.raises(AnswerRefused, match="being edited by hand"):
                 await at.supervisor.choose_rung("web", rung)
         await at.supervisor.give_back(handed)
         await at.supervisor.step_in("web", Answer(choice="skip"))
@@ -192,7 +192,7 @@ async def test_a_second_takeover_reports_both_changes(desk: OpenDesk) -> None:
         working = at.works()
         await at.process()
         handed = await at.supervisor.hand_over("web")
-        with pytest.raises(UsageError, match="in somebody's hands already"):
+        with pytest.raises(UsageError, match="already being edited by hand"):
             await at.supervisor.hand_over("web")
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
         await at.supervisor.give_back(handed)

@@ -131,7 +131,7 @@ async def test_a_hanging_agent_is_stopped_and_dispatched_again_with_nobody_there
         gate = await world.asked()
         assert gate.gate.type == "stuck"
         assert "agent_timeout" in gate.gate.context["analysis"]
-        assert gate.gate.context["problem"] == "the agent showed no sign of life any more"
+        assert gate.gate.context["problem"] == "the agent showed no activity"
 
 
 async def test_who_is_asked_is_told_what_was_seen(world: World) -> None:

@@ -98,7 +98,7 @@ async def test_four_fifths_are_warned_of_once_then_comes_the_question(working: W
 
 
 async def test_time_while_a_question_is_open_does_not_count(working: Working, clock: ManualClock) -> None:
-    """An agent that goes round in circles is asked about and frozen; however long I think, its time stands still."""
+    """An agent that repeats itself is asked about and frozen; however long I think, its time stands still."""
     agent, record = working.agent, working.record
     await clock.advance(30)
     for number in range(3):

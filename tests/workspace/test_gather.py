@@ -48,7 +48,7 @@ async def test_the_module_that_could_not_be_imported(project: Project) -> None:
     assert module.source == "module shop.cart: src/shop/cart.py"
     assert module.text == "     3 | def total(items):\n     5 | class Cart:"
     [missing, *_] = await gather(project.root, location=None, headline="No module named 'stripe.webhook'")
-    assert "No file of this tree is stripe.webhook" in missing.text
+    assert "No file of this worktree is stripe.webhook" in missing.text
 
 
 async def test_a_missing_script_is_looked_for_beside_the_file(project: Project) -> None:

@@ -190,7 +190,7 @@ async def test_no_room_while_restoring(
     project.write({"big": "small", "lib/big": "small"})
     before = project.files()
     wrapper = git_that("read-tree -m -u", "ulimit -f 64")
-    with pytest.raises(WorkspaceError, match=r"did not come to its end: .*run it again, or take it back with"):
+    with pytest.raises(WorkspaceError, match=r"did not come to its end: .*run it again, or undo it with"):
         await store.restore(saved.id, run="r")
     wrapper.unlink()
     assert not store.last_restore().done

@@ -187,7 +187,7 @@ async def test_a_git_that_is_too_old_is_said(project: Project, tmp_path: Path, m
     (folder / "git").chmod(0o755)
     path = os.environ["PATH"]
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{path}")
-    with pytest.raises(ProjectError, match=r"^git version 2\.17\.1 is too old: work trees need git 2\.36 or newer$"):
+    with pytest.raises(ProjectError, match=r"^git version 2\.17\.1 is too old: worktrees need git 2\.36 or newer$"):
         await Worktrees(repo, tmp_path / "state", "r1").prepare()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProjectError, match="git was not found: install it"):

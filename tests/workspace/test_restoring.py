@@ -73,7 +73,7 @@ async def test_single_files_and_folders_can_be_restored(project: Project, store:
     await store.undo(run="r")
     assert (project.root / "pkg" / "new").read_text() == "x"
     assert not (project.root / "gone").exists()
-    with pytest.raises(WorkspaceError, match="has no file nowhere, and neither has the tree now"):
+    with pytest.raises(WorkspaceError, match="has no file nowhere, and neither does the worktree"):
         await store.restore(saved.id, run="r", paths=["app.py", "nowhere"])
 
 

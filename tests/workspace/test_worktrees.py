@@ -348,13 +348,13 @@ async def test_a_tree_that_somebody_is_not_done_with_is_kept(project: Project, t
     place = await trees.create("t")
     if state == "locked":
         project.git("worktree", "lock", "--reason", "I look at it", str(place))
-        expected = "somebody has locked it: I look at it"
+        expected = "it is locked: I look at it"
     elif state == "rebase":
         (project.root / ".git/worktrees/t/rebase-merge").mkdir()
         expected = "in the middle of a rebase"
     elif state == "unregistered":
         shutil.rmtree(project.root / ".git/worktrees/t")
-        expected = "it is no work tree of this repository any more"
+        expected = "it is no longer a worktree of this repository"
     else:
         (place / "app.py").write_text("staged\n")
         project.git("add", "-A", cwd=place)
@@ -376,7 +376,7 @@ async def test_a_missing_tree_is_forgotten_and_a_moved_one_is_found(
         await trees.create("moved")
     cleaned = await trees.clean()
     assert cleaned.removed == ("gone",)
-    assert [kept.reason for kept in cleaned.kept] == [f"its tree was moved to {tmp_path / 'elsewhere'}"]
+    assert [kept.reason for kept in cleaned.kept] == [f"its worktree was moved to {tmp_path / 'elsewhere'}"]
     assert "gone" not in project.git("worktree", "list")
     project.git("worktree", "move", str(tmp_path / "elsewhere"), str(moved))
     assert await trees.create("moved") == moved

@@ -35,7 +35,7 @@ def main() -> int:
         os.fstat(1)  # if it were closed, the socket would get its number
         return forward(sys.argv[1], read_input())
     except TooLong:
-        complain(f"the supervisor did not answer within {LIMIT_S:g} s: the agent goes on unwatched (open)")
+        complain(f"the supervisor did not answer within {LIMIT_S:g} s: the agent continues unsupervised (open)")
         return 0
     except (Exception, KeyboardInterrupt):
         return 0
@@ -93,7 +93,7 @@ def forward(agent: str, raw: bytes) -> int:
             if not reply.get("busy"):
                 return deliver(connection, reply)
         time.sleep(pause)
-    complain("the supervisor had no room for this call: the agent goes on unwatched (open)")
+    complain("the supervisor had no room for this call: the agent continues unsupervised (open)")
     return 0
 
 

@@ -174,7 +174,7 @@ def _read_reply(path: Path, line: bytes) -> Message:
 
 def _unreachable(path: Path, error: OSError) -> ChannelError:
     if isinstance(error, FileNotFoundError | ConnectionRefusedError):
-        return ChannelError(f"nobody listens at {path}: is a run live here?")
+        return ChannelError(f"no supervisor listens at {path}: is a run live here?")
     return ChannelError(f"{path}: {error.strerror or error}")
 
 

@@ -277,7 +277,7 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     delay = _retry_after(diagnosis) or facts.resets_in or used_up or float(2**retry)
     quota = delay > limits.long_wait
     if quota and not (facts.may_ask or limits.resume_after_quota):
-        details = f"{diagnosis.headline}: nothing goes on by itself after such a wait, and nobody may be asked"
+        details = f"{diagnosis.headline}: nothing continues after such a wait, and the run never asks a person"
         return Halt(reason="rate_limit", details=details)
     # A transient failure is not the approach's, so it is not recorded as one.
     error_type = diagnosis.signature.error_type.value

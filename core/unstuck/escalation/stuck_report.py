@@ -53,7 +53,7 @@ class StuckReport:
         lines += [f"- without success: {one_line(way)}" for way in self.approaches]
         lines += ["", "## Analysis", "", self.analysis]
         if self.insights:
-            lines += ["", "## Insights"]
+            lines += ["", "## Research findings"]
         for insight in self.insights:
             source, _, text = insight.partition("\n")
             lines += ["", f"- {source}", "", *(f"      {line}" for line in text.splitlines())]
@@ -120,7 +120,7 @@ def format_stuck_question(report: StuckReport) -> str:
 
 _WORDS = {
     "retries": ("retry", "retries"),
-    "pivots": ("alternative approach", "alternative approaches"),
+    "pivots": ("new approach", "new approaches"),
     "research": ("round of research", "rounds of research"),
     "sessions": ("new session after a full context", "new sessions after a full context"),
     "waits": ("wait for a passing trouble", "waits for a passing trouble"),

@@ -33,9 +33,9 @@ def store_of(place: Project, root: Path, settings: Settings, *, gone: bool = Fal
     """
     is_there = root.is_dir()
     if not is_there and not gone:
-        raise WorkspaceError(f"the tree {root} is gone")
+        raise WorkspaceError(f"the worktree {root} is gone")
     if is_there and not belongs(root, place.home, place.repository):
-        raise WorkspaceError(f"{root} is no tree of {place.root}: what was saved of it is left to where it belongs")
+        raise WorkspaceError(f"{root} is not a worktree of {place.root}: its checkpoints belong to another project")
     home = project_home(place.root, place.repository)
     return CheckpointStore(root, home, place.repository, clock=SystemClock(), bounds=bounds_of(settings))
 

@@ -63,7 +63,7 @@ def require_possible(state: State, chosen: Mapping[str, str], *, git: bool) -> N
     for name in chosen:
         if not any(fnmatchcase(one.task, name) for one in facts.tasks):
             named = ", ".join(one.task for one in facts.tasks) or "none was"
-            raise UsageError(f"--recover: no task {one_line(name)} was cut off in run {facts.run} ({named})")
+            raise UsageError(f"--recover: no task {one_line(name)} was interrupted in run {facts.run} ({named})")
     for one in facts.tasks:
         choice = chosen_for(chosen, one.task)
         if choice is not None and choice in one.refused:

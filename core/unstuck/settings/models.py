@@ -295,7 +295,7 @@ class Settings(ScreenSettings):
     )
     """Time limits by agent type. See the table below."""
     idle_timeout: Seconds = 300.0
-    """Time an attempt may show no sign of life."""
+    """Time an attempt may show no activity."""
     verify_timeout: Seconds = 600.0
     """Time limit of a check."""
     check_interval: Seconds = 10.0
@@ -376,4 +376,4 @@ class Settings(ScreenSettings):
         try:
             return cls.model_validate(dict(frozen))
         except ValidationError as error:
-            raise settings_error("the run's record", error, cls) from None
+            raise settings_error("the event log", error, cls) from None

@@ -44,7 +44,7 @@ def own_directory(path: Path) -> Path:
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise SettingsError("runtime directory", "", f"{path} belongs to somebody else; set UNSTUCK_RUNTIME_DIR")
+            raise SettingsError("runtime directory", "", f"{path} belongs to another user; set UNSTUCK_RUNTIME_DIR")
         if stat.S_IMODE(found.st_mode) != 0o700:
             path.chmod(0o700)
     except OSError as error:

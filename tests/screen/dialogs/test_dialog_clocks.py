@@ -27,7 +27,7 @@ IDLE = 600.0
 
 
 async def silent(world: World, limit: float) -> None:
-    """A whole limit without a sign of life, with time for the look at its half."""
+    """A whole limit without activity, with time for the look at its half."""
     began = world.clock.monotonic()
     await world.clock.advance(limit / 2)
     await asyncio.wait_for(world.clock.slept_until(began + limit * 0.8), PATIENCE)
@@ -48,7 +48,7 @@ async def test_a_hanging_agent_is_noticed_extended_and_stopped_by_keys(opening: 
         await world.until(lambda: any(isinstance(record.event, e.AgentSpawned) for record in seen))
         await silent(world, IDLE)
         shown = world.shown()
-        for words in ("web shows no sign of life", "STALLED: nothing seen of it for 10m", "no file changed"):
+        for words in ("web shows no activity", "STALLED: nothing seen for 10m", "no file changed"):
             assert words in shown
         await world.choose("timeout.extend")
         await world.write("60")
@@ -93,7 +93,7 @@ async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
 
     async def gone(view: LiveRun, gate: str) -> None:
         heard.append(gate)
-        raise UnstuckError("nobody works this run now")
+        raise UnstuckError("the supervisor is gone")
 
     async with opening() as world:
         await counting_down(world)

@@ -22,7 +22,7 @@ async def test_a_timeout_is_extended(overdue: Opening) -> None:
     """A wrong duration is refused with what is allowed; 90s gives exactly that, then it is asked again."""
     async with overdue() as (world, agent):
         assert "No end after 1m 40s; the limit is 1m 40s" in world.shown()
-        assert "the agent cannot be held and runs on meanwhile" in world.shown()
+        assert "the agent cannot be held and keeps running meanwhile" in world.shown()
         await world.choose("timeout.extend")
         await world.write("soon")
         await world.press("enter")
@@ -79,13 +79,13 @@ async def test_a_timeout_ends_the_task(overdue: Opening, action: str, status: st
 
 
 async def test_a_question_that_is_out_of_date(overdue: Opening) -> None:
-    """The agent ends by itself while the person reads: the dialog goes, and says that nothing is asked any more."""
+    """The agent ends by itself while the person reads: the dialog goes, and says that its question is closed."""
     async with overdue() as (world, agent):
         agent.go.set()
         assert (await world.done()).attempts == 1
         await world.pilot.pause()
         assert not world.is_asking
-        assert world.notices == ["web: nothing is asked any more."]
+        assert world.notices == ["web: its question is closed."]
 
 
 # A loop
@@ -97,8 +97,8 @@ async def test_a_loop_is_waved_on_once(opening: Opening) -> None:
         agent = world.loops(rounds=7)
         await world.asked()
         await world.awake()
-        assert "web goes round in circles" in world.shown()
-        assert "the agent waits in its next call meanwhile" in world.shown()
+        assert "web repeats itself" in world.shown()
+        assert "the agent is held at its next tool call meanwhile" in world.shown()
         await world.choose("loop.continue__once")
         await world.until(lambda: len(world.supervisor.state.gates) == 2)
         await world.asked()

@@ -199,7 +199,7 @@ async def test_what_fits_needs_no_announcement(opening: Opening) -> None:
         facts = {**STUCK, "analysis": "The same failure 6 times in a row.", "files": ["shop/webhook.py"]}
         await asks(world, "stuck", **facts)
         await world.pilot.pause()
-        for fact in ("Found site-packages/stripe", "Changed shop/webhook.py", "Saved chk-20261121-143801"):
+        for fact in ("Findings site-packages/stripe", "Changed shop/webhook.py", "Saved chk-20261121-143801"):
             assert fact in world.shown()
         assert "more" not in world.shown().partition("1 Show me how")[0]
 
@@ -216,20 +216,20 @@ async def test_words_for_a_task_that_has_ended_are_kept_in_a_file(opening: Openi
         await core.journal.committed()
         await world.pilot.pause()
         (notice,) = world.notices
-        assert notice == f"web: has ended. What you wrote and did not send is in {core.folder / 'unsent.txt'}."
+        assert notice == f"web: has ended. Your unsent text is in {core.folder / 'unsent.txt'}."
         assert (core.folder / "unsent.txt").read_text() == "--- web, show me\nuse the endpoint secret\n\n"
         world.app.frame()
         assert len(world.notices) == 1
 
 
 async def test_words_in_an_open_field_are_kept_when_the_screen_goes(opening: Opening) -> None:
-    """Whoever's terminal is lost in the middle of a sentence finds it beside the run's record."""
+    """Whoever's terminal is lost in the middle of a sentence finds it beside the event log."""
     async with opening() as world:
         await asks(world, "stuck", **STUCK)
         await world.choose("stuck.show_me")
         await world.write("use the end")
         file = world.supervisor.core.folder / "unsent.txt"
-        assert world.app.questions.save_unsent() == f"What you wrote and did not send is in {file}."
+        assert world.app.questions.save_unsent() == f"Your unsent text is in {file}."
         assert "use the end" in file.read_text()
         assert world.app.questions.save_unsent() == ""
 
@@ -343,9 +343,7 @@ async def test_a_megabyte_is_pasted(opening: Opening) -> None:
         for text in ("first ", "word " * 200_000):
             world.app.post_message(events.Paste(text))
             await world.pilot.pause()
-        assert world.notices == [
-            "Of the 1,000,000 characters that were pasted, 19,994 were taken: there is room for 20,000."
-        ]
+        assert world.notices == ["Of the 1,000,000 pasted characters, 19,994 were inserted: there is room for 20,000."]
         await world.choose("dialog.send")
         assert (await world.answered(gate)).text == ("first " + "word " * 4_000)[:20_000].strip()
 

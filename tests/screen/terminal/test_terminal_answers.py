@@ -105,7 +105,7 @@ def test_a_time_out_is_extended(desk: Desk) -> None:
     """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
     go = desk.pipe("go")
     terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
-    asked(terminal, "task has used up its time", "Let it run", "the agent is frozen meanwhile")
+    asked(terminal, "task has used up its time", "Let it run", "the agent is suspended meanwhile")
     terminal.press(key_of("timeout.extend"))
     terminal.until("enter sends")
     terminal.write("20m")
@@ -121,7 +121,7 @@ def test_a_time_out_is_extended(desk: Desk) -> None:
 def test_a_loop_is_waved_on(desk: Desk) -> None:
     """Going round in circles: *not a loop* lets the held call of the agent go on."""
     terminal = desk.terminal(str(Path(__file__).parent / "looping_run.py"), program=sys.executable)
-    asked(terminal, "task goes round in circles", "esc leaves it open")
+    asked(terminal, "task repeats itself", "esc leaves it open")
     assert not (desk.seen / "directive").exists()
     terminal.press(key_of("loop.continue__task"))
     terminal.until("1 done")

@@ -171,7 +171,7 @@ def at_work(desk: Hands, **more: Any) -> Terminal:
     terminal.until("TASK", "2 working")
     desk.up.read_text(encoding="utf-8")
     terminal.press(key_of("task.shell"))
-    terminal.until("the files of first", "Its agent is frozen", PROMPT)
+    terminal.until("the files of first", "Its agent is suspended", PROMPT)
     return terminal
 
 
@@ -185,7 +185,7 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Hands) -> None:
     (gate,) = [row["gate"] for row in hands.rows() if row.get("task") == "first" and "gate" in row]
     refused = hands.unstuck("answer", gate, "continue")
     assert refused.returncode == 2
-    assert "somebody works in its files" in refused.stderr
+    assert "it is being edited by hand" in refused.stderr
     terminal.write("echo 1 > by_hand.txt; exit\n")
     terminal.until("added by_hand.txt", "other needs you since then", BACK)
     terminal.press(key_of("hands.tell"))
@@ -205,10 +205,10 @@ def test_a_disk_that_is_full_when_i_am_back(hands: Hands) -> None:
     pid, log = terminal.process.pid, hands.folder() / "events.jsonl"
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (log.stat().st_size + 60, resource.RLIM_INFINITY))
     terminal.write("exit\n")
-    terminal.until("back from its files", BACK)
+    terminal.until("editing has ended", BACK)
     terminal.press("escape")
-    terminal.gone("back from its files")
-    terminal.until("no room on the disk")
+    terminal.gone("editing has ended")
+    terminal.until("no space on the disk")
     terminal.press(key_of("gate.answer"))
     terminal.until("The disk is full", OPEN)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -88,7 +88,7 @@ def test_quitting_can_be_taken_back(work: Working) -> None:
     terminal.press(key_of("quit.stay"))
     terminal.gone("Leave the screen?")
     terminal.press(key_of("app.suspend"))
-    terminal.until("The run would stand still", "TASK")
+    terminal.until("This would suspend the run", "TASK")
     work.go.write_text("on", encoding="utf-8")
     terminal.until("every task succeeded")
     terminal.kill(signal.SIGTERM)
@@ -126,7 +126,7 @@ def test_suspending_gives_the_terminal_back_and_takes_it_again(desk: Desk) -> No
     (gate,) = [row["gate"] for row in desk.rows() if "gate" in row]
     assert gate in terminal.after
     assert "unstuck run --resume" in terminal.after
-    assert "goes on without it" not in terminal.after
+    assert "continues without it" not in terminal.after
 
 
 def test_quitting_can_leave_the_agents_at_work(desk: Desk) -> None:
@@ -146,7 +146,7 @@ def test_quitting_can_leave_the_agents_at_work(desk: Desk) -> None:
     assert is_alive(desk)
     go.write_text("on", encoding="utf-8")
     assert terminal.ended() == 3
-    assert "goes on without it" in terminal.after
+    assert "continues without it" in terminal.after
     assert f"unstuck run --resume {desk.folder().name}" in terminal.after
     assert "I am stuck and need help" in terminal.after
 
@@ -169,7 +169,7 @@ def test_a_hang_up_leaves_a_run_without_a_screen(work: Working) -> None:
     assert terminal.is_clean()
     terminal.kill(signal.SIGHUP)  # a shell that ends sends it again
     goes_on(work, terminal)
-    assert "goes on without it" in terminal.after
+    assert "continues without it" in terminal.after
 
 
 def test_a_closed_window_leaves_a_run_without_a_screen(work: Working) -> None:
@@ -214,7 +214,7 @@ def test_a_screen_that_breaks_leaves_a_run_without_one(work: Working, tmp_path: 
     assert "Traceback" not in terminal.after
     assert "action_sort" in (work.folder() / "screen-failure.txt").read_text(encoding="utf-8")
     goes_on(work, terminal)
-    assert "goes on without it" in terminal.after
+    assert "continues without it" in terminal.after
 
 
 def test_a_frame_that_comes_late_leaves_nothing_behind(desk: Desk, tmp_path: Path) -> None:

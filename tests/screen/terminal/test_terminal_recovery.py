@@ -111,27 +111,27 @@ def test_every_choice_by_keys(desk: Desk, killed: str, tmp_path: Path, inside: I
     script.write_text(f"echo '{json.dumps({'proposals': proposals})}'\n", encoding="utf-8")
     desk.environment["UNSTUCK_EVALUATOR"] = f"sh {script}"
     terminal = desk.terminal()
-    began = (f"Run {killed} was cut off: 5 tasks were at work", "abandoned", "enter: do it all")
-    shown = terminal.until(*began, "e: as proposed", "go on (retry?)")
+    began = (f"Run {killed} was interrupted: 5 tasks were at work", "abandoned", "enter: resume the run")
+    shown = terminal.until(*began, "e: as proposed", "continue (retry?)")
     assert "still open" in shown
-    assert shown.count(" go on") >= 5
+    assert shown.count(" continue") >= 5
     assert "in the middle of a merge" in shown
     terminal.press(key_of("standstill.propose"), key_of("standstill.down"))
-    shown = terminal.until("go back, redo", "half [/written]")
+    shown = terminal.until("restore, redo", "half [/written]")
     assert "(retry?)" not in shown
     terminal.press("q")
     assert terminal.ended() == 3
     assert terminal.is_clean()
-    assert "a person is needed" in terminal.after
+    assert "paused: a question needs an answer" in terminal.after
     gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
     assert set(gates) == set(AT_WORK)
     assert inside(desk.root, "answer", gates["goeson"], "continue")[0] == 0
     terminal = desk.terminal("run", "--resume", "last")
-    terminal.until("4 tasks were cut off", "enter: do it all")
+    terminal.until("4 tasks were interrupted", "enter: resume the run")
     terminal.press(key_of("standstill.check"))
     terminal.until("goesback", "fails")
     terminal.press(key_of("recovery.retry"))
-    terminal.until("go back, redo")
+    terminal.until("restore, redo")
     terminal.press(key_of("standstill.down"), key_of("standstill.check"))
     terminal.until("passes")
     terminal.press(key_of("recovery.done"))
@@ -152,7 +152,7 @@ def test_every_choice_by_keys(desk: Desk, killed: str, tmp_path: Path, inside: I
 def test_every_choice_by_command(desk: Desk, killed: str) -> None:
     """The same facts as a listing and as JSON, and the same choices as options; what cannot be is refused first."""
     listed = desk.unstuck("show", "--recovery").stdout
-    assert f"Run {killed} was cut off: 5 tasks were at work" in listed
+    assert f"Run {killed} was interrupted: 5 tasks were at work" in listed
     facts = facts_of(desk, "--check")
     tasks = {task["task"]: task for task in facts["tasks"]}
     assert set(tasks) == set(AT_WORK)
@@ -165,7 +165,7 @@ def test_every_choice_by_command(desk: Desk, killed: str) -> None:
     assert [(gate["type"], gate["task"]) for gate in facts["gates"]] == [("stuck", "asks")]
     wrong = desk.unstuck("run", "--headless", "--resume", "last", "--recover", "asks=retry")
     assert wrong.returncode == 2
-    assert "no task asks was cut off" in wrong.stderr
+    assert "no task asks was interrupted" in wrong.stderr
     options = [word for task, choice in CHOICES.items() for word in ("--recover", f"{task}={choice}")]
     done = desk.unstuck("run", "--headless", "--resume", "last", *options)
     assert done.returncode == 3, done.stdout + done.stderr

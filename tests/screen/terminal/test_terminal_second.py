@@ -72,7 +72,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     first = running(str(plan))
     until(first, "gate_opened")
     watching = desk.terminal("watch", size=(120, 40))
-    watching.until("SECOND SCREEN", "asks is stuck", "esc leaves it open")
+    watching.until("ATTACHED", "asks is stuck", "esc leaves it open")
     watching.press(key_of("stuck.show_me"))
     watching.until("ctrl+s sends")
     watching.write("Make a file called done.")
@@ -80,7 +80,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     watching.until("1 done", "1 working")
     assert "Make a file called done." in desk.prompts("asks")[1]
     watching.press("G", key_of("task.hold"))
-    watching.until("nobody watches this run where it is worked")
+    watching.until("no screen is open for this run")
     watching.press(key_of("task.decide"))
     watching.until("Decide about works", "esc changes nothing")
     watching.press(key_of("decide.extend"))
@@ -89,7 +89,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     watching.press("enter")
     watching.until("extend: works", "1:59:")
     watching.press(key_of("task.shell"))
-    watching.until("this is a second screen")
+    watching.until("this is an attached screen")
     before = log_of(desk)
     watching.press(key_of("task.decide"))
     watching.until("Decide about works", "esc changes nothing")
@@ -104,7 +104,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     assert (desk.folder() / "unsent.txt").read_text() == "--- works, show me\nNot so fast\n\n"
     assert first.poll() is None, "the run goes on"
     last = desk.terminal("watch", size=(80, 24))
-    last.until("SECOND SCREEN", "1 done", "1 working")
+    last.until("ATTACHED", "1 done", "1 working")
     Path(desk.environment["GO"]).write_text("go\n")
     last.until("2 done")
     last.press(key_of("app.quit"))
@@ -121,9 +121,9 @@ def test_what_is_held_there_is_asked_about_there(desk: Desk, plan: Path) -> None
     first = desk.terminal("run", str(plan))
     first.until("1 working", "1 blocked")
     watching = desk.terminal("watch")
-    watching.until("SECOND SCREEN", "1 working")
+    watching.until("ATTACHED", "1 working")
     watching.press("g", key_of("task.hold"))
-    watching.until("You have kept it from starting", "esc leaves it open")
+    watching.until("You paused it before it started", "esc leaves it open")
     watching.press(key_of("question.skip"))
     watching.until("1 skipped")
     first.until("1 skipped")
@@ -143,17 +143,17 @@ def test_the_run_is_killed_and_gone_on_with_meanwhile(desk: Desk, plan: Path, ru
     watching.gone("esc leaves it open")
     first.send_signal(signal.SIGKILL)
     first.wait(PATIENCE)
-    watching.until("Nobody works this run any more")
+    watching.until("The supervisor process is gone")
     watching.press(key_of("gate.answer"))
     watching.until("asks is stuck", "esc leaves it open")
     watching.press(key_of("stuck.skip"))
-    watching.until("nobody works this run now")
+    watching.until("the supervisor is gone")
     second = running("--resume", "last")
     until(second, "run_resumed")
-    watching.until("The run goes on, in process")
+    watching.until("The run continues in process")
     Path(desk.environment["GO"]).write_text("go\n")
     assert second.wait(PATIENCE) == 3
-    watching.until("The run is parked", "1 done")
+    watching.until("The run is paused", "1 done")
     watching.press(key_of("app.quit"))
     assert watching.ended() == 0
     assert watching.is_clean()
@@ -171,7 +171,7 @@ def test_a_second_supervisor_is_a_client_or_says_why_not(desk: Desk, plan: Path,
         assert "`unstuck watch` shows it" in refused.stderr
     client = desk.unstuck("watch", "--verify", "true")
     assert client.returncode == 2
-    assert "this is its second screen: without --verify" in client.stderr
+    assert "this is an attached screen: omit --verify" in client.stderr
     assert log_of(desk) == before
     with desk.begin("watch", "--json") as lines:
         until(lines, "gate_opened")

@@ -168,12 +168,12 @@ class Walk:
 
     def mend_the_ground(self) -> None:
         """What only a person has goes where the dialog says."""
-        (Path(self.person.fact("Tree")) / "licence.txt").write_text("paid\n", encoding="utf-8")
+        (Path(self.person.fact("Worktree")) / "licence.txt").write_text("paid\n", encoding="utf-8")
         self.person.choose("Look again")
 
     def resolve(self) -> None:
         """The two results are brought together in the tree, and by the command, that the dialog names."""
-        tree, said = self.person.fact("Tree"), " ".join(self.person.dialog()[1].split())
+        tree, said = self.person.fact("Worktree"), " ".join(self.person.dialog()[1].split())
         merge = re.search(r"\((git merge \S+)\)", said)
         assert merge
         git("-C", tree, *merge[1].split()[1:], code=1)
@@ -193,12 +193,12 @@ class Walk:
 
 ANSWERS: dict[str, Callable[[Walk], None]] = {
     "is stuck": Walk.show_how,
-    "goes round in circles": Walk.another_way,
-    "shows no sign of life": lambda walk: walk.person.choose("Let it run"),
+    "repeats itself": Walk.another_way,
+    "shows no activity": lambda walk: walk.person.choose("Let it run"),
     "asks": lambda walk: walk.person.choose("USD"),
-    "wants its files set back": lambda walk: walk.person.choose("Allow"),
-    "The ground is broken": Walk.mend_the_ground,
-    "its result does not fit": Walk.resolve,
+    "asks to restore its files": lambda walk: walk.person.choose("Allow"),
+    "The baseline check fails": Walk.mend_the_ground,
+    "its result conflicts": Walk.resolve,
     "The budget is used up": Walk.give_more,
     "The disk is full": Walk.make_room,
 }
@@ -255,7 +255,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     person.turn_to("checkpoints")
     person.see("COVERAGE")
     last, before = person.rows_of("truly-stuck")[:2]
-    down = person.help("The next row.")
+    down = person.help("Next row.")
     person.press(down, times=last)
     person.footer("mark")
     person.see("● ")
@@ -266,26 +266,26 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     webhook = Path(str(work_tree(shop.root, "truly-stuck"))) / "shop" / "webhook.py"
     assert "endpoint secret" in webhook.read_text(encoding="utf-8")
     person.footer("restore")
-    assert "shop/webhook.py" in person.see("Restore chk-", "Set them back")
-    person.choose("Set them back")
-    person.see("1 file is set back")
+    assert "shop/webhook.py" in person.see("Restore chk-", "Restore them")
+    person.choose("Restore them")
+    person.see("1 file is restored")
     assert "endpoint secret" not in webhook.read_text(encoding="utf-8")
     person.footer("undo")
-    assert "not a person" not in person.see("Take back the restore to chk-", "Set them back")
-    person.choose("Set them back")
-    person.terminal.gone("Take back the restore")
+    assert "not a person" not in person.see("Undo the restore to chk-", "Restore them")
+    person.choose("Restore them")
+    person.terminal.gone("Undo the restore")
     while "endpoint secret" not in webhook.read_text(encoding="utf-8"):
         assert person.terminal.read()
     person.footer("back")
-    person.see("RUNG")
+    person.see("LEVEL")
 
     # The machine goes down while an agent is at work; whoever comes back is asked about it.
     person.terminal.kill(signal.SIGKILL)
     assert person.terminal.ended() == -signal.SIGKILL
     person = Person(shop.terminal(size=(120, 40)))
-    person.see("was cut off: 1 task was at work", "hangs-silently", "enter: do it all")
-    person.press(re.search(r"(\d) Go back and redo", person.terminal.text)[1])  # type: ignore[index]
-    person.see("go back, redo")
+    person.see("was interrupted: 1 task was at work", "hangs-silently", "enter: resume the run")
+    person.press(re.search(r"(\d) Restore and redo", person.terminal.text)[1])  # type: ignore[index]
+    person.see("restore, redo")
     person.press("enter")
     person.see("every task succeeded", "9 done")
     person.footer("quit")

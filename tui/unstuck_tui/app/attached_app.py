@@ -50,13 +50,11 @@ class AttachedApp(UnstuckApp):
         self._was_live = live
         run = self._followed.state.run
         if live:
-            self._tell(f"The run goes on, in process {run.pid}.")
+            self._tell(f"The run continues in process {run.pid}.")
         elif run.state not in _OVER:
-            self._tell(
-                f"Nobody works this run any more: it was killed. `unstuck run --resume {self._followed.run}` goes on."
-            )
+            self._tell(f"The supervisor process is gone. `unstuck run --resume {self._followed.run}` resumes it.")
         elif run.state == "parked":
-            self._tell(f"The run is parked. Answer, then `unstuck run --resume {self._followed.run}` goes on.")
+            self._tell(f"The run is paused. Answer, then `unstuck run --resume {self._followed.run}` resumes it.")
 
     def _tell(self, line: str) -> None:
         self.notify(line, severity="warning", timeout=20, markup=False)

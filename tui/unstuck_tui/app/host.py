@@ -80,8 +80,8 @@ class ScreenHost:
             _say(unsent)
         if app.view.goes_on:
             _say(
-                f"the screen is closed; run {supervisor.run} (process {os.getpid()}) goes on without it: "
-                f"`unstuck show {supervisor.run}` looks at it, ctrl+c stops it" + _then(supervisor)
+                f"the screen is closed; run {supervisor.run} (process {os.getpid()}) continues without it: "
+                f"`unstuck show {supervisor.run}` shows it, ctrl+c stops it" + _then(supervisor)
             )
 
 
@@ -113,8 +113,8 @@ async def show_alone(app: UnstuckApp) -> None:
 
 def _then(supervisor: Supervisor) -> str:
     if supervisor.state.run.kind == "watch":
-        return ", and `unstuck watch` then begins anew with a screen"
-    return f", and `unstuck run --resume {supervisor.run}` then goes on with a screen"
+        return ", then `unstuck watch` starts again with a screen"
+    return f", and `unstuck run --resume {supervisor.run}` resumes it with a screen"
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _named(failure: Exception) -> str:
 
 
 def _kept(supervisor: Supervisor, failure: Exception) -> str:
-    """Keep what went wrong beside the run's record; a terminal is no place for a page of it."""
+    """Keep what went wrong beside the event log; a terminal is no place for a page of it."""
     file = supervisor.core.folder / "screen-failure.txt"
     try:
         file.write_text(admit("".join(traceback.format_exception(failure)), limit=200_000), encoding="utf-8")

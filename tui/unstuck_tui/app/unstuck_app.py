@@ -179,7 +179,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
         if self.view.goes_on:
             self.notify(
-                "The run would stand still, and nobody would watch its agents. Leave the screen instead: "
+                "This would suspend the run with its agents. Leave the screen instead: "
                 f"{spoken('app.quit')} can leave them at work.",
                 severity="warning",
                 markup=False,

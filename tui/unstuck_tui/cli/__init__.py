@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _COMMANDS = {
-    "answer": "Answer an open gate, from anywhere.",
-    "checkpoints": "What was saved of the files, and going back to it.",
-    "delete": "Delete a run, or all that is unstuck's in this project.",
-    "demo": "See it at work: scripted agents in a real repository.",
-    "diagnose": "What is this failure, and what would be done about it.",
-    "doctor": "What is installed, what is in the way, and where everything lies.",
-    "hooks": "Attach agents that run in their own terminals, and detach them.",
-    "replay": "Look at a run again, moment by moment.",
-    "events": "What happened in a run, record by record; read or followed.",
-    "mcp": "Serve an agent that asks by itself, and set that up.",
-    "memory": "What this project has learnt, and the rules made of your answers.",
-    "run": "Run a plan, or one command, until it is done or needs you.",
-    "runs": "The runs of this project.",
-    "show": "One run: its tasks with what was tried, and its open gates.",
-    "signatures": "The failures of this project, each once, and what got past them.",
-    "watch": "Watch over agents that run in their own terminals.",
-    "verify": "Check that a run's record can be trusted.",
+    "answer": "Answer an open question, from any terminal.",
+    "checkpoints": "List, create, compare and restore checkpoints.",
+    "delete": "Delete a run, or all data of unstuck in this project.",
+    "demo": "Run a demo: scripted agents in a real repository.",
+    "diagnose": "Diagnose a failure from a file or standard input.",
+    "doctor": "Check the installation; report problems and file locations.",
+    "hooks": "Install, remove and check the hooks of your agents.",
+    "replay": "Replay a run, step by step.",
+    "events": "Print or follow the event log of a run.",
+    "mcp": "Serve agents over MCP, and install the server.",
+    "memory": "List, promote or delete what unstuck remembers.",
+    "run": "Run a plan, a task or one command under supervision.",
+    "runs": "List the runs of this project.",
+    "show": "Show one run: its tasks, attempts and open questions.",
+    "signatures": "List the failures of this project and what solved them.",
+    "watch": "Supervise agents that run in their own terminals.",
+    "verify": "Check the event log of a run.",
 }
 
 
@@ -70,10 +70,10 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="unstuck", prog_name="unstuck")
 def cli() -> None:
-    """Supervise coding agents: see who is stuck, let the ladder answer what it can, and answer the rest once.
+    """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
 
-    Exit codes: 0 every task succeeded, 1 not everything is done, 2 wrong usage, plan or settings, 3 a person is needed,
-    4 halted, 5 a budget ended it, 6 the record cannot be trusted, 130 interrupted.
+    Exit codes: 0 every task succeeded, 1 not everything is done, 2 wrong usage, plan or settings, 3 paused: a
+    question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 130 interrupted.
     """
 
 

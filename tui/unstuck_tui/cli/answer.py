@@ -23,14 +23,14 @@ __all__ = ["command"]
     "--for",
     "scope",
     type=click.Choice(["once", "pattern", "task"]),
-    help="How far `continue`, `show-me` and `retry` reach.",
+    help="Scope of `continue`, `show-me` and `retry`.",
 )
 @project_option
 def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:
-    """Answer GATE: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue, stop,
-    choose N, allow, deny [REASON] or done.
+    """Answer question GATE: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue,
+    stop, choose N, allow, deny [REASON] or done.
 
-    A live run takes the answer at once. Where none is live it is recorded, and `unstuck run --resume` goes on with it.
+    A live run applies the answer at once. Otherwise it is saved, and `unstuck run --resume` applies it.
     """
     answer = parse_answer(choice, text, scope=scope)
     place = here(project)
@@ -40,4 +40,4 @@ def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, pr
     from unstuck.runs.answers.answer_offline import answer_offline
 
     run, _ = asyncio.run(answer_offline(place, gate, answer))
-    echo(f"{gate} answered: {answer.choice.replace('_', '-')}; go on with: unstuck run --resume {run}")
+    echo(f"{gate} answered: {answer.choice.replace('_', '-')}; resume with: unstuck run --resume {run}")

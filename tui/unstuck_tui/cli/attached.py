@@ -35,10 +35,10 @@ async def attach(
     if given:
         named = ", ".join(f"--{name}" for name in given)
         raise UsageError(
-            f"run {live.run} is live here (process {live.pid}), so this is its second screen: without {named}"
+            f"run {live.run} is live here (process {live.pid}), so this is an attached screen: omit {named}"
         )
     if live.host:
-        raise UsageError(f"run {live.run} is worked on {live.host}: look at it there")
+        raise UsageError(f"run {live.run} is active on {live.host}: attach from there")
     from unstuck_tui.runs.followed_run import FollowedRun
 
     run = FollowedRun(place, live.run, os.environ)
@@ -63,7 +63,7 @@ async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     for record in islice(read_records(run.log), run.state.seq):
         (output.show if whole else output.known)(record)
     if not whole:
-        output.say(f"run {run.run} is live in process {run.state.run.pid}; this follows it, ctrl+c leaves it at work")
+        output.say(f"run {run.run} is live in process {run.state.run.pid}; following it, ctrl+c detaches")
     run.follow(output.show, lambda: None)
     while True:
         live = await asyncio.to_thread(lambda: run.is_live)
@@ -74,7 +74,7 @@ async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
             output.finish(result)
             return result
         if not live:
-            complain(f"nobody works run {run.run} any more: `unstuck run --resume {run.run}` goes on")
+            complain(f"the supervisor of run {run.run} is gone: `unstuck run --resume {run.run}` resumes it")
             result = RunResult(exit_reason="interrupted", exit_code=130)
             output.finish(result)
             return result

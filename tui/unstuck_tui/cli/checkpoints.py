@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-_file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Only this file or folder.")
-_yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
+_file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Restrict to this file or folder.")
+_yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 _NAMED = 200
 
 
 @click.group(name="checkpoints")
 def command() -> None:
-    """What was saved of the files, what has changed since, and going back to it."""
+    """List, create, compare and restore checkpoints."""
 
 
 @command.command(name="list")
 @_json_option
 @project_option
 def list_(project: Path, as_json: bool) -> None:
-    """All checkpoints of the project and of its tasks' work trees, oldest first."""
+    """List the checkpoints of the project and of its worktrees, oldest first."""
     place = here(project)
     found = asyncio.run(find_checkpoints(place.home, place.repository))
     rows = [checkpoint_row(checkpoint) for checkpoint in found]
@@ -63,12 +63,12 @@ def list_(project: Path, as_json: bool) -> None:
 
 
 @command.command(name="create")
-@click.option("--reason", "-m", default="on request", help="Why, for the list.")
-@click.option("--yes", is_flag=True, help="Also of a home directory or a huge tree; holds from then on.")
+@click.option("--reason", "-m", default="on request", help="Reason shown in the list.")
+@click.option("--yes", is_flag=True, help="Allow a home directory or a very large folder, from now on.")
 @_json_option
 @project_option
 def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
-    """Save the files as they are. Nothing is made where nothing has changed since the last one."""
+    """Save the current files, unless nothing changed since the last checkpoint."""
     place = here(project)
     store = store_of(place, place.root, _settings(place))
     saved = asyncio.run(store.create(one_line(reason), run="manual", yes=yes))
@@ -86,7 +86,7 @@ def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
 @_json_option
 @project_option
 def show(id: str, project: Path, as_json: bool) -> None:
-    """One checkpoint: what it covers, what it does not, and what changed up to it."""
+    """Show one checkpoint: the files in it, the files left out, and the changes before it."""
     place = here(project)
     saved = asyncio.run(saved_as(place, id))
     is_ours = belongs(saved.root, place.home, place.repository)
@@ -96,7 +96,7 @@ def show(id: str, project: Path, as_json: bool) -> None:
         print_json([row])
         return
     echo(f"{row['id']}  {row['created']}  {row['reason']}")
-    echo(f"  tree     {row['tree']}")
+    echo(f"  worktree  {row['tree']}")
     if row["task"]:
         echo(f"  task     {row['task']} (run {row['run']})")
     echo(f"  covers   {row['files']} files")
@@ -116,7 +116,7 @@ def show(id: str, project: Path, as_json: bool) -> None:
 @_json_option
 @project_option
 def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_json: bool) -> None:
-    """What changed from checkpoint ID to OTHER, or to the files as they are now."""
+    """Show the changes from checkpoint ID to OTHER, or to the current files."""
     store = _store(here(project), id, gone=other is not None)
     if as_json:
         changes = asyncio.run(store.changed(id, other, paths=paths))
@@ -133,10 +133,10 @@ def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_j
 @_json_option
 @project_option
 def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Set the files back to checkpoint ID: its plan first, then what is there now is saved, then only what was planned.
+    """Restore the files of checkpoint ID. Shows the plan, asks, saves the current files, then restores.
 
-    Ignored files, other repositories and whatever no checkpoint holds stay where they are. `unstuck checkpoints undo`
-    takes it back.
+    Ignored files, other repositories and files that no checkpoint holds stay as they are. `unstuck checkpoints undo`
+    undoes the restore.
     """
     place = here(project)
     saved = asyncio.run(saved_as(place, id))
@@ -152,7 +152,7 @@ def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: 
 @_json_option
 @project_option
 def undo(project: Path, yes: bool, as_json: bool) -> None:
-    """Take the last restore back. An undo can be undone."""
+    """Undo the last restore. An undo can be undone, too."""
     place = here(project)
     root = asyncio.run(last_restored(place.home, place.repository))
     if root is None:
@@ -193,8 +193,8 @@ def _say_cut_off(place: Project) -> None:
 
     last = store_of(place, root, Settings()).last_restore()
     if last is not None and not last.done:
-        echo(f"! a restore to {last.target} was cut off: `unstuck checkpoints restore {last.target}` ends it,")
-        echo("  `unstuck checkpoints undo` takes it back")
+        echo(f"! a restore to {last.target} was interrupted: `unstuck checkpoints restore {last.target}` completes it,")
+        echo("  `unstuck checkpoints undo` undoes it")
 
 
 def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool) -> bool:
@@ -212,10 +212,10 @@ def _agreed(plan: Plan, root: Path, settings: Settings, yes: bool, as_json: bool
     if yes:
         return True
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("nothing was changed: this needs a person's yes, or --yes")
+        raise UsageError("nothing was changed: confirm at a terminal, or add --yes")
     if plan.is_within(settings.restore_share):
-        return click.confirm("Set them back?")
-    text = click.prompt(f"That is much of a tree with {plan.files} files. Type yes to set them back", default="no")
+        return click.confirm("Restore them?")
+    text = click.prompt(f"Those are many of {plan.files} files. Type yes to restore them", default="no")
     return bool(text.strip().lower() == "yes")
 
 
@@ -232,6 +232,6 @@ def _report(done: Restored, as_json: bool) -> None:
     if as_json:
         print_json([{"safety": done.safety.id, "changed": len(done.changes)}])
     elif done.changes:
-        echo(f"done; what was there is saved as {done.safety.id}: `unstuck checkpoints undo` takes it back")
+        echo(f"done; the previous files are saved as {done.safety.id}: `unstuck checkpoints undo` undoes it")
     else:
         echo("nothing to do")

@@ -18,11 +18,11 @@ from unstuck.workspace.project import Project, locate
 __all__ = ["budget_option", "complain", "echo", "here", "limits_in", "print_json", "project_option"]
 
 project_option = click.option(
-    "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Work in this directory instead of here."
+    "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
 )
 
 budget_option = click.option(
-    "--budget", metavar="LIMITS", help="What the run may use up, such as tokens=200000,cost=5,time=2h."
+    "--budget", metavar="LIMITS", help="Budget of the run, such as tokens=200000,cost=5,time=2h."
 )
 
 

@@ -22,20 +22,22 @@ __all__ = ["command"]
 
 @click.command(name="delete")
 @click.argument("run", required=False)
-@click.option("--project", "whole", is_flag=True, help="Everything of unstuck in this project, its hooks included.")
-@click.option("--yes", "typed", metavar="NAME", help="The typed yes: the run's id, or the project's name.")
-@click.option("--lose-work", is_flag=True, help="The yes to lose work that exists nowhere else.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per thing that goes or stays, then the result.")
+@click.option(
+    "--project", "whole", is_flag=True, help="Delete all data of unstuck in this project, its hooks included."
+)
+@click.option("--yes", "typed", metavar="NAME", help="Confirm with the id of the run, or the name of the project.")
+@click.option("--lose-work", is_flag=True, help="Confirm the loss of work that exists nowhere else.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per item, then the result.")
 @click.option("-C", "directory", type=click.Path(path_type=Path), default=Path(), help="Work in this directory.")
 def command(run: str | None, whole: bool, typed: str | None, lose_work: bool, as_json: bool, directory: Path) -> None:
-    """Delete RUN, or with --project all that is unstuck's in this project.
+    """Delete RUN, or with --project all data of unstuck in this project.
 
-    Shows what would go, with counts and sizes, and then wants the name typed. Processes are ended with a receipt. What
-    exists nowhere else is named and needs its own yes. Your files, index, branches, stash and settings stay as they
-    are; afterwards a search shows that nothing is left.
+    Shows what would be removed, with counts and sizes, and asks for the name. Ends processes with a stop report. Work
+    that exists nowhere else is listed and needs its own confirmation. Your files, index, branches, stash and settings
+    stay as they are. Afterwards a search shows that nothing is left.
     """
     if whole == bool(run):
-        raise UsageError("say which: a run (unstuck delete RUN), or everything (unstuck delete --project)")
+        raise UsageError("name a run (unstuck delete RUN), or delete everything (unstuck delete --project)")
     place, environ = here(directory), dict(os.environ)
     name = "" if whole else asyncio.run(find_deletable(place, environ, run or ""))
     inventory = asyncio.run(take_stock(place, environ, name)).inventory
@@ -56,7 +58,7 @@ def _agreed(inventory: Inventory, environ: dict[str, str], typed: str | None, lo
     refuse(inventory, environ, lose=lose or may_ask)
     if may_ask:
         if inventory.holding and not lose:
-            text = click.prompt("Some of it exists nowhere else. Type lose to lose it", default="no")
+            text = click.prompt("Some of this work exists nowhere else. Type lose to delete it", default="no")
             if text.strip().lower() != "lose":
                 raise UsageError("nothing was deleted")
             lose = True

@@ -26,20 +26,26 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 
 
 @click.command(name="demo")
-@click.option("--scenario", "names", multiple=True, metavar="NAME", help="Only this scenario, or the one in a file.")
-@click.option("--list", "wants_list", is_flag=True, help="The scenarios that there are.")
-@click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="How many times as fast all waits pass.")
-@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
-@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path), help="Make the project in DIR and leave it.")
-@click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
-@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
+@click.option(
+    "--scenario", "names", multiple=True, metavar="NAME", help="Run only this scenario, or the one in a file."
+)
+@click.option("--list", "wants_list", is_flag=True, help="List the scenarios.")
+@click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="Speed up all waits by this factor.")
+@click.option(
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
+)
+@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path), help="Create the project in DIR and keep it.")
+@click.option(
+    "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
+)
+@click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @click.pass_context
 def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
-    """See it at work: scripted agents, a real repository, real failures. No model, no key, no network.
+    """Run a demo: scripted agents, a real repository, real failures. No model, key or network.
 
-    About ten tasks run for a minute or two. Most are mended without you; one asks, one hangs, and one is truly stuck:
-    answer as you like.
+    About ten tasks run for a minute or two. Most recover on their own; one asks, one hangs, and one is stuck: answer
+    as you like.
     """
     if wants_list:
         _list(as_json=options["as_json"])
@@ -92,6 +98,6 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
             rehearsal.discard()
     output.finish(result)
     if is_kept and not options["as_json"]:
-        output.say("  see all of it again with: unstuck replay last")
-        output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: go there for these commands")
+        output.say("  replay it with: unstuck replay last")
+        output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: run these commands there")
     return result

@@ -27,10 +27,10 @@ ROW = 200
 
 @click.command(name="diagnose")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--exit-code", type=int, help="What the program ended with; 0 is no failure.")
+@click.option("--exit-code", type=int, help="Exit code of the program; 0 is no failure.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
-    """What is the failure in FILE (or on standard input), and what would be done about it."""
+    """Diagnose the failure in FILE, or on standard input, and show the recovery step."""
     found = diagnose(_read(file), exit_code=exit_code)
     if as_json:
         print_json([{"failure": found is not None, **(found.as_dict() if found else {})}])
@@ -104,12 +104,12 @@ def _size(count: int) -> str:
 def _then(found: Diagnosis) -> str:
     if found.category is ErrorCategory.TRANSIENT:
         time = "as long as it says" if _wait(found.signature.metadata) else "1, 2, 4 seconds"
-        return f"wait {time} and do the same again; after that like any other failure"
+        return f"wait {time} and try the same again; after that, treat it like any other failure"
     if found.failure_type is FailureType.CONTEXT_EXHAUSTED:
-        return "save the progress and go on in a new session with a summary"
+        return "save the progress and continue in a new session with a summary"
     rung = entry_rung(found.cause)
     if rung == "pivot":
-        return f"pivot, for example: {alternatives(found.cause)[0].name}"
+        return f"new approach, for example: {alternatives(found.cause)[0].name}"
     if rung == "retry" and found.failure_type is FailureType.BROKEN_BUILD:
-        return "go back to the last good checkpoint, then retry with the hint"
-    return {"retry": "retry with the hint", "research": "read the code round it, then try a new approach"}[rung]
+        return "restore the last passing checkpoint, then retry with the hint"
+    return {"retry": "retry with the hint", "research": "read the code around it, then try a new approach"}[rung]

@@ -24,7 +24,7 @@ _LEAST = (60, 16)
 @project_option
 @click.pass_context
 def command(ctx: click.Context, project: Path, as_json: bool) -> None:
-    """What is installed, what is in the way, and where everything lies. Exits with 1 where something is in the way."""
+    """Check the installation; report problems and file locations. Exits with 1 if there are problems."""
     rows = asyncio.run(_rows(project, dict(os.environ)))
     if as_json:
         print_json(rows)

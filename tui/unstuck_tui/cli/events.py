@@ -31,17 +31,17 @@ _ACTORS = ("human", "timer", "policy", "agent")
 
 @click.command(name="events")
 @click.argument("run", default="last")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until the run has ended.")
-@click.option("--task", "tasks", multiple=True, metavar="TASK", help="Only of this task; may hold *.")
-@click.option("--type", "types", multiple=True, metavar="EVENT", help="Only events of this name.")
-@click.option("--actor", "actors", multiple=True, type=click.Choice(_ACTORS), help="Only what these did.")
-@click.option("--signature", default="", metavar="FAILURE", help="Only about this failure, or one that begins so.")
-@click.option("--since", metavar="WHEN", help="Only from then on: 10m (ago), 14:30, 2026-11-22 or a time with both.")
-@click.option("--decided-without-me", "without_me", is_flag=True, help="Only what was decided, and not by a person.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event, as the log has it.")
+@click.option("--follow", "-f", is_flag=True, help="Follow new events until the run ends.")
+@click.option("--task", "tasks", multiple=True, metavar="TASK", help="Filter by task; * matches any text.")
+@click.option("--type", "types", multiple=True, metavar="EVENT", help="Filter by event name.")
+@click.option("--actor", "actors", multiple=True, type=click.Choice(_ACTORS), help="Filter by actor.")
+@click.option("--signature", default="", metavar="FAILURE", help="Filter by failure id, or its first characters.")
+@click.option("--since", metavar="WHEN", help="Start at this time: 10m (ago), 14:30, 2026-11-22 or a time with both.")
+@click.option("--decided-without-me", "without_me", is_flag=True, help="Show only decisions that no person took.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per event, as in the log.")
 @project_option
 def command(run: str, project: Path, follow: bool, as_json: bool, **options: Any) -> None:
-    """What happened in RUN (an id, the beginning of one, or last), record by record."""
+    """Print or follow the event log of RUN: an id, the start of an id, or last."""
     place = here(project)
     run = find_run(place, run)
     wanted = _wanted(**options)

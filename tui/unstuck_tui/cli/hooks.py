@@ -19,17 +19,21 @@ from unstuck_tui.cli.settings_change import applied
 __all__ = ["command"]
 
 _scope_option = click.option(
-    "--here", "scope", flag_value="project", default="home", help="Only for this project, not for your whole account."
+    "--here",
+    "scope",
+    flag_value="project",
+    default="home",
+    help="Restrict to this project, instead of your whole account.",
 )
-_yes_option = click.option("--yes", is_flag=True, help="Change the file without asking.")
+_yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
 
 
 @click.group(name="hooks")
 def command() -> None:
-    """Attach agents that run in their own terminals: `unstuck watch` hears of them through their hooks.
+    """Install, remove and check the hooks through which `unstuck watch` supervises agents in other terminals.
 
-    AGENT is claude, codex, gemini or qwen. Only our own entries of its settings are touched.
+    AGENT is claude, codex, gemini or qwen. Only the entries of unstuck in its settings change.
     """
 
 
@@ -39,11 +43,11 @@ def command() -> None:
 @_yes_option
 @project_option
 def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
-    """Put the hooks into an agent's settings. Shows what changes first, and keeps what was there."""
+    """Add the hooks to the settings of an agent. Shows the change first, and keeps a copy."""
     known = hooked_agent(agent)
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
     if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
-        echo(f"{known.title} calls them once you have trusted them: start it, type /hooks, and look at them there.")
+        echo(f"{known.title} calls them once you trust them: start it, type /hooks, and check them there.")
 
 
 @command.command()
@@ -52,7 +56,7 @@ def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 @_yes_option
 @project_option
 def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
-    """Take the hooks out again; the file is then what it was."""
+    """Remove the hooks; the file is then as before."""
     known = hooked_agent(agent)
     change = removal(known, scope, root=here(project).root, environ=dict(os.environ))
     applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
@@ -64,7 +68,7 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
-    """Which agents have the hooks, and where. Exits with 1 where something about them is wrong."""
+    """List agents and whether their hooks are installed. Exits with 1 if there are problems."""
     environ, root = dict(os.environ), here(project).root
     files = [file for file in settings_files(KNOWN, root, environ) if agent in (None, file.agent.name)]
     rows = [row(file, root, environ) for file in files]
@@ -98,6 +102,6 @@ def row(file: SettingsFile[HookedAgent], root: Path, environ: Mapping[str, str])
 
 _TRUST = {
     "trusted": "(trusted)",
-    "untrusted": "is not trusted, so it is passed over: start codex, type /hooks, and look at them there",
+    "untrusted": "is not trusted, so codex ignores it: start codex, type /hooks, and check them there",
     "unknown": "(whether codex trusts it is not known)",
 }

@@ -17,9 +17,13 @@ __all__ = ["command"]
 _AGENTS = ("claude", "codex")
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(_AGENTS))
 _scope_option = click.option(
-    "--here", "scope", flag_value="project", default="home", help="Only for this project, not for your whole account."
+    "--here",
+    "scope",
+    flag_value="project",
+    default="home",
+    help="Restrict to this project, instead of your whole account.",
 )
-_yes_option = click.option("--yes", is_flag=True, help="Change the file without asking.")
+_yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
 
 @click.group(name="mcp", invoke_without_command=True)
@@ -27,8 +31,8 @@ _yes_option = click.option("--yes", is_flag=True, help="Change the file without 
 def command(ctx: click.Context) -> None:
     """Serve ask_human, report_failure, report_progress and checkpoint to an agent (MCP on standard input and output).
 
-    An agent starts this by itself once `unstuck mcp install` has told it to; its calls go to the run or watch of the
-    project that it works in. AGENT is claude or codex.
+    An agent starts this server after `unstuck mcp install`. Its calls go to the run or watch of its project. AGENT is
+    claude or codex.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -45,7 +49,7 @@ def command(ctx: click.Context) -> None:
 @_yes_option
 @project_option
 def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
-    """Put the server into an agent's settings. Shows what changes first, and keeps what was there."""
+    """Add the server to the settings of an agent. Shows the change first, and keeps a copy."""
     from unstuck.agents.config.settings_files import installation
     from unstuck.agents.mcp.mcp_agents import KNOWN
     from unstuck.agents.optional_packages import require_mcp
@@ -65,7 +69,7 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
 @_yes_option
 @project_option
 def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
-    """Take it out again; the file is then what it was."""
+    """Remove the server; the file is then as before."""
     from unstuck.agents.config.settings_files import removal
     from unstuck.agents.mcp.mcp_agents import KNOWN
     from unstuck_tui.cli.common import here
@@ -81,7 +85,7 @@ def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:
-    """Which agents have the server, and where. Exits with 1 where something about it is wrong."""
+    """List agents and whether the server is installed. Exits with 1 if there are problems."""
     from unstuck.agents.config.settings_files import settings_files
     from unstuck.agents.mcp.mcp_agents import KNOWN
     from unstuck_tui.cli.common import echo, here, print_json

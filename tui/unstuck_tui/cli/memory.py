@@ -20,15 +20,15 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON ob
 
 @click.group(name="memory")
 def command() -> None:
-    """What this project has learnt: approaches, insights, your answers and the rules made of them."""
+    """List, promote or delete what unstuck remembers: approaches, findings, your answers and rules."""
 
 
 @command.command(name="list")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only these.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Restrict to this kind.")
 @_json_option
 @project_option
 def list_(project: Path, kind: str | None, as_json: bool) -> None:
-    """What is remembered, oldest first."""
+    """List the entries, oldest first."""
     memory = memory_of(here(project))
     rows = list(memory_rows(memory, cast("Kind | None", kind)))
     if as_json:
@@ -39,7 +39,7 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
     if not rows:
         echo("nothing is remembered here yet" if kind is None else f"no {kind} is remembered here yet")
     if memory.skipped:
-        echo(f"! lines in {memory.path.name} that make no sense: {memory.skipped}")
+        echo(f"! lines in {memory.path.name} that cannot be read: {memory.skipped}")
 
 
 @command.command(name="forget")
@@ -47,7 +47,7 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
 @_json_option
 @project_option
 def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
-    """Forget what is called ID. A rule is told no more, also in a run that is at work."""
+    """Delete the entries with these ids. A deleted rule no longer applies, also in a live run."""
     memory = memory_of(here(project))
     gone = memory.forget([entry.id for entry in found(memory, ids)])
     if as_json:
@@ -62,7 +62,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
 @_json_option
 @project_option
 def promote(id: str, project: Path, as_json: bool) -> None:
-    """Make the answer ID a rule: agents are told it by themselves when the same failure comes again."""
+    """Make the answer ID a rule: unstuck gives it without asking when the same failure returns."""
     memory = memory_of(here(project))
     (answer,) = found(memory, [id])
     rule = made_rule(memory, answer, SystemClock().now())
@@ -70,7 +70,7 @@ def promote(id: str, project: Path, as_json: bool) -> None:
         print_json(row for row in memory_rows(memory, "rule") if row["memory"] == rule.id)
         return
     echo(f"rule {rule.id}: {one_line(rule.note, 200)}")
-    echo(f"  take it back: unstuck memory forget {rule.id}")
+    echo(f"  undo with: unstuck memory forget {rule.id}")
 
 
 def _line(row: dict[str, Any]) -> str:

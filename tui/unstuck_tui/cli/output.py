@@ -60,7 +60,7 @@ class Output:
 
     def notice(self, problem: str, gate: str) -> None:
         """Say what no record can say: that there is no room for records. Rows stay rows, so beside them it is said."""
-        line = no_room(problem, gate) if problem else "there is room on the disk again: the agents go on"
+        line = no_room(problem, gate) if problem else "the disk has space again: the agents continue"
         if not self._as_json:
             self._print(line)
         elif not self.is_quiet:

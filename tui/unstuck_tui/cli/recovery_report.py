@@ -34,7 +34,7 @@ async def _found(place: Project, run: str, *, check: bool, asked: bool) -> tuple
     environ = dict(os.environ)
     settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
     if asked and settings.evaluator is None:
-        raise UsageError("no evaluator is set: name its command as `evaluator` in your own settings")
+        raise UsageError("no evaluator is set: set `evaluator` in your user settings")
     facts = await what_is_left(place, run, settings, environ, check=check)
     if not asked or settings.evaluator is None or not facts.tasks:
         return facts, ""

@@ -21,14 +21,14 @@ __all__ = ["command"]
 @click.argument("run", default="last")
 @project_option
 def command(run: str, project: Path) -> None:
-    """Look at a run again, moment by moment. RUN is an id, the beginning of one, or last. Nothing is changed.
+    """Replay a run, step by step. RUN is an id, the start of an id, or last. Nothing is changed.
 
-    Of a damaged record it shows what stands before the damage, and exits with 6.
+    For a damaged event log it shows the events before the damage, and exits with 6.
     """
     place = here(project)
     run = find_run(place, run)
     if not can_show(dict(os.environ)):
-        raise UsageError(f"a replay needs a terminal; `unstuck show {run}` says how the run ended")
+        raise UsageError(f"a replay needs a terminal; `unstuck show {run}` shows how the run ended")
     from unstuck_tui.app.host import show_alone
     from unstuck_tui.app.replay_app import ReplayApp
     from unstuck_tui.keys.preferences import preferences
@@ -39,5 +39,5 @@ def command(run: str, project: Path) -> None:
     index = indexed(place.runs / run / LOG_NAME)
     asyncio.run(show_alone(ReplayApp(ReplayedRun(index, place), settings)))
     if index.damage is not None:
-        complain(f"{index.damage}; shown was what stood before")
+        complain(f"{index.damage}; shown are the events before it")
         raise click.exceptions.Exit(index.damage.exit_code)

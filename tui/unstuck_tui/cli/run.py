@@ -35,30 +35,36 @@ class _Run(click.Command):
 
 @click.command(cls=_Run, name="run")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | TASK | -- AGENT…")
-@click.option("--agent", metavar="NAME", help=f"Let a known agent do TASK: {', '.join(KNOWN)}. After --: more for it.")
-@click.option("--task", help="What the agent is to do (one command).")
-@click.option("--verify", metavar="CMD", help="The check that decides whether the task is done (one command).")
-@click.option("--agent-type", metavar="TYPE", help="The kind of agent: its time limit depends on it (one command).")
-@click.option("--timeout", metavar="DURATION", help="The time limit of an attempt, such as 15m (one command).")
-@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
-@click.option("--resume", metavar="RUN", help="Go on with a run: its id, the beginning of it, or last.")
+@click.option(
+    "--agent", metavar="NAME", help=f"Give TASK to a known agent: {', '.join(KNOWN)}. Put its own arguments after --."
+)
+@click.option("--task", help="Task for the agent (one command).")
+@click.option("--verify", metavar="CMD", help="Check that decides when the task is done (one command).")
+@click.option("--agent-type", metavar="TYPE", help="Type of agent, which sets its time limit (one command).")
+@click.option("--timeout", metavar="DURATION", help="Time limit of an attempt, such as 15m (one command).")
+@click.option(
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
+)
+@click.option("--resume", metavar="RUN", help="Resume a run: its id, the start of its id, or last.")
 @click.option(
     "--recover",
     metavar="TASK=CHOICE",
     multiple=True,
-    help="With --resume: what becomes of a task that was cut off: continue, retry, done, skip, abandon, adopt or stop.",
+    help="With --resume: how an interrupted task continues: continue, retry, done, skip, abandon, adopt or stop.",
 )
-@click.option("--max-parallel", type=click.IntRange(1, 64), help="How many tasks may be worked at once.")
-@click.option("--ask", type=click.Choice(["always", "never"]), help="never: halt where a person would be asked.")
+@click.option("--max-parallel", type=click.IntRange(1, 64), help="Maximum number of tasks at work at the same time.")
+@click.option("--ask", type=click.Choice(["always", "never"]), help="never: stop the run instead of asking a person.")
 @budget_option
 @click.option("--direct", is_flag=True, help="Direct mode: retry, then ask.")
-@click.option("--headless", is_flag=True, help="No screen: one line per event; gates that nobody answers park the run.")
-@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
+@click.option(
+    "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
+)
+@click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **options: Any) -> None:
-    """Run a plan of tasks, or one command after --, until it is done or needs you.
+    """Run a plan, a task or one command after --, until it is done or needs you.
 
     unstuck run plan.yaml
 
@@ -102,7 +108,7 @@ async def _run(
         overrides["ask"] = options["ask"]
     overrides.update(limits_in(options["budget"]))
     if options["recover"] and not options["resume"]:
-        raise UsageError("--recover goes with --resume: it says what becomes of what was cut off")
+        raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
     run_options = RunOptions(
         overrides=overrides,
@@ -141,7 +147,7 @@ async def _plan(
 ) -> tuple[Plan, Project]:
     if has_agent:
         if not words:
-            raise UsageError("nothing stands after --: unstuck run --verify CMD -- AGENT…")
+            raise UsageError("missing agent command after --: unstuck run --verify CMD -- AGENT…")
         plan = one_task_plan(
             words,
             task=options["task"] or stated_task(words),

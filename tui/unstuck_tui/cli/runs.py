@@ -15,11 +15,11 @@ __all__ = ["command"]
 
 
 @click.command(name="runs")
-@click.option("--days", is_flag=True, help="Day by day what was asked of people, in all runs together.")
+@click.option("--days", is_flag=True, help="Show the questions per day, over all runs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per run, or per day.")
 @project_option
 def command(project: Path, days: bool, as_json: bool) -> None:
-    """The runs of this project, oldest first."""
+    """List the runs of this project, oldest first."""
     if days:
         _print_days(list(day_rows(here(project), complain)), as_json)
         return
@@ -48,4 +48,4 @@ def _print_days(rows: list[dict[str, Any]], as_json: bool) -> None:
     for row in rows:
         echo(f"{row['day']}  {load_words(row)}")
     if not rows:
-        echo("nobody has been asked anything here yet")
+        echo("no questions were asked here yet")

@@ -23,7 +23,7 @@ def applied(change: Change, otherwise: str, yes: bool) -> bool:
         echo(sanitise(line))
     if not yes:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("no terminal to ask at: add --yes")
+            raise UsageError("no terminal to confirm at: add --yes")
         if not click.confirm("Change it so?"):
             raise click.Abort
     change.apply()

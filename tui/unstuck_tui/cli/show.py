@@ -18,15 +18,17 @@ __all__ = ["command"]
 
 @click.command(name="show")
 @click.argument("run", default="last")
-@click.option("--recovery", is_flag=True, help="What a run that was cut off has left, and what could become of it.")
-@click.option("--check", is_flag=True, help="With --recovery: run the check of each such task now.")
-@click.option("--evaluate", is_flag=True, help="With --recovery: let the evaluator of the settings propose.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row: the run, its tasks, its open gates.")
+@click.option("--recovery", is_flag=True, help="Show what an interrupted run left, and how each task can continue.")
+@click.option("--check", is_flag=True, help="With --recovery: run the check of each interrupted task now.")
+@click.option("--evaluate", is_flag=True, help="With --recovery: ask the `evaluator` of your settings for proposals.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per row: the run, its tasks, its open questions."
+)
 @project_option
 def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool, as_json: bool) -> None:
-    """One run: its tasks with what was tried, and its open gates. RUN is an id, the beginning of one, or last.
+    """Show one run: its tasks, attempts and open questions. RUN is an id, the start of an id, or last.
 
-    Of a damaged record it shows what stands before the damage, and exits with 6.
+    For a damaged event log it shows the events before the damage, and exits with 6.
     """
     place = here(project)
     run = find_run(place, run)
@@ -46,4 +48,6 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
             for line in row_lines(row):
                 echo(line)
     if damage is not None:
-        raise RecordDamaged(damage.file, damage.line, damage.offset, f"{damage.problem}; shown is what stood before")
+        raise RecordDamaged(
+            damage.file, damage.line, damage.offset, f"{damage.problem}; shown are the events before it"
+        )

@@ -20,9 +20,9 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per failure.")
 @project_option
 def command(run: str | None, project: Path, as_json: bool) -> None:
-    """Each failure once, the most frequent first: when, where, in which tasks, how far it got, what got past it.
+    """List each failure once, the most frequent first: when, where, in which tasks, its level, what solved it.
 
-    Of all runs of the project, or of RUN: an id, the beginning of one, or last.
+    Covers all runs of the project, or RUN: an id, the start of an id, or last.
     """
     place = here(project)
     runs = [find_run(place, run)] if run else run_names(place.runs)

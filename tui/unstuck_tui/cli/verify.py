@@ -18,27 +18,27 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @project_option
 def command(run: str, project: Path, as_json: bool) -> None:
-    """Check every record of a run; exits with 6 where one cannot be trusted, naming file, line and byte."""
+    """Check every record of an event log. Exits with 6 for a damaged one, and names file, line and byte."""
     place = here(project)
     run = find_run(place, run)
     found = check(place.runs / run)
     if as_json:
         print_json([{"run": run, "ok": True, **found._asdict()}])
         return
-    echo(f"{run}: {found.records} records, {found.bytes} bytes, all as they were written{_besides(found)}")
+    echo(f"{run}: {found.records} records, {found.bytes} bytes, all intact{_besides(found)}")
 
 
 def _besides(found: LogCheck) -> str:
     """Remarks on a log that is sound."""
     text = ""
     if found.torn:
-        text += f"; the last {found.torn} bytes are torn and will be moved aside at the next start"
+        text += f"; the last {found.torn} bytes are incomplete and are moved aside at the next start"
     if found.later:
-        text += f"; {found.later} of a later version, so this version only shows the run"
+        text += f"; {found.later} of a later version: this version can only show the run"
     elif found.unknown:
         text += f"; {found.unknown} of events that this version does not know"
     if found.snapshot == "ahead":
-        text += "; its snapshot is of a later record, so the log has lost its end, or is an older copy"
+        text += "; its snapshot is newer than the log, so the log lost its end, or is an older copy"
     if found.snapshot == "ignored":
-        text += "; its snapshot is of no use and will be passed over"
+        text += "; its snapshot cannot be used and is ignored"
     return text

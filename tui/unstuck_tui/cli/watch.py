@@ -26,19 +26,21 @@ __all__ = ["command"]
 
 
 @click.command(name="watch")
-@click.option("--verify", metavar="CMD", help="The check that decides whether a session's work is done.")
-@click.option("--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer gates by the rules in FILE.")
+@click.option("--verify", metavar="CMD", help="Check that decides when a session's work is done.")
+@click.option(
+    "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
+)
 @budget_option
-@click.option("--headless", is_flag=True, help="No screen: one line per event.")
-@click.option("--plain", is_flag=True, help="What the screen says, in lines to be heard or kept: words for signs.")
+@click.option("--headless", is_flag=True, help="No screen: print one line per event.")
+@click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, /, verify: str | None, project: Path, **options: Any) -> None:
-    """Watch over agents that run elsewhere in this project, until you leave.
+    """Supervise agents that run in other terminals in this project, until you leave.
 
-    Where a run is live here already this is a second screen of it: it shows that run and takes answers for it, and
-    leaving it changes nothing.
+    If a run is live here already, this is an attached screen: it shows that run and takes answers for it. Leaving it
+    changes nothing.
 
     Each of their sessions is a task. Install their hooks with `unstuck hooks install AGENT`.
     """
@@ -64,7 +66,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
         output.started(supervisor.run)
         supervisor.room.notice = output.notice
         if beside is None and not options["as_json"]:
-            output.say("watching; ctrl+c ends it")
+            output.say("watching; press ctrl+c to stop")
         with signals_heard(supervisor, beside):
             async with beside.attached(supervisor) if beside is not None else nullcontext():
                 await _until_left(supervisor, beside)

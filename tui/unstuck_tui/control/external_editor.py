@@ -129,7 +129,7 @@ async def open_place(
             await lend(command, place.file.parent)
             return f"{place} was opened in {Path(command[0]).name}."
     except UsageError:
-        return _copied(app, view, place, "This terminal cannot be handed over")
+        return _copied(app, view, place, "This terminal cannot run another program now")
     except OSError as problem:
         return _copied(app, view, place, f"{command[0]} cannot be started ({problem.strerror or problem})")
     return _copied(app, view, place, f"{Path(command[0]).name} would hold up the run in this terminal")

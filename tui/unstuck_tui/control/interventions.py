@@ -59,7 +59,7 @@ class Interventions:
         if len(tasks) == len(gates) == 1:
             self._questions.ask(gates[0])
         elif gates:
-            self._app.notify(f"{len(gates)} stand still and wait for you.", markup=False)
+            self._app.notify(f"{len(gates)} are paused and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
@@ -72,7 +72,7 @@ class Interventions:
             if len(tasks) == 1:
                 self._questions.show_how(tasks[0], answer.program)
             else:
-                text = "Files are handed over one task at a time: select it, without marks."
+                text = "Edit one task at a time: select it, without marks."
                 self._app.notify(text, severity="warning", timeout=10, markup=False)
         elif answer is not None:
             self._questions.forget(question.about)

@@ -39,7 +39,7 @@ TYPING_S = 2.0
 """Seconds after a key in which the next one may be pressed without looking."""
 
 _SAID_AT_ONCE = 3
-_ONE_BY_ONE = "Files are handed over one task at a time: choose it on the main screen."
+_ONE_BY_ONE = "Edit one task at a time: choose it on the main screen."
 
 
 @dataclass(slots=True)
@@ -146,9 +146,9 @@ class QuestionController:
     def ask(self, gate: str) -> None:
         """Bring up the dialog of ``gate``."""
         if self._view.is_past:
-            self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
+            self._app.notify("This is a replay: its questions are answered.", markup=False)
         elif gate in self._sending:
-            self._app.notify("This has its answer, which is on its way.", markup=False)
+            self._app.notify("This is already answered; the answer is on its way.", markup=False)
         elif not self._is_asking:
             self._is_asking = True
             # In a group of its own: the answer to another may be on its way still, and has to be heard of.
@@ -183,7 +183,7 @@ class QuestionController:
     async def ask_all(self, gates: Sequence[str]) -> None:
         """One answer for all of ``gates``, after a second question; says what became of it."""
         if self._view.is_past:
-            self._app.notify("This is a replay: what was asked then has had its answer.", markup=False)
+            self._app.notify("This is a replay: its questions are answered.", markup=False)
             return
         if self._is_asking:
             return
@@ -315,7 +315,7 @@ class QuestionController:
         row = self._tracker.state.gates.get(dialog.question.gate.id) if dialog is not None else None
         if dialog is None or row is None or row.status == "open" or not dialog.is_active:
             return
-        text = _answered(row.by, row.closed) if row.by else "nothing is asked any more."
+        text = _answered(row.by, row.closed) if row.by else "its question is closed."
         if dialog.overtake(text):
             self._tell(row.gate.task, text)
 
@@ -354,8 +354,8 @@ class QuestionController:
             save(self._unsent, left)
         except OSError as problem:
             words = one_line(" / ".join(left.values()), 1_000)
-            return f"What you wrote and did not send cannot be kept ({problem.strerror or problem}): {words}"
-        return f"What you wrote and did not send is in {self._unsent}."
+            return f"Your unsent text cannot be kept ({problem.strerror or problem}): {words}"
+        return f"Your unsent text is in {self._unsent}."
 
     def _tell(self, task: str, said: str, more: str = "") -> None:
         row = self._tracker.state.tasks.get(task)

@@ -64,7 +64,7 @@ class Takeover:
                 return None
             row = self._tracker.state.gates.get(handed.gate)
             if row is None or row.status != "open":
-                message = f"{task}: nothing is asked about it any more; what you changed stays in {handed.folder}"
+                message = f"{task}: its question is closed; your changes stay in {handed.folder}"
                 self._app.notify(message, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
@@ -94,7 +94,7 @@ class Takeover:
     def _terminal(self) -> TerminalDriver:
         driver = driver_of(self._app)
         if not isinstance(driver, TerminalDriver):
-            raise UsageError("this terminal cannot be handed over")
+            raise UsageError("this terminal cannot run another program now")
         return driver
 
     async def _lent(self, driver: TerminalDriver, handed: Handed, program: Program) -> tuple[Back, list[str]]:
@@ -143,14 +143,14 @@ class Takeover:
 def _notice(handed: Handed, command: str, program: Program) -> str:
     """The text that stands in the terminal before the program starts."""
     meanwhile = {
-        "held": "Its agent waits in its next call.",
-        "frozen": "Its agent is frozen, and so is its clock.",
+        "held": "Its agent is held at its next tool call.",
+        "frozen": "Its agent is suspended, and its timeouts are paused.",
     }.get(handed.standing, "No agent works at it.")
     name = one_line(handed.task, 100)
     leave = "the shell (exit)" if program == "shell" else "the editor"
     lines = [
-        f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run goes on.",
-        f"What you change becomes what the agent is told: leave {leave} to come back.",
+        f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run continues.",
+        f"The agent is shown your changes: leave {leave} to come back.",
     ]
     if handed.others:
         others = ", ".join(map(one_line, handed.others[:_NAMED]))

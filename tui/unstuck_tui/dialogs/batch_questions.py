@@ -1,4 +1,4 @@
-"""Questions about several tasks: one answer for several gates, and a decision that no gate asks for. Pure."""
+"""Questions about several tasks: one answer for several gates, and a decision that no question asks for. Pure."""
 
 from __future__ import annotations
 

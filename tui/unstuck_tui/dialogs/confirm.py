@@ -31,7 +31,7 @@ class ConfirmDialog(Dialog[bool, Option]):
         self, title: str, said: Sequence[str], yes: str, *, clock: Clock, typed: str = "", hint: str = ""
     ) -> None:
         self._said, self._typed = said, typed
-        labels = {"yes": (yes, hint), "no": ("Leave it as it is", "")}
+        labels = {"yes": (yes, hint), "no": ("Cancel", "")}
         choices = [
             Option(name=name, key=spoken(action.id), label=labels[name][0], touches=labels[name][1])
             for action in actions_of("confirm")
@@ -64,4 +64,4 @@ class ConfirmDialog(Dialog[bool, Option]):
 
 
 def _leaves() -> str:
-    return f"{spoken('dialog.back')} leaves it as it is"
+    return f"{spoken('dialog.back')} cancels"

@@ -194,7 +194,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self.call_after_refresh(self.fit_reading)
 
     def complain(self, trouble: str) -> None:
-        """Say why something cannot be done; an empty text takes it back."""
+        """Say why something cannot be done; an empty text undoes it."""
         line = self.query_one("#trouble", Static)
         line.update(Content(trouble))
         line.display = bool(trouble)

@@ -15,6 +15,7 @@ from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import time_of_day
+from unstuck_tui.render.labels import level_word
 
 __all__ = ["question_of"]
 
@@ -28,10 +29,10 @@ _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
 _FACT_LIMIT = 2_000
 _NOT_HERE = "not possible here: this question does not take it"
 _MEANWHILE = {
-    "waits": "the agent takes no step meanwhile",
-    "held": "the agent waits in its next call meanwhile",
-    "frozen": "the agent is frozen meanwhile, and its clock stands still",
-    "runs_on": "the agent cannot be held and runs on meanwhile",
+    "waits": "the agent is paused meanwhile",
+    "held": "the agent is held at its next tool call meanwhile",
+    "frozen": "the agent is suspended meanwhile, and its timeouts are paused",
+    "runs_on": "the agent cannot be held and keeps running meanwhile",
     "": "nothing is decided without you",
 }
 
@@ -68,13 +69,13 @@ def _title(gate: Gate) -> str:
     task = gate.task or "this run"
     words = {
         "stuck": f"{task} is stuck",
-        "loop_detected": f"{task} goes round in circles",
-        "timeout": f"{task} " + ("shows no sign of life" if _is_idle(gate) else "has used up its time"),
-        "question": f"{task} stands still" if gate.key == HELD else f"{task} asks",
+        "loop_detected": f"{task} repeats itself",
+        "timeout": f"{task} " + ("shows no activity" if _is_idle(gate) else "has used up its time"),
+        "question": f"{task} is paused" if gate.key == HELD else f"{task} asks",
         "permission": f"{task} "
-        + ("wants its files set back" if gate.context.get("checkpoint") else "wants to do something"),
-        "remediation": "The ground is broken: no task can start",
-        "integration": f"{task} is done, but its result does not fit" if gate.task else "The results have to wait",
+        + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
+        "remediation": "The baseline check fails: no task can start",
+        "integration": f"{task} is done, but its result conflicts" if gate.task else "The results have to wait",
         "budget": "The budget is used up",
         "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
@@ -87,7 +88,7 @@ def _problem(gate: Gate) -> str:
     if gate.type == "timeout":
         if _is_idle(gate):
             silent = span(_number(context.get("silent_seconds")))
-            return f"{_said(context.get('verdict'))}: nothing seen of it for {silent}"
+            return f"{_said(context.get('verdict'))}: nothing seen for {silent}"
         ran, limit = _number(context.get("elapsed_seconds")), _number(context.get("timeout_seconds"))
         return f"No end after {span(ran)}; the limit is {span(limit)}"
     keys = ("question", "problem") if gate.type == "question" else ("problem", "error_signature", "question")
@@ -110,7 +111,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     if row.gate.type == "stuck":
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
-        yield "Found", "; ".join(found.rstrip(":") for found in _each(context.get("insights")))
+        yield "Findings", ";  ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Changed", "; ".join(_each(context.get("files")))
         yield "Weakened", "\n".join(_each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
@@ -123,7 +124,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Processes", ", ".join(_each(context.get("processes")))
-    yield "Last sign", _said(context.get("last_sign"))
+    yield "Last activity", _said(context.get("last_sign"))
     yield "Context", _said(context.get("context"))
     yield "Phase", _said(context.get("phase"))
     yield "Agent", " › ".join(filter(None, (_said(context.get("agent_id")), _said(context.get("subagent")))))
@@ -133,7 +134,10 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Suggested", _said(context.get("suggested"))
     yield "Weakened", "\n".join(_each(context.get("weakened")))
     yield "Files", ", ".join(_each(context.get("paths"))) + _more(context)
-    yield "Tree", _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else "")
+    yield (
+        "Worktree",
+        _said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else ""),
+    )
     yield "Branch", _said(context.get("branch"))
     yield "Trouble", _said(context.get("trouble"))
     yield "Proposed", _proposed(context.get("proposal"))
@@ -177,7 +181,7 @@ def _tried(context: Any) -> str:
     attempts = context.get("attempts")
     words = {
         "retries": ("retry", "retries"),
-        "pivots": ("pivot", "pivots"),
+        "pivots": ("new approach", "new approaches"),
         "research": ("research", "research"),
         "sessions": ("new session", "new sessions"),
         "waits": ("wait", "waits"),
@@ -196,7 +200,7 @@ def _tried(context: Any) -> str:
 def _used(tokens: object) -> str:
     """The tokens that each level has used, where its agent reports them."""
     used = tokens.items() if isinstance(tokens, dict) else ()
-    return " · ".join(f"{one_line(str(rung))} {int(_number(count)):,} tokens" for rung, count in used)
+    return " · ".join(f"{level_word(one_line(str(rung)))} {int(_number(count)):,} tokens" for rung, count in used)
 
 
 # --- what can be done ------------------------------------------------------------------------------------------------
@@ -273,7 +277,7 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
         key="9",
         keys="9",
         label="The same, and from now on",
-        touches="told by itself when this failure comes again, for as long as it helps",
+        touches="applied without asking when this failure returns, as long as it helps",
         choice=again,
         text=text,
         scope="pattern",
@@ -346,29 +350,29 @@ def _touches(state: State, row: GateRow, name: str) -> str:
     task = state.tasks.get(gate.task)
     if task is None:
         return ""
-    files = "in its own work tree" if task.task.isolation == "worktree" else "in the project's tree"
+    files = "in its own worktree" if task.task.isolation == "worktree" else "in the project directory"
     checkpoint = one_line(str(gate.context.get("checkpoint") or ""))
     keeps = f"; {checkpoint} keeps the files" if checkpoint else ""
     match name:
         case "skip":
-            return f"{fallout(state, gate.task)}; offered again on resume"
+            return f"{fallout(state, gate.task)}; you are asked again when you resume"
         case "abandon":
             saved = f" and in {checkpoint}" if checkpoint else ""
-            return f"it ends for good; {fallout(state, gate.task)}; its files stay {files}{saved}"
+            return f"no result; {fallout(state, gate.task)}; its files stay {files}{saved}"
         case "continue" if gate.key == HELD:
-            return "the agent goes on as if nothing had been"
+            return "the agent continues"
         case "deny" if gate.attempt:
-            return "you may say why; it is told so"
+            return "you may give a reason; the agent is told"
         case "show_me" if gate.attempt:
-            return "you write it; told at the agent's next step, or in its next attempt"
+            return "the agent gets what you write at its next step or attempt"
         case "show_me":
-            return f"you write it, the agent follows it{keeps}"
+            return f"the agent follows what you write{keeps}"
         case "retry" if gate.type == "timeout":
-            return "the agent is stopped and begins afresh your way, on the files as they are"
+            return "the agent restarts with your approach, on the files as they are"
         case "retry" if gate.type in _TOLD and gate.attempt:
-            return "told at the agent's next step; its next attempt begins afresh your way"
+            return "the agent gets it at its next step; its next attempt starts with your approach"
         case "retry" if gate.type in _TOLD:
-            return f"a fresh session goes your way{keeps}"
+            return f"a new session starts with your approach{keeps}"
     return ""
 
 

@@ -160,7 +160,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         shown = next((option for option in self.question.options if option.choice == "show_me"), None)
         if not self._by_hand or self._overtaken:
             why = shown.refused if shown is not None else ""
-            self.complain(why or "Not here: this question does not take what you would show.")
+            self.complain(why or "Not possible here: this question takes no instructions.")
             return
         self._keep()
         self.finish(ByHand(program))

@@ -111,4 +111,4 @@ def _amount(text: str) -> float:
     try:
         return float(text.strip().removeprefix("$").replace(",", ""))
     except ValueError:
-        raise AnswerRefused(f"{one_line(text, 40) or 'nothing'} is no number; write one such as 50000") from None
+        raise AnswerRefused(f"{one_line(text, 40) or 'nothing'} is not a number; write one such as 50000") from None

@@ -46,16 +46,16 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         self._handed, self._back, self._notes, self._drafts = handed, back, notes, drafts
         self.about = handed.task
         does = {
-            "tell": "what you changed, and why, begins its next step" if back.files else "what to do, in your words",
-            "again": "you go on working in its files",
+            "tell": "the agent is told what you changed, and why" if back.files else "what to do, in your words",
+            "again": "you continue to edit its files",
         }
         choices = [
             Option(name=name, key=spoken(action.id), label=action.label, touches=does[name])
             for action in actions_of("hands")
             if (name := action.id.partition(".")[2])
         ]
-        leaves = f"{spoken('dialog.back')} leaves the question open: what you changed stays in the files"
-        super().__init__(f"{handed.task}: back from its files", choices, clock=clock, hint=leaves)
+        leaves = f"{spoken('dialog.back')} leaves the question open: your changes stay in the files"
+        super().__init__(f"{handed.task}: editing has ended", choices, clock=clock, hint=leaves)
         self._leaving = leaves
 
     def compose_reading(self) -> ComposeResult:
@@ -63,7 +63,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         facts = [("Note", note) for note in self._notes]
         if self._handed.others:
             others = ", ".join(map(one_line, self._handed.others))
-            facts.append(("Shared", f"{others}: in the same tree, so not all of it need be yours"))
+            facts.append(("Shared", f"{others}: in the same directory, so some changes may not be yours"))
         for label, text in facts:
             with Horizontal(classes="part"):
                 yield Static(Content(label), classes="label", markup=False)
@@ -108,7 +108,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
             self.finish(("tell", why))
 
     def action_back(self) -> None:
-        """From the text to the choices, then out."""
+        """Go back from the text to the choices, then close."""
         if not self.has_class("-typing"):
             self.finish(None)
             return
@@ -120,7 +120,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
 
 def _problem(back: Back) -> str:
     if back.trouble:
-        return f"What you changed cannot be told: {back.trouble}"
+        return f"Your changes cannot be sent: {back.trouble}"
     if not back.files:
         return "You have changed nothing"
     more = f" and {back.files - len(back.changes)} more" if back.files > len(back.changes) else ""

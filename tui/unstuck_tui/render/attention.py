@@ -54,7 +54,7 @@ def attentions(
     blocked = _blocked_by({row.gate.task for row in gates}, state)
     found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
     if held:
-        found.insert(0, Attention("run", "‖", f"no room on the disk: {held}", "agents stand still", "bad", asked))
+        found.insert(0, Attention("run", "‖", f"no space on the disk: {held}", "agents are paused", "bad", asked))
     if state.run.state == "blocked" and not any(item.task == "run" for item in found):
         issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
@@ -77,7 +77,7 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
         trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
         if row.backoff_quota:
             return Attention(row.id, "…", f"waits for the quota: {trouble}", f"is over in {clock(left):>7}", "wait")
-        return Attention(row.id, "…", f"waits out: {trouble}", f"tries again in {clock(left):>7}", "wait")
+        return Attention(row.id, "…", f"waits: {trouble}", f"retries in {clock(left):>7}", "wait")
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "glyph_of",
     "group_of",
     "is_held",
+    "level_word",
     "named",
     "needs_person",
     "question_words",
@@ -39,7 +40,7 @@ __all__ = [
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
-    "needs_person": "parked: needs a person",
+    "needs_person": "paused: needs your answer",
     "halted": "halted",
     "budget": "the budget is used up",
     "interrupted": "stopped",
@@ -70,12 +71,11 @@ _LIVE: dict[str, tuple[str, str, Tone]] = {
     "preparing": ("▷", "preparing", "work"),
     "backoff": ("…", "backs off", "wait"),
     "waiting": ("!", "needs you", "ask"),
-    "parked": ("‖", "parked", "wait"),
+    "parked": ("‖", "paused", "wait"),
     "interrupted": ("↯", "interrupted", "wait"),
     "held": ("‖", "held", "wait"),
 }
 
-_LEVELS = {"retry": 1, "pivot": 2, "research": 3}
 _GROUPS = {
     "blocked": "blocked",
     "ready": "ready",
@@ -147,19 +147,24 @@ def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
-    """The escalation level of the task: ``first``, ``L2 pivot 1/3``, ``L4 asked``."""
+    """The escalation level of the task: ``first``, ``new approach 1/3``, ``asked you``."""
     if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
-        return "L4 asked"
-    number = _LEVELS.get(row.level)
-    return (f"L{number} " if number else "") + rung_label(row.level, row.climb, limits.get(row.level, 0))
+        return "asked you"
+    return rung_label(row.level, row.climb, limits.get(row.level, 0))
 
 
 def rung_label(level: Level, climb: Climb, limit: int) -> str:
     """An escalation level and how often it has been used: ``retry 2/3``."""
     used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}.get(level)
     if used is not None:
-        return f"{level} {max(1, used)}/{limit}" if limit else f"{level} {max(1, used)}"
+        word = level_word(level)
+        return f"{word} {max(1, used)}/{limit}" if limit else f"{word} {max(1, used)}"
     return {"human": "answered", "continue": "new session"}.get(level, "first")
+
+
+def level_word(level: str) -> str:
+    """An escalation level as people read it; ``pivot`` is its id."""
+    return {"pivot": "new approach", "human": "asked you"}.get(level, level)
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
@@ -199,11 +204,11 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
     if kind == "timeout":
         if context.get("clock") == "idle":
-            return f"no sign of life for {span(float(context.get('silent_seconds') or 0.0))}", ""
+            return f"no activity for {span(float(context.get('silent_seconds') or 0.0))}", ""
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
     who = str(context.get("subagent") or "")
     if kind == "loop_detected":
-        what = f"{who} goes round in circles".strip()
+        what = f"{who} repeats itself".strip()
         return what, str(context.get("problem") or context.get("error_signature") or "")
     text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return who, str(text or kind.replace("_", " "))
@@ -220,9 +225,9 @@ def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def _counted(count: int, word: str) -> str:
-    word = word.replace("_", " ")
+    word = {"pivots": "new approaches"}.get(word, word.replace("_", " "))
     if count == 1:
-        word = {"retries": "retry"}.get(word, word.removesuffix("s"))
+        word = {"retries": "retry", "new approaches": "new approach"}.get(word, word.removesuffix("s"))
     return f"{count} {word}"
 
 

@@ -35,7 +35,7 @@ _TONES: dict[str, Tone] = {
 def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
     """Number, time, who, task, event and what it says; on a narrow screen without who, on a slim one without event."""
     if record is None:
-        return (Cell(fit("  this line is no record", width), "bad"),)
+        return (Cell(fit("  this line cannot be read", width), "bad"),)
     if width < _SLIM:
         return _slim_cells(record, width)
     actor = f"{fit(record.actor, _ACTOR)} " if width >= _NARROW else ""
@@ -82,7 +82,7 @@ def _tone(record: Record) -> Tone:
 def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
     """Every field of a record, one or more lines each, two columns in."""
     if record is None:
-        return [(Cell("  this line is no record", "bad"),)]
+        return [(Cell("  this line cannot be read", "bad"),)]
     whole = record.as_dict()
     data = whole.pop("data")
     lines = [f"{name}: {value}" for name, value in whole.items() if value not in ("", 0)]
@@ -95,7 +95,7 @@ def title_cells(
     run: str, total: int, shown: int | None, *, words: str, notes: Sequence[str], problem: str, width: int
 ) -> tuple[Cell, ...]:
     """The run, the number of records, and how many of them are ``shown`` and why."""
-    count = f"{total:,} records" if shown is None else f"{shown:,} of {total:,} records"
+    count = f"{total:,} events" if shown is None else f"{shown:,} of {total:,} events"
     text = " · ".join((f" log of run {run}", count, *notes, *([f"/{words}"] if words else [])))
     if problem:
         return Cell(fit(text, max(0, width - len(problem) - 3))), Cell(fit(f"  {problem} ", len(problem) + 3), "bad")

@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 WORDS: dict[RecoveryChoice, str] = {
-    "continue": "go on",
-    "retry": "go back, redo",
+    "continue": "continue",
+    "retry": "restore, redo",
     "done": "done, if it passes",
     "skip": "skip for now",
     "abandon": "abandon",
-    "adopt": "let it work on",
-    "stop": "stop, go on",
+    "adopt": "keep running",
+    "stop": "stop, continue",
 }
 _CHECKS: dict[str, tuple[str, Tone]] = {
     "passed": ("passes", "good"),
@@ -50,9 +50,9 @@ def title_of(facts: RecoveryState) -> str:
     """The event that cut the run off, in a line."""
     count = len(facts.tasks)
     if not count:
-        return f"Run {facts.run} {'was cut off' if facts.died else 'waits to go on'}: no task was at work"
-    how = " was cut off" if facts.died else ""
-    cut = "at work" if facts.died else "cut off"
+        return f"Run {facts.run} {'was interrupted' if facts.died else 'waits to be resumed'}: no task was at work"
+    how = " was interrupted" if facts.died else ""
+    cut = "at work" if facts.died else "interrupted"
     return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"
 
 
@@ -102,10 +102,10 @@ def _counted(saved: SavedFacts) -> str:
 def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
     """Everything about one task: pairs of a label and a text."""
     rung = "" if task.level == "first" else f" ({task.level})"
-    yield "Cut off", f"attempt {task.number}{rung} of {task.agent}, after {span(task.ran)}"
+    yield "Attempt", f"{task.number}{rung} of {task.agent}, after {span(task.ran)}"
     if task.processes:
         named = ", ".join(f"{one.pid} (since {time_of_day(one.since)})" for one in task.processes)
-        yield "At work", f"{named}: found by process id and start time; it stands still"
+        yield "At work", f"{named}: found by process id and start time; it is suspended"
     if task.back is not None:
         yield "Changed", _changed(task.back)
     if task.last is not None:
@@ -113,7 +113,7 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
     if task.saved:
         yield "Saved", f"{task.saved} holds the files as they are"
     if task.under_way:
-        yield "Tree", f"in the middle of {task.under_way}"
+        yield "Worktree", f"in the middle of {task.under_way}"
     if task.trouble:
         yield "Trouble", task.trouble
     text = f": {task.check.said}" if task.check.said else ""
@@ -181,5 +181,5 @@ def listing(facts: RecoveryState) -> list[str]:
         lines += [f"  {'Not':<9} {choice}: {why}" for choice, why in task.refused.items()]
     others = list(other_lines(facts))
     go_on = f"unstuck run --resume {facts.run}"
-    last = ["", f"Go on with: {go_on} [--recover TASK=CHOICE]…"] if facts.tasks else []
+    last = ["", f"Resume with: {go_on} [--recover TASK=CHOICE]…"] if facts.tasks else []
     return [*lines, *([""] if others else []), *others, *last]

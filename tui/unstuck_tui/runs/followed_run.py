@@ -39,7 +39,7 @@ _REPLY_S = 30.0
 class FollowedRun:
     """The run ``run`` of a project, which another process works."""
 
-    title = "SECOND SCREEN"
+    title = "ATTACHED"
     is_past = False
     is_elsewhere = True
     goes_on = False
@@ -119,16 +119,16 @@ class FollowedRun:
         await self._request({"do": "rung", "task": task, "level": level})
 
     async def hand_over(self, task: str) -> Handed:
-        raise UnstuckError("this is a second screen: a work tree is handed over where the run is worked")
+        raise UnstuckError("this is an attached screen: edit by hand at the screen of the run")
 
     async def give_back(self, handed: Handed) -> Back:
-        raise UnstuckError("this is a second screen: nothing was handed over here")
+        raise UnstuckError("this is an attached screen: no files were taken over here")
 
     async def keep_open(self, gate: str) -> object:
         return await self._request({"do": "keep", "gate": gate})
 
     async def stop(self, reason: str) -> object:
-        raise UnstuckError("this is a second screen: the run is stopped where it is worked")
+        raise UnstuckError("this is an attached screen: stop the run at its own screen")
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         """Not recorded: the log belongs to the process that works the run."""
@@ -138,9 +138,9 @@ class FollowedRun:
             reply = await self._ask(message)
         except ChannelError:
             if await asyncio.to_thread(lambda: self.is_live):  # such as one that waits for room on its disk
-                raise UnstuckError(f"no reply within {_REPLY_S:.0f} s: it may be done after all") from None
+                raise UnstuckError(f"no reply within {_REPLY_S:.0f} s: it may still be applied") from None
             raise UnstuckError(
-                f"nobody works this run now; `unstuck answer` takes answers, `unstuck run --resume {self.run}` goes on"
+                f"the supervisor is gone; `unstuck answer` takes answers, `unstuck run --resume {self.run}` resumes it"
             ) from None
         if "error" in reply:
             raise AnswerRefused(str(reply["error"]))

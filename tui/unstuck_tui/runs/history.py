@@ -145,7 +145,7 @@ class History:
             moment.text = _joined("interrupted", moment.text)
 
     def _recovered(self, record: Record, event: e.RecoveryDecided) -> None:
-        label = {"continue": "goes on", "retry": "again"}.get(event.choice)
+        label = {"continue": "continues", "retry": "again"}.get(event.choice)
         if label is not None:
             self._labels[record.task] = label
 
@@ -190,7 +190,7 @@ class History:
 
     def _researched(self, record: Record, event: e.ResearchDone) -> None:
         count = len(event.insights)
-        self._add(record, "research", "→", "work", f"found {count} insight{'' if count == 1 else 's'}")
+        self._add(record, "research", "→", "work", f"found {count} finding{'' if count == 1 else 's'}")
 
     def _restored(self, record: Record, event: e.RestoreDone) -> None:
         if not event.changed:
@@ -235,7 +235,7 @@ class History:
         self._add(record, "flaky", "~", "wait", _joined(event.test, "failed, then passed without a change"))
 
     def _blocked(self, record: Record, event: e.InfrastructureBlocked) -> None:
-        self._add(record, "parked", "‖", "wait", event.issue)
+        self._add(record, "paused", "‖", "wait", event.issue)
 
     def _over(self, record: Record, event: e.TaskEnded) -> None:
         glyph, tone = ENDED[event.status]

@@ -242,5 +242,5 @@ def meanwhile(view: RunView) -> str:
         return "This is a replay."
     if view.recovery is not None and not view.recovery.is_over:
         return "Nothing begins before you have decided."
-    words = {"ended": "The run is over.", "parked": "The run is parked."}
-    return words.get(view.state.run.state, "The run goes on meanwhile.")
+    words = {"ended": "The run is over.", "parked": "The run is paused."}
+    return words.get(view.state.run.state, "The run continues meanwhile.")

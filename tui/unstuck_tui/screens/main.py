@@ -92,7 +92,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         self._timer = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
         self._tracker.wake = self._timer.wake
-        start(self, "looking back", self._look_back)
+        start(self, "replay", self._look_back)
         self.call_after_refresh(self.frame)
 
     async def _look_back(self) -> None:
@@ -238,7 +238,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self._questions.show_how(self._table.selected, program)
 
     def action_log(self) -> None:
-        """Every record of the run."""
+        """Show the event log of the run."""
         from unstuck_tui.screens.log import LogScreen
 
         self.app.push_screen(LogScreen(self._view, task=self._table.selected))

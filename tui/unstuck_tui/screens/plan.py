@@ -78,7 +78,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         if not chain:
             return text
         shown = [*chain[:_NAMED], *(["…"] if len(chain) > _NAMED else [])]
-        return f"{text} · » longest way left, {len(chain)} tasks: {' → '.join(map(one_line, shown))}"
+        return f"{text} · » critical path, {len(chain)} tasks: {' → '.join(map(one_line, shown))}"
 
     @on(GraphList.Selected)
     def _selected(self) -> None:

@@ -204,7 +204,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self.query_one(f"#{id}", Static).update(Content(text))
 
     def complain(self, trouble: str) -> None:
-        """Say why something cannot be done; an empty text takes it back."""
+        """Say why something cannot be done; an empty text undoes it."""
         self._say("trouble", trouble)
         self.query_one("#trouble").display = bool(trouble)
 
@@ -226,7 +226,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         if task is None:
             return
         choice = next((one for one in task.possible if one == name), None)
-        self.complain("" if choice else task.refused.get(name, "not possible: nothing of it is at work"))
+        self.complain("" if choice else task.refused.get(name, "not possible: none of its processes is running"))
         if choice is not None:
             self._chosen[task.task] = choice
             self.draw()
@@ -290,9 +290,9 @@ def _hint(proposed: bool, more: bool) -> str:
     """The key hints; with proposals there is one more, and less room, and so with ``more`` to read."""
     names = ("begin", "check", "all", "leave", "help")
     begin, check, everything, leave, help = (spoken(f"standstill.{name}") for name in names)
-    text = f"{begin}: do it all · {check}: check · {everything}: all go on · "
+    text = f"{begin}: resume the run · {check}: check · {everything}: continue all · "
     if more:
         text += f"{spoken('standstill.read_down')}: read on · "
     if proposed:
         text += f"{spoken('standstill.propose')}: as proposed · "
-    return f"{text}{leave}: {'leave' if proposed or more else 'leave undecided'} · {help}: help"
+    return f"{text}{leave}: {'leave' if proposed or more else 'decide later'} · {help}: help"

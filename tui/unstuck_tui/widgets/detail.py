@@ -296,7 +296,7 @@ def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) ->
     if size > _TAIL:
         raw = raw.partition(b"\n")[2] or raw
     if live and size >= limit - limit // 2:
-        note = f"attempt {number} prints more than is kept: its end is written when it ends"
+        note = f"attempt {number} prints more than is kept: the end is shown when it ends"
     else:
         note = f"attempt {number} is at work" if live else f"end of attempt {number}"
     return _Tail(attempt, admit(raw, limit=2 * _TAIL), note)

@@ -35,8 +35,7 @@ def _fitting(field: Widget, text: str, held: int) -> str:
     room = max(0, ANSWER_LIMIT - held)
     if len(text) > room:
         field.notify(
-            f"Of the {len(text):,} characters that were pasted, {room:,} were taken: "
-            f"there is room for {ANSWER_LIMIT:,}.",
+            f"Of the {len(text):,} pasted characters, {room:,} were inserted: there is room for {ANSWER_LIMIT:,}.",
             severity="warning",
             timeout=20,
             markup=False,

@@ -53,7 +53,7 @@ class LogList(CursorLines):
         return (
             "  nothing here"
             if self.found is None
-            else f"  no record is like that; {spoken('logs.back')} shows all of them again"
+            else f"  no event matches; {spoken('logs.back')} shows all of them again"
         )
 
     def renew(self) -> None:

@@ -95,7 +95,7 @@ class TaskTable(Lines, can_focus=True):
 
     def nothing_here(self) -> str:
         return (
-            f"  no task passes the filter; {spoken('view.back')} forgets it" if self._state.tasks else "  no tasks yet"
+            f"  no task matches the filter; {spoken('view.back')} forgets it" if self._state.tasks else "  no tasks yet"
         )
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:

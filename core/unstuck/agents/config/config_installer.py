@@ -67,7 +67,7 @@ class Change:
     def apply(self) -> None:
         """Write the backup, then the file in one step. Raises UsageError if the file has changed since."""
         if read_settings(self.path) != self.before:
-            raise UsageError(f"{self.path} has just been changed by somebody else: look again")
+            raise UsageError(f"{self.path} was just changed by another program: try again")
         if not self.is_empty and self.after is not None and self.holds:
             self.backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             kept = {

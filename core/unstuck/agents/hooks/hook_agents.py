@@ -14,7 +14,7 @@ from unstuck.errors import UsageError
 
 __all__ = ["HOLD_LIMIT_S", "KNOWN", "OPEN", "TIMEOUT_S", "HookedAgent", "hooked_agent"]
 
-OPEN = "the agent goes on unwatched"
+OPEN = "the agent continues unsupervised"
 """Consequence of a hook that cannot be called: every agent fails open."""
 
 TIMEOUT_S = 600

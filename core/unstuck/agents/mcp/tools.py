@@ -112,7 +112,7 @@ TOOLS: Mapping[str, Tool] = {
             name="checkpoint",
             title="Save the files",
             description=(
-                "Save all files of the work tree as they are now, so that they can be brought back. Use it before "
+                "Save all files of the worktree as they are now, so that they can be brought back. Use it before "
                 "anything risky: a large refactoring, a migration, deleting or generating many files. "
                 "Your files, git's index, branches and stash stay as they are."
             ),

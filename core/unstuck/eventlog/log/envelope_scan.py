@@ -55,4 +55,4 @@ def _decoded(row: Any) -> Envelope:
         time, actor, task, attempt, event = (sanitise(str(text)) for text in texts)
         return Envelope(int(row["seq"]), time, float(row["mono"]), actor, task, attempt, event)
     except (AttributeError, KeyError, TypeError) as problem:
-        raise ValueError(f"not a record: {problem}") from problem
+        raise ValueError(f"not an event:  {problem}") from problem

@@ -86,7 +86,7 @@ class Journal:
         head, end, safe = restored(folder / SNAPSHOT_NAME, path)
         for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
             if line.version != SCHEMA:
-                later = f"written by a later version (schema {line.version}): update unstuck to go on with it"
+                later = f"written by a later version (schema {line.version}): update unstuck to resume it"
                 raise RecordDamaged(path, line.seq, line.offset, later)
             fold(head, decoded(path, line))
             end = line.end

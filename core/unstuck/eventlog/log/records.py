@@ -27,7 +27,7 @@ def decoded(path: Path, line: Line) -> Record:
     try:
         return decode(line.raw)
     except (RecursionError, ValueError) as error:
-        raise RecordDamaged(path, line.seq, line.offset, f"not a record: {_problem(error)}") from error
+        raise RecordDamaged(path, line.seq, line.offset, f"not an event: {_problem(error)}") from error
 
 
 def _problem(error: Exception) -> str:

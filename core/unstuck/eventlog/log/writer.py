@@ -340,9 +340,9 @@ def _require_whole(fd: int, path: Path, size: int) -> None:
     except OSError:
         is_named = False
     if not is_named:
-        raise FileNotFoundError(errno.ENOENT, "somebody has deleted or replaced it")
+        raise FileNotFoundError(errno.ENOENT, "it was deleted or replaced")
     if known.st_size != size:
-        raise OSError(errno.EIO, "somebody has made it shorter or longer")
+        raise OSError(errno.EIO, "its length was changed")
 
 
 def _cut(fd: int, size: int) -> None:

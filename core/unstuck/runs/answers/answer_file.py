@@ -34,7 +34,7 @@ def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
     gate = section.text("gate") or "*"
     meant = fnmatch.filter(get_args(GateTypeName), gate.replace("-", "_"))
     if not meant:
-        section.wrong("gate", f"no gate is called `{one_line(gate)}`{suggestion(gate, get_args(GateTypeName))}")
+        section.wrong("gate", f"no question is called `{one_line(gate)}`{suggestion(gate, get_args(GateTypeName))}")
     if "approach" in section.nodes and "text" in section.nodes:
         section.wrong("text", "`approach` and `text` are the same: give one of them")
     text = section.text("approach") or section.text("text") or ""

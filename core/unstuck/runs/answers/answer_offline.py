@@ -34,7 +34,7 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
             if journal.head.run.kind == "watch":
-                raise AnswerRefused(f"the watch that asked {gate} has ended, so nobody is left to hear the answer")
+                raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
             closed = answer_gate(journal, gate, answer)
             await journal.committed()
             memory = Memory(memory_file(place.home))

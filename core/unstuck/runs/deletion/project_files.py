@@ -89,16 +89,16 @@ def strangers(place: Project) -> Iterator[Stays]:
     known = _OURS | {f"{LEAVING}checkpoints", *(path.name for path in memory_files(place))}
     for path in sorted(place.home.iterdir()) if place.home.is_dir() else ():
         if path.name not in known:
-            yield Stays(name=str(path), reason="it is none of ours")
+            yield Stays(name=str(path), reason="unstuck did not create it")
     runs = set(runs_in(place.home))
     for path in sorted(place.runs.iterdir()) if place.runs.is_dir() else ():
         if path.name.removeprefix(LEAVING) not in runs:
-            yield Stays(name=str(path), reason="it is none of ours")
+            yield Stays(name=str(path), reason="unstuck did not create it")
     for home in place.others:
-        said = "another work tree of this repository: delete it from there"
+        said = "another worktree of this repository: delete it from there"
         if home.parent.name == "worktrees" and home.name not in _trees_there(place):
-            said = "a work tree that is gone, so no command leads to it: remove the folder yourself"
-        yield Stays(name=str(home), reason=f"the record of {said}")
+            said = "its worktree is gone, so no command can delete it: remove the folder yourself"
+        yield Stays(name=str(home), reason=f"the event log of {said}")
 
 
 def _trees_there(place: Project) -> set[str]:

@@ -39,7 +39,7 @@ async def leftovers(
                 found.append(f"the reference {name}")
         for tree in await own_trees(place.repository, trees_folder(place, environ)):
             if run in ("", tree.run) and tree.run not in theirs:
-                found.append(f"the work tree {tree.ours}")
+                found.append(f"the worktree {tree.ours}")
     if run:
         kept = {one.name for one in stays}
         known = await Catalogue(ObjectStore(place.home, place.repository)).all()

@@ -28,12 +28,12 @@ def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:
 
 
 def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
-    kind = "git" if place.repository else "no git: no work trees, pivots keep the files"
+    kind = "git" if place.repository else "no git: no worktrees, new approaches keep the files"
     yield Finding("project", f"{one_line(str(place.root), 400)} ({kind})")
     yield _record(place)
     if place.home.is_dir():
         yield Finding("takes", _sizes(place))
-    yield Finding("work trees", str(state_dir(environ) / "worktrees"))
+    yield Finding("worktrees", str(state_dir(environ) / "worktrees"))
     yield _settings(place, environ)
     yield _socket(place, environ)
     yield _lock(place)
@@ -82,7 +82,7 @@ def _socket(place: Project, environ: Mapping[str, str]) -> Finding:
     except (ChannelError, OSError):
         return Finding("socket", f"{path} (no live run)")
     if held := reply.get("held"):
-        said = f"{path} (run {reply.get('run')} is live, but has no room on the disk: {held})"
+        said = f"{path} (run {reply.get('run')} is live, but has no space on the disk: {held})"
         return Finding("socket", said, ok=False, mend="make room on that disk")
     return Finding("socket", f"{path} (run {reply.get('run')} is live)")
 

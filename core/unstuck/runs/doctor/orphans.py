@@ -55,7 +55,7 @@ def _runs(place: Project) -> Iterator[Finding]:
         live = _live(place)
         waiting = [run for run in open_runs if run != live]
         if waiting:
-            said = f"{', '.join(waiting[-5:])} can be gone on with: unstuck run --resume {waiting[-1]}"
+            said = f"{', '.join(waiting[-5:])} can be resumed: unstuck run --resume {waiting[-1]}"
             yield Finding("unfinished", said)
 
 
@@ -82,7 +82,7 @@ def _restores(place: Project) -> Iterator[Finding]:
     for folder in ObjectStore(place.home, place.repository).trees():
         last = read_last(folder)
         if last is not None and not last.done:
-            said = f"a restore to {last.target} was cut off"
+            said = f"a restore to {last.target} was interrupted"
             yield Finding("restore", said, ok=False, mend="unstuck checkpoints undo")
 
 
@@ -100,4 +100,4 @@ async def _without_record(place: Project, environ: Mapping[str, str]) -> AsyncIt
         left |= {run_of(name) for name in await own_references(place.repository)} - known
     for run in sorted(left - {""}):
         # The results of a run removed for its age stay on their branch on purpose.
-        yield Finding("left", f"what is left of run {run}, whose record is gone: unstuck delete {run}")
+        yield Finding("left", f"the rest of run {run}, whose event log is gone: unstuck delete {run}")

@@ -46,10 +46,10 @@ async def git() -> Finding:
     try:
         said = (await run_git(Path.cwd(), "--version")).line
     except WorkspaceError as error:
-        return Finding("git", f"{error}: no checkpoints and no work trees", ok=False, mend="install git")
+        return Finding("git", f"{error}: no checkpoints and no worktrees", ok=False, mend="install git")
     found, needed = re.search(r"(\d+)\.(\d+)", said), ".".join(map(str, OLDEST))
     if found and (int(found[1]), int(found[2])) < OLDEST:
-        said = f"{one_line(said)} is too old for work trees"
+        said = f"{one_line(said)} is too old for worktrees"
         return Finding("git", said, ok=False, mend=f"install git {needed} or newer")
     return Finding("git", one_line(said))
 
@@ -133,7 +133,7 @@ def _trusted(file: SettingsFile[HookedAgent], path: str, place: Project, environ
             return Finding("hooks", f"{said} (trusted)")
         case "untrusted":
             mend = f"start {file.agent.name}, type /hooks, and look at them there"
-            return Finding("hooks", f"{said} is not trusted, so it is passed over", ok=False, mend=mend)
+            return Finding("hooks", f"{said} is not trusted, so it is ignored", ok=False, mend=mend)
     return Finding("hooks", f"{said} (whether {file.agent.title} trusts it is not known)")
 
 

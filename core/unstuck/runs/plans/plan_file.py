@@ -48,7 +48,7 @@ AGENT_KEYS: Mapping[str, str] = {
     "type": "Agent type, which sets the time limit; `default` without it.",
     "signals": "`true` counts an attempt without a status line as a failure of the agent.",
     "prompt": "`stdin` passes the prompt on standard input; `auto` is the default.",
-    "hold": "What an agent does while a question about its task is open: `freeze`, `none`, or `step` (needs hooks).",
+    "hold": "Agent while its question is open: `freeze` (suspended), `step` (held; needs hooks) or `none`.",
 }
 """Keys of an agent with their meaning."""
 TASK_KEYS: Mapping[str, str] = {
@@ -58,7 +58,7 @@ TASK_KEYS: Mapping[str, str] = {
     "verify": "Check of this task. It may fail before the work begins, because passing it is the goal.",
     "needs": "Tasks that have to succeed first.",
     "timeout": "Time limit of an attempt.",
-    "idle": "Time an attempt may show no sign of life.",
+    "idle": "Time an attempt may show no activity.",
     "isolation": "`worktree` or `shared`. In a git repository, `worktree` is the default if two tasks may run at once.",
     "after_skip": "What happens to tasks that need this one if it is skipped: `block` (default), `run` or `skip`.",
     "mode": "`direct` retries, then asks; `orchestrated` is the default and uses every escalation level.",

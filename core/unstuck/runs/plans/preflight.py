@@ -50,7 +50,7 @@ async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str],
         if changed:
             some = ", ".join(changed[:3]) + (" …" if len(changed) > 3 else "")
             warnings.append(
-                admit(f"uncommitted changes are not seen by tasks in their own work trees: {some}", limit=500)
+                admit(f"uncommitted changes are not seen by tasks in their own worktrees: {some}", limit=500)
             )
     if place.repository is None:
         warnings.append(admit("no git repository here: every task works in this directory itself"))

@@ -62,7 +62,7 @@ def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], Non
             complain(str(error))
             continue
         if damage is not None:
-            complain(f"{damage}; counted is what stood before")
+            complain(f"{damage}; only the events before it are counted")
         yield run, state
 
 

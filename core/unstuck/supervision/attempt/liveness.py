@@ -63,7 +63,7 @@ def judge(before: Look, after: Look) -> Liveness:
         return Liveness(verdict="ACTIVE", signals=tuple(signs))
     processes = f"{after.vitals.alive} process{'es' if after.vitals.alive != 1 else ''} alive"
     if after.vitals.stopped:
-        return Liveness(verdict="WAITING", signals=(f"{processes}, all stopped by somebody",))
+        return Liveness(verdict="WAITING", signals=(f"{processes}, all stopped by another process",))
     if after.vitals.peers:
         named = ", ".join(after.vitals.peers[:_NAMED])
         return Liveness(verdict="WAITING", signals=(f"an open connection to {named}", processes, cpu), patient=False)

@@ -42,7 +42,7 @@ def next_step(
     accept_unverified: bool = False,
     busy: Sequence[TaskRow] | None = None,
 ) -> Step:
-    """The one next step of ``row``; ``tree`` is the work tree its next attempt would use.
+    """The one next step of ``row``; ``tree`` is the worktree its next attempt would use.
 
     ``busy`` is the result of :func:`working`, for callers that ask for many rows of one state.
     """

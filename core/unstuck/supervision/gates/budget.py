@@ -56,7 +56,7 @@ class Budget:
         if limits is not None:
             for row in self._core.head.open_gates():
                 if row.gate.type == "budget":
-                    self._core.append(e.GateWithdrawn(gate=row.id, reason="the budget was set anew"))
+                    self._core.append(e.GateWithdrawn(gate=row.id, reason="the budget was changed"))
             self._core.append(limits, actor="human")
         over = self._core.head.run.over
         if over and not any(row.gate.type == "budget" for row in self._core.head.open_gates()):

@@ -59,7 +59,7 @@ class RoomKeeper:
 
     def _ask(self) -> None:
         core = self._core
-        problem = f"there is no room on the disk for the record: {core.journal.held}"
+        problem = f"the disk has no space for the event log: {core.journal.held}"
         self._gate = open_gate(core, "disk", task="", key=_KEY, context={"problem": problem, "not_saved": _FULL})
         self.notice(core.journal.held, self._gate)
 
@@ -97,7 +97,7 @@ def _is_given_up(gate: GateRow) -> bool:
 
 def _withdraw(core: RunContext, gate: GateRow) -> None:
     if gate.status == "open":
-        core.append(e.GateWithdrawn(gate=gate.id, reason="there is room on the disk again"))
+        core.append(e.GateWithdrawn(gate=gate.id, reason="the disk has space again"))
 
 
 def withdraw_old(core: RunContext) -> None:
@@ -116,6 +116,6 @@ def has_no_room(error: Exception) -> bool:
 
 def ask_for_room(core: RunContext, row: TaskRow, error: Exception) -> None:
     """Ask about one task: a full disk uses up no attempt, and the other tasks continue."""
-    problem = f"the disk has no room for the work tree: {error}"
+    problem = f"the disk has no space for the worktree: {error}"
     context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}
     open_gate(core, "disk", task=row.id, key="tree", context=context)

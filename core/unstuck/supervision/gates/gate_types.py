@@ -98,7 +98,7 @@ def check_answer(gate: Gate, answer: Answer) -> None:
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
     if answer.choice == "retry" and answer.text and not answer.text.strip():
-        raise AnswerRefused("the approach is blank: name one, or leave it out")
+        raise AnswerRefused("the approach is blank: write one, or leave it out")
     if gate.type == "recovery" and answer.choice == "retry" and answer.text:
         raise AnswerRefused("retry takes no words here: the attempt begins again with what it was told")
     if answer.choice in ("show_me", "retry") and answer.scope != "once":
@@ -131,7 +131,7 @@ def admitted(text: str) -> Clean:
         raise AnswerRefused(f"an answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}")
     told = admit(text, limit=ANSWER_LIMIT)
     if text.strip() and not told.strip():
-        raise AnswerRefused("nothing of this answer can be told: it holds control characters alone")
+        raise AnswerRefused("the answer contains only control characters: write words")
     return told
 
 
@@ -143,9 +143,9 @@ def _check_rule(gate: Gate, answer: Answer) -> None:
     if gate.type not in ("stuck", "loop_detected") or not (
         gate.context.get("signature") or gate.context.get("error_signature")
     ):
-        raise AnswerRefused(f"{gate.id} is about no failure that could be recognised: leave out --for pattern")
+        raise AnswerRefused(f"{gate.id} is not about a known failure: leave out --for pattern")
     if not answer.text.strip():
-        raise AnswerRefused(f"{spoken} needs words that can be told again: unstuck answer {gate.id} {spoken} TEXT")
+        raise AnswerRefused(f"{spoken} needs a text: unstuck answer {gate.id} {spoken} TEXT")
 
 
 def asked_by_agent(gate: Gate) -> str:
@@ -199,7 +199,7 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"
         case _, "show_me" | "retry" | "choose" | "deny":
             return "tell" if gate.attempt else "prepare"
-    raise AnswerRefused(f"{answer.choice} does nothing at a {gate.type} gate")
+    raise AnswerRefused(f"{answer.choice} has no effect on a question of type {gate.type}")
 
 
 class GateManager:

@@ -43,7 +43,7 @@ def why_not(state: State, row: TaskRow, wish: Wish) -> str:
 
 def _why_no_rung(state: State, row: TaskRow, gate: GateRow | None) -> str:
     if state.run.kind == "watch":
-        return "its agent is not ours to begin again"
+        return "unstuck did not start this agent and cannot restart it"
     if row.state == "running" or row.state in ("backoff", "judging", "undecided"):
         return ""
     if gate is not None and gate.status == "open":
@@ -55,7 +55,7 @@ def _why_no_answer(gate: GateRow, wish: Wish) -> str:
     if wish == "hold":
         return ""
     if wish == "extend":
-        return "" if gate.gate.type == "timeout" else "it waits for an answer: its time stands still"
+        return "" if gate.gate.type == "timeout" else "it waits for an answer: its timeouts are paused"
     if wish == "continue" and gate.gate.key != HELD and "continue" not in gate.gate.choices:
         return "it waits for another answer"
     return "" if wish in gate.gate.choices else "it waits for another answer"
@@ -64,11 +64,11 @@ def _why_no_answer(gate: GateRow, wish: Wish) -> str:
 def _meanwhile(row: TaskRow) -> str:
     """Return the state of a task without an agent at work, in words."""
     if row.state in _DECIDES:
-        return "something is done for it just now, try again in a moment"
+        return "another action is in progress, try again in a moment"
     return {
         "blocked": "it has not begun, and waits for what it needs",
         "ready": "it is about to begin" if row.attempts else "it has not begun",
-        "backoff": "it goes on by itself after a wait",
-        "parked": "it waits for the ground to be mended",
+        "backoff": "it continues after a wait",
+        "parked": "waiting for the baseline check to pass",
         "waiting": "it waits for an answer",
     }.get(row.state, "")

@@ -46,7 +46,7 @@ def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": "You have kept it from starting. What now?",
+        "question": "You paused it before it started. What next?",
         "checkpoint": "",
         "not_saved": _NOT_BEGUN,
     }
@@ -76,7 +76,7 @@ async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
 def refuse_in_hands(core: RunContext, task: str) -> None:
     """Raise AnswerRefused during a takeover of ``task``: nothing may reach its agent meanwhile."""
     if task and core.takeovers.has(task):
-        raise AnswerRefused(f"{task}: somebody works in its files at the screen just now; answer when they are back")
+        raise AnswerRefused(f"{task}: it is being edited by hand; answer when that has ended")
 
 
 def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
@@ -89,7 +89,7 @@ def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
     if not why and level == "pivot" and row.diagnosis and not ways_for(core, row, row.report or Report()):
         why = "no other approach is left for its failure: name one"
     if not why and level == "human" and not core.may_ask:
-        why = "nobody may be asked in this run"
+        why = "this run never asks a person"
     if why:
         raise UsageError(f"{task}: {why}")
     core.append(e.RungChosen(task_id=task, level=level), task=task, attempt=row.attempt, actor="human")
@@ -99,7 +99,7 @@ async def extend(core: RunContext, task: str, seconds: float) -> Gate:
     """Give the attempt at ``task`` so many seconds from now on. Raises UsageError, AnswerRefused."""
     gate = await _asked(core, task, _time_question(core, task))
     if core.head.gates[gate].gate.type != "timeout":
-        raise AnswerRefused(f"{task} waits for an answer: its time stands still")
+        raise AnswerRefused(f"{task} waits for an answer: its timeouts are paused")
     return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds))
 
 
@@ -130,7 +130,7 @@ def _held_question(core: RunContext, task: str) -> Question | None:
     context: dict[str, Any] = {
         "task_id": task,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": "You have stopped it to have a look. What now?",
+        "question": "You paused it. What next?",
     }
     return Question(
         type="question", key=HELD, context=context, task=task, attempt=row.attempt, choices=CHOICES, actor="human"

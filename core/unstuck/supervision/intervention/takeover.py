@@ -67,13 +67,13 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
     """Raise UsageError where no takeover is possible; a question opened only for it is closed again."""
     task = gate.gate.task
     if gate.id in core.takeovers.active:
-        raise UsageError(f"{task} is in somebody's hands already")
+        raise UsageError(f"{task} is already being edited by hand")
     if "show_me" not in gate.gate.choices:
         raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
     if gate.gate.attempt and gate.gate.standing == "runs_on":
         if is_ours:
             answer_gate(core.journal, gate.id, Answer(choice="continue"))
-        raise UsageError(f"the agent of {task} cannot be held: it would go on changing the same files")
+        raise UsageError(f"the agent of {task} cannot be held: it would keep changing the same files")
 
 
 async def _since(core: RunContext, row: TaskRow, gate: GateRow) -> str:

@@ -25,7 +25,7 @@ async def explained(core: RunContext, row: TaskRow, done: Check) -> tuple[str, C
     tried: dict[str, tuple[Path, Check]] = {}
     if row.task.isolation == "worktree" and core.worktrees is not None:
         real = await core.verifier.check(done.command, tree=core.workdir(core.root), label=f"{label}.real", again=False)
-        tried["your own tree"] = core.workdir(core.root), real
+        tried["your own checkout"] = core.workdir(core.root), real
     if (base := await _on_base(core, done.command, label)) is not None:
         tried["the untouched base"] = base
     if not tried:
@@ -37,9 +37,9 @@ async def explained(core: RunContext, row: TaskRow, done: Check) -> tuple[str, C
     places = [f"{tree} (this task's)", *(f"{place} ({name}): {check.result}" for name, (place, check) in tried.items())]
     surroundings = [f"{name}={core.environ[name]}" for name in _TELLING if core.environ.get(name)]
     advice = (
-        "the task's work tree may need a `setup` in the plan"
+        "the task's worktree may need a `setup` in the plan"
         if row.task.isolation == "worktree"
-        else "something that is not committed keeps it from running here"
+        else "it may need a file that is not committed"
     )
     told = f"{done.problem}; it does run in {' and '.join(ran)}: {advice}. Command: {done.command}. "
     return AVAILABLE_ELSEWHERE, admit(

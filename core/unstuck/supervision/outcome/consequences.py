@@ -40,13 +40,13 @@ def fallout(state: State, task: str) -> str:
 def consequences(state: State, row: TaskRow) -> tuple[str, str, str, str]:
     """One line for each of the four answers to a stuck task, in their order. None of them sets a file back."""
     own = row.task.isolation == "worktree"
-    stay = "its files stay in its own work tree, out of the result" if own else "its files stay in the project's tree"
+    stay = "its files stay in its own worktree, out of the result" if own else "its files stay in the project directory"
     falls = fallout(state, row.id)
     return (
         "the agent follows it; no file changes back",
-        f"{falls}; {stay}; offered again on resume",
-        f"it ends for good; {falls}; {stay}",
-        "a fresh session goes your way; no file changes back",
+        f"{falls}; {stay}; you are asked again when you resume",
+        f"it ends without a result; {falls}; {stay}",
+        "a new session starts with your approach; no file changes back",
     )
 
 

@@ -197,7 +197,7 @@ def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
     if report.how == "timed_out":
         attempt = core.head.attempts.get(row.attempt)
         silent = attempt is not None and attempt.timed_out == "idle"
-        return "the agent showed no sign of life any more" if silent else "the agent used up its time"
+        return "the agent showed no activity" if silent else "the agent reached its time limit"
     return f"the agent ended with exit code {report.exit_code}" if report.exit_code else "the agent crashed"
 
 
@@ -397,8 +397,8 @@ async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": admit("The wait for the quota is over. Go on?", limit=500),
-        "options": ["Go on"],
+        "question": admit("The wait for the quota is over. Continue?", limit=500),
+        "options": ["Continue"],
         "context": row.diagnosis.headline if row.diagnosis else "",
         "error_type": "rate_limit",
         **saved,
@@ -508,10 +508,10 @@ async def integrate(core: RunContext, row: TaskRow) -> None:
 
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     return {
-        "retry": f"it is checked and brought to {branch} again: once you have merged that in the task's tree "
+        "retry": f"it is checked and brought to {branch} again: merge it in the task's worktree first "
         f"(git merge {branch})",
-        "skip": "the result is left out; the task is offered again on resume",
-        "abandon": f"the result is left out for good; it stays on {branch.removesuffix('_run')}{task}",
+        "skip": "the result is left out; the task is offered again when you resume",
+        "abandon": f"the result is left out; it stays on {branch.removesuffix('_run')}{task}",
     }
 
 

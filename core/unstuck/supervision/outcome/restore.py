@@ -24,11 +24,11 @@ async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     target = (row.loads or row.good) if directive.restore == "good" else row.baseline
     why = ""
     if not can.may_restore:
-        why = "they are not set back without a yes."
+        why = "they are restored only with your permission."
     elif not target or target == "none" or directive.saved == "none":
-        why = "there is no checkpoint to go back to."
+        why = "there is no checkpoint to restore."
     elif core.repository is None:
-        why = "without git nothing is set back."
+        why = "without git nothing is restored."
     if not why:
         try:
             why = await _set_back(core, row, target)
@@ -51,7 +51,7 @@ async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
     if not plan.is_within(core.settings.restore_share):
         said = _permission(core, row, plan)
         if said != "allow":
-            return "setting them back was not allowed." if said else ""
+            return "restoring them was not allowed." if said else ""
     before = store.last_restore()
     done = None if nothing_own else await store.restore(target, run=core.run, paths=paths)
     if done is not None and done.changes and (before is None or before.done):
@@ -85,7 +85,7 @@ def _record(
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
     said = set_back(changes, broken=broken, again=again, saved=safety) if changes else ""
     if own is not None and changes:
-        said += "\nWhat others wrote in this tree stays."
+        said += "\nChanges that others made in this directory stay."
     event = e.RestoreDone(
         target=target,
         safety=safety,
@@ -105,7 +105,7 @@ def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
     if not core.may_ask:
         return "deny"
     lost = [one_line(change.path) for change in plan.changes if change.status != "return"]
-    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to set the tree back"
+    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to restore the worktree"
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
@@ -115,8 +115,8 @@ def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
         "paths": lost[:MAX_PATHS_IN_EVENT],
         "paths_in_all": len(lost),
         "answers": {
-            "allow": "the files are set back; what is there now is saved first",
-            "deny": "the files stay as they are, and the agent goes on with them and is told so",
+            "allow": "the files are restored; the current files are saved first",
+            "deny": "the files stay as they are; the agent continues with them and is told",
         },
     }
     open_gate(core, "permission", task=row.id, key=key, context=context)

@@ -56,8 +56,8 @@ _NEXT = {
     "wait_budget": "waits for the budget",
     "wait_backoff": "waits, then tries again",
     "wait_gate": "waits for an answer",
-    "wait_ground": "waits for the ground",
-    "halted": "stands still",
+    "wait_ground": "waits for the baseline check",
+    "halted": "is stopped",
 }
 
 
@@ -285,12 +285,12 @@ def _ran(state: State, row: TaskRow, attempt: AttemptRow | None) -> float:
 
 def _refused(row: TaskRow, choice: Choice, seen: Observed, check: CheckFacts, *, git: bool) -> str:
     if seen.processes and choice in ("continue", "retry", "done"):
-        return "a process of it is still at work: let it work on, or stop it"
+        return "one of its processes is still running: keep it running, or stop it"
     if choice == "retry":
         if not git:
-            return "without git nothing is set back"
+            return "without git nothing is restored"
         if row.baseline in ("", "none"):
-            return "there is no checkpoint to go back to"
+            return "there is no checkpoint to restore"
     if choice == "done":
         if check.result == "none":
             return "it has no check that could say so"
@@ -320,6 +320,6 @@ def _question(row: GateRow) -> OpenQuestion:
 
 def _onward(state: State, row: TaskRow) -> Onward:
     if need := fallen(state, row) if row.state == "blocked" else "":
-        return Onward(task=row.id, state=row.state, next=f"is blocked for good: {need} was not done")
+        return Onward(task=row.id, state=row.state, next=f"cannot start: {need} was not done")
     step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="")
     return Onward(task=row.id, state=row.state, next=_NEXT.get(step.kind, step.kind))

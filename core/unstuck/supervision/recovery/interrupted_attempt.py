@@ -124,7 +124,7 @@ def _context(core: RunContext, facts: TaskRecovery) -> dict[str, Any]:
     return {
         "task_id": facts.task,
         "agent_id": facts.agent,
-        "problem": f"attempt {facts.number} was cut off after {facts.ran:.0f} s, and nothing has judged its work",
+        "problem": f"attempt {facts.number} was interrupted after {facts.ran:.0f} s, before its check ran",
         "checkpoint": row.saved if row.saved != "none" else "",
         "not_saved": "" if row.saved != "none" else "no checkpoint could be made",
         "back": back.id if back is not None else "",

@@ -40,7 +40,7 @@ async def observe(
     ran = _spoke(state.attempts.get(row.attempt), output)
     seen = Observed(tree=one_line(str(tree)), processes=processes, ran=ran)
     if not tree.is_dir():
-        return seen.model_copy(update={"trouble": Clean("its work tree is gone; it is made again from its branch")})
+        return seen.model_copy(update={"trouble": Clean("its worktree is gone; it is created again from its branch")})
     under, back, last, trouble = "", None, None, ""
     try:
         repository = await find_repository(tree)
@@ -113,7 +113,7 @@ async def check_now(verifier: Verifier, row: TaskRow, workdir: Path) -> CheckFac
     if not command:
         return CheckFacts(result="none")
     if not workdir.is_dir():
-        return CheckFacts(command=command, result="could_not_run", said=Clean("its work tree is gone"))
+        return CheckFacts(command=command, result="could_not_run", said=Clean("its worktree is gone"))
     done = await verifier.check(row.task.verify, tree=workdir, label=f"{row.attempt or row.id}.recovery", again=False)
     result = "failed" if done.result == "contradicted" else done.result
     return CheckFacts(command=command, result=result, said=_said(done))

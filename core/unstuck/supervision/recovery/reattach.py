@@ -154,8 +154,8 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
 
 
 def _at_work(count: int) -> str:
-    one = "a process of this attempt is still at work"
-    return one if count == 1 else f"{count} processes of this attempt are still at work"
+    one = "a process of this attempt is still running"
+    return one if count == 1 else f"{count} processes of this attempt are still running"
 
 
 def _record_end(core: RunContext, attempt: AttemptRow, until: float) -> None:

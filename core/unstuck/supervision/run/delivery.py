@@ -108,7 +108,7 @@ async def _try(core: RunContext, trees: Worktrees, gate: GateRow | None) -> None
         return
     left = f"the results stay on {trees.branch}"
     context |= {
-        "not_saved": "no file was changed: the results are whole on their branch",
+        "not_saved": "no file was changed: the results are complete on their branch",
         "target": one_line(branch),
         "branch": trees.branch,
         "answers": {

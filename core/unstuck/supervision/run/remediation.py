@@ -31,7 +31,7 @@ from unstuck.workspace.worktrees.worktrees import REMEDIATION
 
 __all__ = ["Ground", "NullObserver"]
 
-_LOOKED_AGAIN = "it was looked at again after your answer, and is broken still"
+_LOOKED_AGAIN = "the check ran again after your answer, and still fails"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class Ground:
         await core.journal.committed()
         tree = await self._tree()
         prompt = admit(
-            "The ground under all tasks is broken: no task is to blame, and none can start. Mend it.\n\n"
+            "The baseline check fails. No task caused this, and no task can start. Fix it.\n\n"
             f"Problem: {issue}" + self._commands("\n\nSetup: ", "\n\nCheck: ")
         )
         task = Task(id=REMEDIATION, prompt=prompt, agent="remediation")
@@ -236,7 +236,7 @@ class Ground:
             return said.headline
         try:
             assert self._core.worktrees is not None
-            await self._core.worktrees.integrate(REMEDIATION, "remediation: the ground is mended")
+            await self._core.worktrees.integrate(REMEDIATION, "remediation: the baseline check passes")
         except WorkspaceError as error:
             # A task that was at work meanwhile may have brought in something that does not fit.
             return one_line(str(error))
@@ -276,7 +276,7 @@ class Ground:
         row = core.head.gates[gate]
         if row.effect == "halt":
             core.append(e.AnswerDelivered(gate=gate))
-            details = admit(f"the ground was given up: {core.head.run.blocked}", limit=500)
+            details = admit(f"the baseline was given up: {core.head.run.blocked}", limit=500)
             event = e.WorkflowFailed(reason="remediation_abandoned", details=details, last_state="blocked")
             core.append(event, actor=row.by or "human")
         elif row.answer is not None and row.answer.choice == "skip":

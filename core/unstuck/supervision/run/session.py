@@ -206,7 +206,7 @@ class Session:
                     if self._next().kind == "start":
                         ask_for_room(core, row, error)
                     return None
-                workdir, problem = core.workdir(core.tree_of(row)), f"no work tree: {error}"
+                workdir, problem = core.workdir(core.tree_of(row)), f"no worktree: {error}"
             row = self.row
             if self._next().kind != "start":
                 return None

@@ -60,7 +60,7 @@ class RunControl(Protocol):
 
 _FOR_PEOPLE = {
     # Silence is never consent, and neither is what an agent says in the person's name.
-    "answer": "an agent may not answer: this question is for a person",
+    "answer": "an agent may not answer: this question needs a person",
     "keep": "an agent may not stop the clock of a question",
     "hold": "an agent may not hold another one",
     "step": "an agent may not decide about a task",
@@ -109,7 +109,7 @@ class Answers:
                 await supervisor.keep_open(str(message.get("gate", "")))
             case "hold":
                 if not supervisor.core.person:
-                    raise UsageError("nobody watches this run where it is worked: it would be parked; decide at once")
+                    raise UsageError("no screen is open for this run, so it would only pause: answer it now")
                 return {"gate": await supervisor.hold(task)}
             case "step":
                 await self._step_in(task, _answer_in(message))

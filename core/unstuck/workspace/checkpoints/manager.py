@@ -159,7 +159,7 @@ class CheckpointStore:
         async with self._side.held():
             last = read_last(self._side.place)
             if last is None:
-                raise WorkspaceError("there is no restore to undo in this tree")
+                raise WorkspaceError("there is no restore to undo in this worktree")
             return await self._restore(await self.get(last.safety), run, last.paths, plan)
 
     def worker(self) -> str:
@@ -231,7 +231,7 @@ class CheckpointStore:
         checkpoint = await self.get(id)
         async with self._store.alone() as alone:
             if not alone:
-                raise WorkspaceError("somebody is saving files just now: try again")
+                raise WorkspaceError("another process is saving files: try again")
             await self._catalogue.drop([checkpoint.id])
             await self._store.prune()
 
@@ -315,7 +315,7 @@ class CheckpointStore:
         folders = {folder for path in known for folder in above(path)}
         for path in paths:
             if path not in known | folders:
-                raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither has the tree now")
+                raise WorkspaceError(f"{target.id} has no file {one_line(path)}, and neither does the worktree")
         return paths
 
     def _own(self, checkpoints: Collection[Checkpoint]) -> tuple[Checkpoint, ...]:

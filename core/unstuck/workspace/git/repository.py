@@ -200,7 +200,7 @@ async def require_git() -> None:
     """Raise WorkspaceError where git is missing or too old for worktrees."""
     said, version = await version_of_git(Path.cwd())
     if version and version < OLDEST:
-        raise WorkspaceError(f"{one_line(said)} is too old: work trees need git {OLDEST[0]}.{OLDEST[1]} or newer")
+        raise WorkspaceError(f"{one_line(said)} is too old: worktrees need git {OLDEST[0]}.{OLDEST[1]} or newer")
 
 
 def split_paths(out: bytes) -> list[str]:
@@ -286,5 +286,7 @@ def project_home(path: Path, repo: Repository | None) -> Path:
             ignore.write_text("*\n")
     except OSError as problem:
         said = problem.strerror or problem
-        raise RecordError(f"{home}: the record cannot be kept here: {said}; make it a writable directory") from problem
+        raise RecordError(
+            f"{home}: the event log cannot be stored here: {said}; make it a writable directory"
+        ) from problem
     return home

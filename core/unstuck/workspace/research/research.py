@@ -179,7 +179,7 @@ async def _module(root: Path, file: Path | None, headline: str) -> list[Finding]
         if real := _inside(root, place):
             outline = await asyncio.to_thread(_outline, real)
             return [(f"module {name}: {real.relative_to(root)}", outline)]
-    return [(f"module {name}", f"No file of this tree is {name}: it has to be installed, or its name is wrong.")]
+    return [(f"module {name}", f"No file of this worktree is {name}: it has to be installed, or its name is wrong.")]
 
 
 async def _python_files(root: Path, name: str) -> list[Path]:

@@ -96,7 +96,7 @@ def bare_among(tree: Path, strangers: Iterable[str]) -> frozenset[str]:
 def refuse_git_directory(tree: Path) -> None:
     """Raise WorkspaceError for a folder of git's own: whoever sets that back sets back branches and history."""
     if (inside := git_directory_round(tree)) is not None:
-        raise WorkspaceError(f"{inside} is git's own directory and no place to work in: go to its work tree")
+        raise WorkspaceError(f"{inside} is git's own directory: go to its worktree")
 
 
 def refuse_home(tree: Path) -> None:

@@ -20,7 +20,7 @@ _GITLINK = 0o160000
 
 
 async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: int, git: Git, reading: Git) -> bool:
-    """Make ``fresh``, a copy of the index of the work tree ``tree``, that of the commit ``base``.
+    """Make ``fresh``, a copy of the index of the worktree ``tree``, that of the commit ``base``.
 
     ``git`` works on ``fresh``, ``reading`` on the user's objects, too, which lie in ``common``; ``now`` is the time in
     ns. Returns False where those objects are damaged: then all has to be saved anew.

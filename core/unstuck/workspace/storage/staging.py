@@ -66,7 +66,7 @@ class Survey:
 
 
 async def survey(git: Git) -> Survey:
-    """Compare the work tree with the index and look for everything else in it, in one go.
+    """Compare the worktree with the index and look for everything else in it, in one go.
 
     Files that were only touched are looked at once: git may write down that they are the same. What the index has
     beyond HEAD does not matter.
@@ -78,7 +78,7 @@ async def survey(git: Git) -> Survey:
 
 
 async def scan(git: Git) -> Scan:
-    """Compare the work tree with the index; ignored files are left out. Changes neither."""
+    """Compare the worktree with the index; ignored files are left out. Changes neither."""
     # Of submodules the project's own word holds (submodule.NAME.ignore), not what a person wants to see of them.
     told = await git("-c", "diff.ignoreSubmodules=none", *_STATUS)
     return _scan(_read(told), told)

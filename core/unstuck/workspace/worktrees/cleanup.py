@@ -150,4 +150,4 @@ async def _alone(store: ObjectStore) -> AsyncIterator[None]:
                 yield
                 return
         await asyncio.sleep(_PAUSE_S)
-    raise WorkspaceError("somebody is saving files just now: try again")
+    raise WorkspaceError("another process is saving files: try again")

@@ -117,7 +117,7 @@ async def held_by(repo: Repository, tree: OwnTree, heads: Mapping[str, str]) -> 
         return ""  # never handed to anybody
     head = await place.commit()
     if head is None:
-        return "nothing is checked out in it, so nobody can say what is new"
+        return "nothing is checked out in it, so it is not known what is new"
     if not tree.branch and (count := await commits_only_in(repo, head, heads)):
         return f"{count} commit{'s' if count > 1 else ''} on no branch"
     return await held_in(place, head, tree.branch, _OWN_FOLDER)

@@ -40,7 +40,7 @@ async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
     Ignored files, and what lies in the folder ``own`` at the top, do not count.
     """
     if place.lock is not None:
-        return f"somebody has locked it: {one_line(place.lock) or 'no reason given'}"
+        return f"it is locked: {one_line(place.lock) or 'no reason given'}"
     if place.git_dir is not None and (what := under_way(place.git_dir)):
         return f"in the middle of {what}"
     commit = await place.commit()

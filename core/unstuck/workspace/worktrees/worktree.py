@@ -133,7 +133,7 @@ class TreePlace:
         await run_git(self._repo.root, *command, user_config=True)
         git_dir = self.git_dir
         if git_dir is None:
-            raise WorkspaceError(f"git made no work tree at {self.path}")
+            raise WorkspaceError(f"git created no worktree at {self.path}")
         (git_dir / MARKER).write_text(start + "\n")
 
     async def unlock(self) -> None:

@@ -253,7 +253,7 @@ class Worktrees:
     def _existing(self, task: str) -> TreePlace:
         place = self._place(_own_name(task))
         if place.start is None:
-            raise WorkspaceError(f"task {task} has no work tree: it was removed, or never made")
+            raise WorkspaceError(f"task {task} has no worktree: it was removed, or never created")
         return place
 
     async def _git(self, *arguments: str, check: bool = True) -> Result:
@@ -291,7 +291,7 @@ class Worktrees:
             # Where the whole project was moved, git takes the tree for its own only after that.
             repair = "" if TreePlace(self._repo, elsewhere).is_linked else f"git worktree repair {elsewhere} && "
             said = f"{repair}git worktree move {elsewhere} {place.path}"
-            raise WorkspaceError(f"the work tree of {name} was moved: {said}")
+            raise WorkspaceError(f"the worktree of {name} was moved: {said}")
         if found is None or await self._contains(tip, found):
             await self._point(branch, tip)
             found = tip
@@ -388,13 +388,13 @@ class Worktrees:
         branch = None if name == _INTEGRATION else await self._commit(self._branch(name))
         tip = await self._commit(self._branch(_INTEGRATION)) or await self._commit(self._base_reference)
         if tip is None:
-            return f"the branch {self.branch} is gone, so nobody can say whether it has everything"
+            return f"the branch {self.branch} is gone, so it is not known whether it is complete"
         if reason := await self._reason(name, place, tip, busy):
             return reason
         if branch and not await self._contains(tip, branch):
             return f"commits that are not on {self.branch}"
         if branch and (elsewhere := await self._elsewhere(name)):
-            return f"its tree was moved to {elsewhere}"
+            return f"its worktree was moved to {elsewhere}"
         return ""
 
     async def _reason(self, name: str, place: TreePlace, tip: str, busy: tuple[tuple[int, Path], ...]) -> str:
@@ -404,7 +404,7 @@ class Worktrees:
         if pids := sorted(pid for pid, where in busy if where.is_relative_to(place.path.resolve())):
             return f"process {pids[0]} works in it"
         if not place.is_linked:
-            return "it is no work tree of this repository any more" if any(place.path.iterdir()) else ""
+            return "it is no longer a worktree of this repository" if any(place.path.iterdir()) else ""
         if place.start is None or name == _INTEGRATION or name.startswith((_BASELINE, _SCRATCH)):
             return ""  # no agent ever had it
         return await held_in(place, tip, self.branch, _OWN)

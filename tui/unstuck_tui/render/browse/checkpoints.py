@@ -9,7 +9,7 @@ from unstuck.words.byte_sizes import sized
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit, time_of_day
-from unstuck_tui.render.labels import Tone
+from unstuck_tui.render.labels import Tone, level_word
 from unstuck_tui.render.printed.restore import plan_text, under_way_text
 from unstuck_tui.render.tasks.detail import changes_lines
 
@@ -20,7 +20,7 @@ COLUMNS = (
     Column("TIME", 14),
     Column("TASK", 10, share=2),
     Column("REASON", 14, share=3),
-    Column("RUNG", 8, least=84),
+    Column("LEVEL", 12, least=84),
     Column("SIZE", 8, right=True, least=72),
     Column("FILES", 6, right=True, least=96),
     Column("COVERAGE", 12, share=1),
@@ -44,7 +44,7 @@ def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[
         "TIME": when(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
         "REASON": str(row["reason"]),
-        "RUNG": rung or "-",
+        "LEVEL": level_word(rung) or "-",
         "SIZE": sized(row["size"]),
         "FILES": str(row["files"]),
         "COVERAGE": coverage(row),
@@ -73,7 +73,7 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
 
 def comparing_lines(since: str, width: int) -> list[tuple[Cell, ...]]:
     """The lines while the changes ``since`` then are being read."""
-    return [(Cell(fit(f"  comparing since {since} … {spoken('browse.back')} gives it up", width), "quiet"),)]
+    return [(Cell(fit(f"  comparing since {since} … {spoken('browse.back')} cancels", width), "quiet"),)]
 
 
 def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> list[tuple[Cell, ...]]:

@@ -48,7 +48,7 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
 
 def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """All that is known about it."""
-    told = "agents are told it" if row.get("holds") else "it holds no more"
+    told = "given to agents" if row.get("holds") else "no longer used"
     lines = field_lines("what", memory_text(row), width, most=20)
     lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)
     lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))

@@ -12,7 +12,7 @@ from unstuck.supervision.recovery.facts import TaskRecovery, was_cut_off
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit
-from unstuck_tui.render.labels import Tone, error_name
+from unstuck_tui.render.labels import Tone, error_name, level_word
 from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
 
@@ -25,7 +25,7 @@ CUT_OFF = (
     Column("RUN", 15),
     Column("TASK", 10, share=2),
     Column("WAS", 11),
-    Column("RUNG", 8, least=84),
+    Column("LEVEL", 12, least=84),
     Column("TRIES", 5, right=True, least=72),
     Column("LAST FAILURE", 12, share=3),
 )
@@ -90,7 +90,7 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
         "RUN": row.run,
         "TASK": row.task,
         "WAS": row.was,
-        "RUNG": row.rung,
+        "LEVEL": level_word(row.rung),
         "TRIES": str(row.attempts),
         "LAST FAILURE": row.failure or "-",
     }
@@ -100,9 +100,9 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
 
 def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
     """The facts about a task that was cut off; with ``facts`` also what it has left, and how one goes on."""
-    attempt = f"{row.attempt}, begun {when(row.last)}; nobody has seen its end" if row.attempt else ""
+    attempt = f"{row.attempt}, begun {when(row.last)}; its end is not known" if row.attempt else ""
     checkpoint = "" if row.checkpoint == "none" else row.checkpoint
-    lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was cut off", width)
+    lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was interrupted", width)
     lines += field_lines("at work", attempt, width, tone="wait")
     lines += field_lines("failure", row.failure, width, tone="bad")
     lines += field_lines("where", row.where, width)
@@ -110,7 +110,7 @@ def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) ->
     lines += field_lines("question", f"{row.question}, still open" if row.question else "", width, tone="ask")
     for label, text in facts_of(facts) if facts is not None else ():
         lines += field_lines(label.lower(), text, width)
-    return lines + field_lines("go on", f"unstuck run --resume {row.run}", width)
+    return lines + field_lines("continue", f"unstuck run --resume {row.run}", width)
 
 
 def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:

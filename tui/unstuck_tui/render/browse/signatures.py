@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.eventlog.state import State
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, time_of_day
-from unstuck_tui.render.labels import Tone, error_name
+from unstuck_tui.render.labels import Tone, error_name, level_word
 
 __all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
 
@@ -19,7 +19,7 @@ COLUMNS = (
     Column("TYPE", 14, share=1),
     Column("WHERE", 16, share=3),
     Column("TASKS", 5, right=True, least=72),
-    Column("RUNG", 8),
+    Column("LEVEL", 12),
     Column("WHAT WORKED", 12, share=2, least=96),
     Column("OVER TIME", 12, least=80),
 )
@@ -81,14 +81,14 @@ def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
         "TYPE": f"└ {kind}" if failure.is_led else kind,
         "WHERE": str(row["location"] or row["headline"] or "-"),
         "TASKS": str(len(row["tasks"])),
-        "RUNG": str(row["rung"]),
+        "LEVEL": level_word(str(row["rung"])),
         "WHAT WORKED": str(row["worked"] or "-"),
         "OVER TIME": failure.spark,
     }
     tones: dict[str, Tone] = {
         "LAST": "quiet",
         "TYPE": "bad",
-        "RUNG": "ask" if row["rung"] == "asked" else "plain",
+        "LEVEL": "ask" if row["rung"] == "asked" else "plain",
         "WHAT WORKED": "good" if row["worked"] else "quiet",
         "OVER TIME": "work",
     }
@@ -108,7 +108,7 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):
-        text = f"{_clock(one.time, seconds=True)}  record {one.seq}  {one.task or '-'}  {one.attempt}"
+        text = f"{_clock(one.time, seconds=True)}  event {one.seq}  {one.task or '-'}  {one.attempt}"
         lines += field_lines("" if place else "occurred", text, width, most=1)
     return lines
 

@@ -12,17 +12,17 @@ from unstuck.words.byte_sizes import sized
 __all__ = ["inventory_lines", "receipt_lines"]
 
 _WORDS: dict[Kind, tuple[str, str]] = {
-    "processes": ("process, ended with a receipt", "processes, ended with a receipt each"),
+    "processes": ("process, ended with a stop report", "processes, ended with a stop report each"),
     "gates": ("open question", "open questions"),
     "hooks": ("set of hooks", "sets of hooks"),
     "servers": ("server in an agent's settings", "servers in agents' settings"),
-    "worktrees": ("work tree", "work trees"),
+    "worktrees": ("worktree", "worktrees"),
     "branches": ("branch or reference", "branches and references"),
     "checkpoints": ("checkpoint", "checkpoints"),
     "socket": ("socket", "sockets"),
     "memory": ("memory of what has helped", "memories of what has helped"),
     "state": ("snapshot or lock", "snapshots and locks"),
-    "logs": ("record with its output, prompts and reports", "records with their output, prompts and reports"),
+    "logs": ("event log with its output, prompts and reports", "event logs with their output, prompts and reports"),
 }
 _NAMED = 12
 
@@ -41,13 +41,13 @@ def inventory_lines(inventory: Inventory) -> Iterator[str]:
         if (more := len(inventory.of(kind)) - _NAMED) > 0:
             yield f"          and {more} more"
     if inventory.holding:
-        yield "! what exists nowhere else and would be lost:"
+        yield "! exists nowhere else and would be lost:"
         yield from (f"!         {one_line(item.name, 300)}: {one_line(item.holds, 300)}" for item in inventory.holding)
     if inventory.stays:
         yield "what stays:"
         yield from (f"          {one_line(one.name, 300)}: {one_line(one.reason, 300)}" for one in inventory.stays)
     if inventory.blocked:
-        yield "what is in the way:"
+        yield "obstacles:"
         yield from (f"          {one_line(reason, 300)}" for reason in inventory.blocked)
 
 
@@ -58,7 +58,7 @@ def receipt_lines(done: Destroyed) -> Iterator[str]:
     for place in done.left:
         yield f"! still there: {one_line(place, 300)}"
     if not done.left:
-        yield f"{done.inventory.name} is deleted: a search has found nothing of it"
+        yield f"{done.inventory.name} is deleted: nothing of it was found"
 
 
 def _item(item: Item) -> str:

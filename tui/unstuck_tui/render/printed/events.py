@@ -10,7 +10,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, receipt_words
+from unstuck_tui.render.labels import ACTORS, level_word, receipt_words
 
 __all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
 
@@ -24,14 +24,14 @@ _ANALYSIS = 600
 
 _Text = str | Sequence[str] | None
 _MEANWHILE = {
-    "held": "waits in its next call meanwhile",
-    "frozen": "is frozen meanwhile",
-    "runs_on": "cannot be held and runs on meanwhile",
+    "held": "is held at its next tool call meanwhile",
+    "frozen": "is suspended meanwhile",
+    "runs_on": "cannot be held and keeps running meanwhile",
 }
 _ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "deny": "[REASON]", "extend": "DURATION", "choose": "N"}
 _TRIED = {
     "retries": ("retry", "retries"),
-    "pivots": ("alternative approach", "alternative approaches"),
+    "pivots": ("new approach", "new approaches"),
     "research": ("round of research", "rounds of research"),
     "sessions": ("new session", "new sessions"),
     "waits": ("wait", "waits"),
@@ -40,7 +40,7 @@ _TRIED = {
 _REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "not every task succeeded",
-    "needs_person": "a person is needed",
+    "needs_person": "paused: a question needs an answer",
     "halted": "halted",
     "budget": "the budget is used up",
     "interrupted": "interrupted",
@@ -72,7 +72,7 @@ def event_text(record: Record) -> str:
 def _beside(event: e.DirectiveIssued) -> str:
     """The next directive, where the lines of a run leave that to the question or the answer beside it."""
     if event.level == "human":
-        return "→ Goes on as answered" if event.answers else f"→ Asks a person: {event.reason}"
+        return "→ Continues as answered" if event.answers else f"→ Asks a person: {event.reason}"
     return f"→ The same again: {event.reason}"
 
 
@@ -92,13 +92,13 @@ def summary(
         questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
         lines.append(f"  answer {questions} ({', '.join(gates)}) with `unstuck answer`, see `unstuck show {run}`")
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
-        lines.append(f"  {'then ' if gates else ''}go on with: unstuck run --resume {run}")
+        lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)
 
 
 def no_room(problem: str, gate: str) -> str:
     """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
-    text = f"! no room on the disk: {problem}; the agents stand still and go on by themselves when there is room"
+    text = f"! no space on the disk: {problem}; the agents are paused and continue when there is space"
     return one_line(f"{text} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
 
 
@@ -127,7 +127,7 @@ def _run_started(event: e.RunStarted, record: Record) -> _Text:
 
 
 def _parked(event: e.RunParked, record: Record) -> _Text:
-    return f"parked: {_plural(len(event.gates), 'question waits', 'questions wait')} for a person"
+    return f"paused: {_plural(len(event.gates), 'question needs', 'questions need')} an answer"
 
 
 def _run_ended(event: e.RunEnded, record: Record) -> _Text:
@@ -149,7 +149,7 @@ def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
 
 def _attempt_started(event: e.AttemptStarted, record: Record) -> _Text:
     guidance = event.guidance
-    return f"▶ attempt {guidance.number}" + (f" ({guidance.level})" if guidance.level != "first" else "")
+    return f"▶ attempt {guidance.number}" + (f" ({level_word(guidance.level)})" if guidance.level != "first" else "")
 
 
 def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
@@ -190,9 +190,9 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
-            return f"  → Pivot {climb.pivots}{of}: {event.approach}"
+            return f"  → New approach {climb.pivots}{of}: {event.approach}"
         case "research":
-            return f"  → Research {climb.research}{of}: Reading the code round the failure"
+            return f"  → Research {climb.research}{of}: Reading the code around the failure"
         case "continue":
             return "  → New session: the last one ran out of context"
     return None
@@ -209,7 +209,7 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
         return f"  {event.note}" if event.note else None
     if not event.changed:
         return f"  the files are those of {event.target} already"
-    said = f"  files set back to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+    said = f"  files restored to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
     named = list(event.changes[:_NAMED])
     if event.changed > len(named) > 0:
         named.append(f"and {event.changed - len(named)} more")
@@ -219,7 +219,7 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
 
 def _researched(event: e.ResearchDone, record: Record) -> _Text:
     sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
-    return f"  → Found {_plural(len(event.insights), 'insight', 'insights')}{sources and f': {sources}'}"
+    return f"  → Found {_plural(len(event.insights), 'finding', 'findings')}{sources and f': {sources}'}"
 
 
 def _gate(event: e.GateOpened, record: Record) -> _Text:
@@ -277,7 +277,7 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
-_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+_CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
 def _handed_back(event: e.HandedBack, record: Record) -> str:
@@ -300,17 +300,17 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     limit = context.get("timeout_seconds")
     if context.get("clock") == "idle":
         silent, signals = context.get("silent_seconds", limit), context.get("signals") or ()
-        return [f"! {context.get('verdict', '')}: no sign of life for {silent} s", *(f"    {sign}" for sign in signals)]
+        return [f"! {context.get('verdict', '')}: no activity for {silent} s", *(f"    {sign}" for sign in signals)]
     return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
 
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     what = context.get("problem") or context.get("error_signature", "")
-    return [f"! goes round in circles: {context.get('window_size', '')} times {what}", *_before(context)]
+    return [f"! repeats itself: {context.get('window_size', '')} times {what}", *_before(context)]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
-    lines = [f"! {context.get('problem') or 'the result does not fit'}"]
+    lines = [f"! {context.get('problem') or 'the result conflicts'}"]
     places = (("resolve in:", "tree"), ("merge:", "branch"))
     lines += [f"    {label} {context[key]}" for label, key in places if context.get(key)]
     answers = context.get("answers")
@@ -352,7 +352,7 @@ def _time_is_up(event: e.AgentTimeout, record: Record) -> _Text:
     if event.clock == "wall":
         return f"  ◷ time is up after {_seconds(event.elapsed_ms / 1000)}"
     why = f" ({', '.join(event.signals)})" if event.signals else ""
-    return f"  ◷ {event.verdict}: no sign of life for {_seconds(event.limit_s)}{why}"
+    return f"  ◷ {event.verdict}: no activity for {_seconds(event.limit_s)}{why}"
 
 
 def _answered(event: e.GateAnswered, record: Record) -> _Text:
@@ -376,10 +376,10 @@ def _stopped(event: e.StopReceipt, record: Record) -> _Text:
 
 def _recovered(event: e.RecoveryDecided, record: Record) -> _Text:
     words = {
-        "continue": "goes on",
+        "continue": "continues",
         "retry": "starts again from the baseline",
         "done": "is taken for done",
-        "adopt": "has outlived its supervisor and works on",
+        "adopt": "has outlived its supervisor and keeps running",
     }
     by = "" if record.actor == "policy" else f" (decided by {ACTORS[record.actor]})"
     return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}{by}"
@@ -393,11 +393,11 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
 _Writer = Callable[[Any, Record], _Text]
 _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunStarted: _run_started,
-    e.RunResumed: lambda event, record: f"run {record.run} goes on",
+    e.RunResumed: lambda event, record: f"run {record.run} is resumed",
     e.RunParked: _parked,
     e.RunEnded: _run_ended,
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
-    e.LogRepaired: lambda event, record: f"a torn last record ({event.bytes} bytes) was moved to {event.file}",
+    e.LogRepaired: lambda event, record: f"an incomplete last line ({event.bytes} bytes) was moved to {event.file}",
     e.ResultsDelivered: lambda event, record: (
         f"the results are on {event.branch} ({event.commit[:10]})"
         if event.commit
@@ -441,7 +441,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.AgentTimeout: _time_is_up,
     e.TimeoutWarned: lambda event, record: (
         f"  ◷ {_seconds(event.elapsed_s)} of {_seconds(event.limit_s)} "
-        + ("without a sign of life" if event.clock == "idle" else "used")
+        + ("without activity" if event.clock == "idle" else "used")
     ),
     e.LivenessJudged: lambda event, record: (
         f"  ◷ silent for {_seconds(event.silent_s)} but {event.verdict}: {', '.join(event.signals)}"
@@ -461,10 +461,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         + (" (the counter moved while the agent was idle)" if event.while_idle else "")
     ),
     e.TimerStarted: lambda event, record: (
-        f"  {event.gate} is answered by itself in {_seconds(event.seconds)}: {event.choice}"
+        f"  {event.gate} is answered automatically in {_seconds(event.seconds)}: {event.choice}"
     ),
     e.TimerCancelled: lambda event, record: f"  {event.gate} waits for a person: its timer was stopped",
-    e.SilenceEnded: lambda event, record: f"  ◷ a sign of life after {_seconds(event.seconds)}: {event.sign}",
+    e.SilenceEnded: lambda event, record: f"  ◷ active again after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
     e.CheckpointCreated: _checkpoint,
@@ -475,7 +475,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
-    e.HandedOver: lambda event, record: f"  {record.task} is in a person's hands (files as of {event.checkpoint})",
+    e.HandedOver: lambda event, record: f"  {record.task} is edited by hand (files as of {event.checkpoint})",
     e.HandedBack: _handed_back,
     e.TaskEnded: _task_ended,
     e.ResultIntegrated: _integrated,

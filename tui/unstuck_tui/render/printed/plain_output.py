@@ -61,7 +61,7 @@ class PlainLines:
     def _needs(self) -> Iterator[str]:
         gates = {row.id: row for row in self._state.open_gates()}
         for id in sorted(self._asked - gates.keys()):
-            yield f"needs you no more: {self._name(self._state.gates[id])} ({id})"
+            yield f"no longer needs you: {self._name(self._state.gates[id])} ({id})"
         for id in gates.keys() - self._asked:
             asked = asked_about(gates[id].gate.type, gates[id].gate.context)
             until = "" if gates[id].gate.acts_at is not None else "; waits until you answer"
@@ -90,7 +90,7 @@ class PlainLines:
             acts[f"{attempt.task} has used up its time"] = attempt.deadline
         for text, due in acts.items():
             if abs(self._acts.get(text, -_STEP_S) - due) >= _STEP_S:
-                yield f"acts by itself: {text} at {_at(record, due)}"
+                yield f"acts automatically: {text} at {_at(record, due)}"
         self._acts = acts
 
     def _is_over(self, said: str, record: Record) -> bool:

@@ -18,9 +18,9 @@ def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
         f"1 file {word}" if count == 1 else f"{count} files {_OF_MANY.get(word, word)}"
         for word, count in Counter(becomes).items()
     ]
-    return f"{checkpoint} sets back in {tree}: {', '.join(parts) or 'nothing, the files are the same'}"
+    return f"{checkpoint} restores in {tree}: {', '.join(parts) or 'nothing, the files are the same'}"
 
 
 def under_way_text(what: str) -> str:
     """The remark on ``what`` git is in the middle of, such as ``a rebase``."""
-    return f"{what} is under way here: only files are set back, it stays as it is"
+    return f"{what} is under way here: only files are restored, it stays as it is"

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS
+from unstuck_tui.render.labels import ACTORS, level_word
 
 __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
 
@@ -40,8 +40,8 @@ def load_words(load: Row) -> str:
     return "; ".join(parts)
 
 
-_FAILURE = "{:<8}  {:>5}  {:<16}  {:<18}  {:<28}  {:>5}  {:<8}  {:<26}  {}"
-FAILURES_HEAD = _FAILURE.format("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "RUNG", "WHAT WORKED", "WHAT")
+_FAILURE = "{:<8}  {:>5}  {:<16}  {:<18}  {:<28}  {:>5}  {:<12}  {:<26}  {}"
+FAILURES_HEAD = _FAILURE.format("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "LEVEL", "WHAT WORKED", "WHAT")
 
 
 def failure_line(row: Row) -> str:
@@ -50,7 +50,9 @@ def failure_line(row: Row) -> str:
     kind, where = one_line(row["error_type"] or "-", 18), one_line(row["location"] or "-", 28)
     worked, headline = one_line(row["worked"] or "-", 26), one_line(row["headline"], 90)
     name, tasks = row["signature"][:8], len(row["tasks"])
-    return _FAILURE.format(name, row["count"], last, kind, where, tasks, row["rung"], worked, headline).rstrip()
+    return _FAILURE.format(
+        name, row["count"], last, kind, where, tasks, level_word(row["rung"]), worked, headline
+    ).rstrip()
 
 
 def used_words(row: Row) -> list[str]:
@@ -78,10 +80,13 @@ def _task(row: Row) -> list[str]:
     where = f"  {row['location']}" if row["location"] else ""
     problem = f"  {one_line(row['headline'], 90)}{where}" if row["headline"] and row["status"] != "succeeded" else ""
     word = row["status"] or row["state"]
-    spent = [f"{rung} {', '.join(used_words(used))}" for rung, used in row["rungs"].items() if used_words(used)]
+    spent = [
+        f"{level_word(rung)} {', '.join(used_words(used))}" for rung, used in row["rungs"].items() if used_words(used)
+    ]
     earlier = len(row["timeline"]) - _MOST
+    level, attempts = level_word(row["level"]), _counted(row["attempts"], "attempt")
     return [
-        f"  {row['task']:<20} {word:<11} {row['level']:<9} {row['attempts']} attempts{problem}",
+        f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
@@ -96,12 +101,13 @@ def _moment(moment: Row) -> str:
     saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
     time = one_line(str(moment["time"])[11:19])
     if moment["kind"] == "question":
-        return f"    {time}  {'asked':<11} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
-    rung = f"{moment['rung']} {moment['turn']}" if moment["turn"] else str(moment["rung"])
+        return f"    {time}  {'asked':<14} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
+    level = level_word(str(moment["rung"]))
+    rung = f"{level} {moment['turn']}" if moment["turn"] else level
     glyph = _CHECKS.get(moment["check"]) or _STATES.get(moment["state"], "▶")
     how = "" if moment["how"] in ("", "ended") else str(moment["how"]).replace("_", " ")
     text = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
-    return f"    {time}  {rung:<11} {glyph}{' ' if text else ''}{one_line(text, 90)}{lasted}{saved}"
+    return f"    {time}  {rung:<14} {glyph}{' ' if text else ''}{one_line(text, 90)}{lasted}{saved}"
 
 
 def _answer(moment: Row) -> str:

@@ -38,7 +38,7 @@ __all__ = [
 _STEP = 'UNSTUCK {"step"'
 
 _SET_IN = "  "
-_LABEL = 13
+_LABEL = 16
 _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
@@ -120,7 +120,7 @@ def _tone_of(line: str) -> Tone:
 
 def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
     """The attempts, one line each: time, escalation level, outcome and duration."""
-    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not begun yet", "quiet"),)]
+    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not started yet", "quiet"),)]
 
 
 def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
@@ -166,7 +166,7 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("people", _asked(state, row), width, 2)
-    lines += _field("last good", row.good, width, 1)
+    lines += _field("last passing", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines
 

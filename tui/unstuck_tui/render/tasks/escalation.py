@@ -19,14 +19,14 @@ _NAME = 10
 _LABEL = 13
 _RUNGS: tuple[tuple[Level, str], ...] = (
     ("first", "first"),
-    ("retry", "L1 retry"),
-    ("pivot", "L2 pivot"),
-    ("research", "L3 research"),
-    ("human", "L4 asks you"),
+    ("retry", "retry"),
+    ("pivot", "new approach"),
+    ("research", "research"),
+    ("human", "asks you"),
 )
 _WORDS = {
     "retry": "retry",
-    "pivot": "pivot",
+    "pivot": "new approach",
     "research": "research",
     "continue": "new session",
     "wait": "wait",
@@ -36,7 +36,7 @@ _WORDS = {
 }
 
 
-_CHOSEN = {"first": "the same again", "pivot": "a pivot", "research": "research", "human": "the question"}
+_CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
 def ladder_lines(
@@ -52,7 +52,7 @@ def ladder_lines(
         lines += _field(name, text, width)
     if row.state != "ended" and with_keys:
         hold, decide = spoken("task.hold"), spoken("task.decide")
-        lines += _field("from here", f"{hold} holds it · {decide} jumps to another rung, gives time, skips", width)
+        lines += _field("from here", f"{hold} pauses it · {decide} changes the level, gives time, skips", width)
     return lines
 
 
@@ -66,7 +66,7 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
     here = _stands_on(state, row) == level
     text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
     if level == "first":
-        text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not begun yet"
+        text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not started yet"
     elif level == "human" and needs_person(state, row):
         text = "waits for you"
     way = f"  {climb.approach}" if here and level == "pivot" and climb.approach else ""
@@ -87,14 +87,14 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
         return
     if diagnosis is not None and climb.rung != "first":
         again = f", {climb.repeats} times in a row" if climb.repeats > 1 else ""
-        yield "moved by", f"{diagnosis.headline}{again}"
+        yield "because", f"{diagnosis.headline}{again}"
     if row.chosen:
-        yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, because you want it"
+        yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, as you chose"
     if climb.failed_approaches:
         yield "failed", " · ".join(climb.failed_approaches)
     ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)
     if not ahead:
-        yield "then", "nothing has failed yet: a failure enters the ladder where its cause says"
+        yield "then", "nothing has failed yet: the first failure decides the level"
         return
     yield "then", f"{_told(ahead)} (if the same failure comes again each time)"
     left = sum(step.kind not in ("human", "halt") for step in ahead)

@@ -179,9 +179,9 @@ def _facts(graph: Graph, standing: Standing, state: State, row: TaskRow) -> Iter
         yield "held by", f"{holder} ({word_of(state, state.tasks[holder], still=still)})"
     if row.state != "ended":
         yield "skip", _fallout(graph, state, row)
-        yield "abandon", "the same, for good"
+        yield "abandon", "the same, without another question"
     if place := standing.places.get(row.id):
-        yield "longest", f"number {place} of {len(standing.chain)} on the longest way that is left"
+        yield "longest", f"number {place} of {len(standing.chain)} on the critical path"
 
 
 def _with_states(state: State, tasks: Sequence[str], still: bool) -> str:
@@ -204,7 +204,9 @@ def _fallout(graph: Graph, state: State, row: TaskRow) -> str:
                 frontier.append(other)
     if not found:
         return "nothing waits for it"
-    does = {"run": "would go on without it", "skip": "would be skipped too"}.get(row.after_skip, "would stay blocked")
+    does = {"run": "would continue without it", "skip": "would be skipped too"}.get(
+        row.after_skip, "would stay blocked"
+    )
     names = list(islice(found, _NAMED))
     more = f" and {len(found) - len(names)} more" if len(found) > len(names) else ""
     return f"{len(found)} {does}: {', '.join(names)}{more}"

@@ -15,10 +15,10 @@ __all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "ti
 
 NARROW = 84
 _WIDE = 150
-_BAR = 10
+_BAR = 9
 _PLACE = 12
 _SHORT, _LONG = 7, 40
-_STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 15, 8, 6
+_STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 16, 8, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Columns:
     failure: int
 
 
-_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "RUNG", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "LEVEL", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
@@ -141,7 +141,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     elif row.state == "running" and needs_person(state, row):
         text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
     elif is_held(state, row, still=still):
-        text, tone = "stands still", "wait"
+        text, tone = "paused", "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(now - attempt.started) if attempt is not None else ""

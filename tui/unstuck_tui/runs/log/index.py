@@ -87,7 +87,7 @@ def _note(index: LogIndex, line: Line) -> None:
         head = envelope_of(line.raw)
         time = datetime.fromisoformat(head.time).timestamp()
     except ValueError as problem:
-        raise RecordDamaged(index.path, line.seq, line.offset, f"not a record: {problem}") from problem
+        raise RecordDamaged(index.path, line.seq, line.offset, f"not an event:  {problem}") from problem
     gap = max(0.0, time - index.times[-1]) if index.times else 0.0
     index.offsets.append(line.offset)
     index.checksums.append(line.crc)

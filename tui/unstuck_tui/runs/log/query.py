@@ -111,7 +111,7 @@ def _types(value: str) -> list[str]:
 def _actor(value: str) -> str:
     found = next((actor for name, actor in _ACTORS.items() if name.startswith(value.casefold())), "")
     if not found:
-        raise QueryProblem(f"nobody is called {value}: {', '.join(_ACTORS)}")
+        raise QueryProblem(f"there is no actor {value}: {', '.join(_ACTORS)}")
     return found
 
 

@@ -46,7 +46,7 @@ class ReplayClock:
         return 0.0
 
     async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError("nobody waits in the past")
+        raise NotImplementedError("a replay has nothing to wait for")
 
 
 class ReplayedRun:
@@ -150,4 +150,4 @@ class ReplayedRun:
         raise UnstuckError(PAST)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
-        raise NotImplementedError("nobody is told of the past")
+        raise NotImplementedError("a replay sends nothing")

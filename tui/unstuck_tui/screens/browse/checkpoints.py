@@ -38,7 +38,7 @@ class CheckpointsTab(Tab[Row]):
 
     name: ClassVar[str] = "checkpoints"
     empty: ClassVar[str] = "no checkpoints yet"
-    would: ClassVar[str] = "The files are saved before anything risky: to look at, and to go back to."
+    would: ClassVar[str] = "The files are saved before anything risky. You can compare and restore them."
     columns = COLUMNS
 
     def __init__(self, context: TabContext) -> None:
@@ -94,7 +94,7 @@ class CheckpointsTab(Tab[Row]):
         if len(chosen) < 2:
             chosen = [row]
         elif chosen[0]["root"] != chosen[1]["root"]:
-            raise UsageError("these two are of different trees, so there is nothing to compare")
+            raise UsageError("these two are of different worktrees, so they cannot be compared")
         first, other = str(chosen[0]["id"]), str(chosen[1]["id"]) if len(chosen) > 1 else None
         text = f"{first} up to {other}" if other else f"{first} up to now"
         work = asyncio.ensure_future(self._compare(text, chosen[0], first, other))
@@ -111,13 +111,13 @@ class CheckpointsTab(Tab[Row]):
 
     async def _compare(self, said: str, row: Row, first: str, other: str | None) -> None:
         if other is None and not row["root"].is_dir():
-            raise UsageError("its tree is gone, as that of a task that is done: mark two of its checkpoints instead")
+            raise UsageError("its worktree is gone, because its task is done: mark two of its checkpoints instead")
         store = store_of(self.context.place, row["root"], await self.context.settings(), gone=True)
         changes = await store.changed(first, other)
         self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
 
     def do_next(self, row: Row) -> None:
-        """To the next file of what was compared."""
+        """Go to the next compared file."""
         self.context.screen.scroll_to_next("  diff --git ")
 
     async def do_restore(self, row: Row) -> None:
@@ -134,12 +134,12 @@ class CheckpointsTab(Tab[Row]):
         store, settings = await self._store(row)
         root, last = row["root"], store.last_restore()
         if last is None:
-            raise UsageError("no restore was done in this tree, so there is none to take back")
+            raise UsageError("no restore was done in this worktree, so there is none to undo")
         async with kept_free(self.context.place, root):
             plan = await store.plan(last.safety, paths=last.paths)
         whose = last.run or (await store.get(last.safety)).run
         by_hand = "" if whose == _BY_HAND else f"It was run {whose} that went back, not a person."
-        if await self._agreed(plan, root, settings, f"Take back the restore to {last.target}?", by_hand):
+        if await self._agreed(plan, root, settings, f"Undo the restore to {last.target}?", by_hand):
             await self._set_back(root, partial(store.undo, run=_BY_HAND, plan=plan))
 
     async def _set_back(self, root: Path, restored: Callable[[], Awaitable[Restored]]) -> None:
@@ -157,7 +157,7 @@ class CheckpointsTab(Tab[Row]):
             return False
         much = not plan.is_within(settings.restore_share)
         # Before the files, which may fill the screen.
-        lines[1:1] = [f"That is much of a tree with {plan.files} files."] if much else []
+        lines[1:1] = [f"Those are many of {plan.files} files."] if much else []
         lines += [warning] if warning else []
         return await self.context.screen.confirm(
             title, lines, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
@@ -174,7 +174,7 @@ def _cut_off(place: Project, root: Path | None) -> str:
     if last is None or last.done:
         return ""
     ends, undoes = spoken("checkpoints.restore"), spoken("checkpoints.undo")
-    return f"a restore to {last.target} was cut off: {ends} on it ends it, {undoes} takes it back"
+    return f"a restore to {last.target} was interrupted: {ends} on it ends it, {undoes} undoes it"
 
 
 def _receipt(done: Restored) -> str:
@@ -183,4 +183,4 @@ def _receipt(done: Restored) -> str:
         return "Nothing to do: the files are the same."
     files = f"{count} {'file is' if count == 1 else 'files are'}"
     undoes = spoken("checkpoints.undo")
-    return f"{files} set back; what was there is saved as {done.safety.id}, and {undoes} takes it back."
+    return f"{files} restored; the previous files are saved as {done.safety.id}, and {undoes} undoes it."

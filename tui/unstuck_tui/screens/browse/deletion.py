@@ -30,7 +30,7 @@ class DeletionTab(Tab[Row]):
 
     name: ClassVar[str] = "deletion"
     empty: ClassVar[str] = "no runs here yet"
-    would: ClassVar[str] = "Every run, with what deleting it would destroy."
+    would: ClassVar[str] = "Every run, with what deleting it would remove."
     columns = RUNS
 
     def __init__(self, context: TabContext) -> None:
@@ -56,16 +56,16 @@ class DeletionTab(Tab[Row]):
         lines = field_lines("run", run, width) + field_lines("started", row.get("started"), width)
         lines += field_lines("not now", self._refused(run), width, tone="wait")
         return lines + field_lines(
-            "size", f"{spoken('deletion.look')} takes stock of what would go, with sizes", width, tone="quiet"
+            "size", f"{spoken('deletion.look')} shows what would be removed, with sizes", width, tone="quiet"
         )
 
     def _refused(self, run: str) -> str:
         """The reason why this run cannot be deleted from here; empty where it can."""
         if run == self.context.view.state.run.id:
-            return "it is the run on this screen: leave it, then unstuck delete " + run
+            return "it is open on this screen: leave it, then run unstuck delete " + run
         if self._live:
             at_work = "it" if run == self._live else f"run {self._live}"
-            return f"{at_work} is at work: deleting waits until it has ended"
+            return f"{at_work} is at work: it can be deleted when it has ended"
         return ""
 
     # --- what the person does ----------------------------------------------------------------------------------------

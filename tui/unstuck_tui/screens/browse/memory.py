@@ -23,7 +23,7 @@ class MemoryTab(Tab[Row]):
 
     name: ClassVar[str] = "memory"
     empty: ClassVar[str] = "nothing is remembered yet"
-    would: ClassVar[str] = "Approaches that were tried, insights, your answers and the rules made of them."
+    would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
 
     def key(self, row: Row) -> str:
@@ -42,9 +42,11 @@ class MemoryTab(Tab[Row]):
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_forget(self, row: Row) -> None:
-        """Forget it, after a question."""
+        """Forget it; asks first."""
         parts = [f"{row['kind']}: {one_line(memory_text(row), 500)}", f"about {row['signature']}"]
-        if not await self.context.screen.confirm("Forget this?", parts, "Forget it", hint="also in a run at work"):
+        if not await self.context.screen.confirm(
+            "Forget this?", parts, "Forget it", hint="also in a run that is active"
+        ):
             return
         place, id = self.context.place, self.key(row)
 
@@ -66,5 +68,5 @@ class MemoryTab(Tab[Row]):
             return made_rule(memory, answer, SystemClock().now()).note
 
         note = await asyncio.to_thread(promote)
-        self.context.screen.report(f"From now on agents are told by themselves: {one_line(note, 200)}")
+        self.context.screen.report(f"From now on agents are told without a question: {one_line(note, 200)}")
         self.context.screen.reload()

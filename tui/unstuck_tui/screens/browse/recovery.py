@@ -24,8 +24,8 @@ class RecoveryTab(Tab[CutOff]):
     """Of the newest hundred runs, the newest first. What becomes of a task is chosen when its run is resumed."""
 
     name: ClassVar[str] = "recovery"
-    empty: ClassVar[str] = "no run was cut off"
-    would: ClassVar[str] = "The tasks of a run that was cut off: what was at work, and how one goes on."
+    empty: ClassVar[str] = "no run was interrupted"
+    would: ClassVar[str] = "The tasks of an interrupted run, and how each one can continue."
     columns = CUT_OFF
 
     def __init__(self, context: TabContext) -> None:
@@ -51,7 +51,7 @@ class RecoveryTab(Tab[CutOff]):
         facts = await in_thread_loop(what_is_left(self.context.place, row.run, settings, self.context.environ))
         self._left |= {f"{row.run} {task.task}": task for task in facts.tasks}
         if facts.of(row.task) is None:
-            self.context.screen.report(f"No attempt of {row.task} was at work: it goes on by itself.")
+            self.context.screen.report(f"No attempt of {row.task} was at work: it continues without a decision.")
         self.context.screen.redraw()
 
 

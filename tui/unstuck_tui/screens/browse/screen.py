@@ -196,11 +196,11 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         """Do what the shown tab can do with the row under its cursor."""
         do = getattr(self._tab, f"do_{name}")
         if self._tab.row is None:
-            self.report("There is no row to do it with.")
+            self.report("No row is selected.")
         elif not inspect.iscoroutinefunction(do):
             do(self._tab.row)
         elif self._is_acting:
-            self.report("Something is being done still.")
+            self.report("Another action is still in progress.")
         else:
             self._is_acting = True
             # The app does it, and nothing takes its place: leaving the screen must not cut off a restore.
@@ -232,7 +232,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         Not where the person has left this screen meanwhile: their next keys are meant for the other one.
         """
         if not self.is_whole:
-            self.report(f"{title} You had left before that could be asked: nothing is changed.", trouble=True)
+            self.report(f"{title} You left before you could confirm: nothing is changed.", trouble=True)
             return False
         # In a replay it is the person's time that passes, not the run's.
         clock = SystemClock() if self._view.is_past else self._view.clock

@@ -34,7 +34,7 @@ class SignaturesTab(Tab[Failure]):
 
     name: ClassVar[str] = "signatures"
     empty: ClassVar[str] = "no failure yet"
-    would: ClassVar[str] = "Each failure of the run, once: how often it came, how far it got, what got past it."
+    would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
     follows = True
 
@@ -77,7 +77,7 @@ class SignaturesTab(Tab[Failure]):
         place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
         if place is None:
             where = row.row["location"]
-            text = f"{where} is no file of its task's tree." if where else "Nothing says where it is."
+            text = f"{where} is not a file of the task's worktree." if where else "Its file and line are not known."
             self.context.screen.report(text, trouble=True)
             return
         screen = self.context.screen
@@ -95,7 +95,7 @@ class SignaturesTab(Tab[Failure]):
         if gates:
             await self.context.screen.answer_all(gates)
         else:
-            self.context.screen.report("Nobody asks about this failure now.")
+            self.context.screen.report("No open question is about this failure.")
 
 
 def _agents(state: State) -> dict[str, str]:
