@@ -357,7 +357,7 @@ async def test_an_acknowledgement_nobody_asked_for_changes_nothing(sockets: Path
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_nobody_there_is_one_clear_line(sockets: Path, blocking: bool) -> None:
     """With no run live the command says so."""
-    with pytest.raises(ChannelError, match="nobody listens"):
+    with pytest.raises(ChannelError, match="no supervisor listens"):
         await ask(blocking, sockets / "s.sock", 60)
 
 

@@ -59,6 +59,18 @@ FAILED = {
     "eslint": "✖ 3 problems (2 errors, 1 warning)",
     "rubocop": "9 files inspected, 2 offenses detected",
 }
+FAILED |= {
+    "pytest-cov": "FAIL Required test coverage of 100% not reached. Total coverage: 50.00%\n2 passed in 0.09s",
+    "pytest -qq error": "ERROR test_a.py",
+    "pytest subtests": "SUBFAILED(i=1) test_a.py::test_b - assert 1 == 2",
+    "tsc pretty": "Found 3 errors in 2 files.",
+    "tsc plain": "bad.ts(1,5): error TS2322: Type 'string' is not assignable to type 'number'.",
+    "oxlint": "Found 0 warnings and 1 error.",
+    "jasmine": "2 specs, 1 failure",
+    "behave": "1 scenario passed, 1 failed, 0 skipped",
+    "robot": "2 tests, 1 passed, 1 failed",
+    "cargo build": "error: could not compile `x` (lib test) due to 1 previous error",
+}
 NOTHING = {
     "pytest": "no tests ran in 0.01s",
     "pytest deselected": "4 deselected in 0.02s",
@@ -68,13 +80,15 @@ NOTHING = {
     "node": "# tests 0\n# pass 0\n# fail 0",
     "go": "?   \texample.com/a\t[no test files]\n?   \texample.com/b\t[no test files]",
     "go run": "ok  \texample.com/a\t0.002s [no tests to run]",
-    "cargo": "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished",
+    "cargo": "     Running unittests src/lib.rs (target/debug/deps/x)\n"
+    "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished",
     "ctest": "No tests were found!!!",
     "phpunit": "No tests executed!",
     "rspec": "0 examples, 0 failures",
     "mocha": "  0 passing (1ms)",
     "prove": "Files=0, Tests=0\nResult: NOTESTS",
 }
+NOTHING |= {"jasmine": "Incomplete: No specs found"}
 PASSED = {
     "pytest": "3 passed, 1 skipped, 1 xfailed, 2 warnings in 0.12s",
     "pytest rerun": "3 passed, 1 rerun in 0.12s",
@@ -83,6 +97,8 @@ PASSED = {
     "node": "# tests 3\n# pass 3\n# fail 0\n# cancelled 0",
     "cargo": "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
     "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
+    "the end of cargo": "   Doc-tests x\n\nrunning 0 tests\n\n"
+    "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
     "go cached": "ok  \texample.com/a\t(cached)\n?   \texample.com/b\t[no test files]",
     "go cover": "ok  \texample.com/a\t0.01s\tcoverage: 80.0%\n\texample.com/b\t\tcoverage: 0.0% of statements\n"
     "?   \texample.com/c\t[no test files]",
@@ -146,6 +162,18 @@ def test_a_run_inside_a_test_counts_for_nothing_where_the_exit_code_is_the_runne
     output = "===== 1 failed in 0.03s =====\nPASSED\n===== 50 passed in 3.02s ====="
     assert contradiction(output, trusted=True) == ""
     assert contradiction(output) != ""
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "# tests 2\n# pass 1\n# fail 1\n# cancelled 0\n# skipped 0",
+        "Test Suites: 1 failed, 1 total\nTests:       0 total\nSnapshots:   0 total",
+    ],
+)
+def test_all_closing_lines_of_the_last_runner_count(output: str) -> None:
+    """A runner that closes with several lines is read as a whole, also where its exit code is its own."""
+    assert contradiction(output, trusted=True) != ""
 
 
 def test_a_large_output_without_a_closing_line_says_nothing() -> None:

@@ -212,7 +212,7 @@ async def test_the_recovery_names_it_and_left_undecided_it_works_on(
     (((found,), status),) = seen
     assert [process.pid for process in found.processes] == [survivor.pid]
     assert found.possible == ("skip", "abandon", "adopt", "stop")
-    assert "still at work" in found.refused["continue"]
+    assert "still running" in found.refused["continue"]
     assert status == psutil.STATUS_STOPPED
     assert survivor.is_running()
     assert survivor.status() != psutil.STATUS_STOPPED, "it goes on as it was found"

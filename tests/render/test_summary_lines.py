@@ -56,15 +56,15 @@ def test_a_timeline_of_a_task() -> None:
         ],
     }  # fmt: skip
     assert row_lines(row) == [
-        "  web                  succeeded   human     3 attempts",
+        "  web                  succeeded   asked you    3 attempts",
         "    used: 1200 tokens (first 1200 tokens)",
-        "    14:24:00  first       ✗ assert 401 == 200  (1m 02s)",
-        "    14:24:00  retry 1     ✗ assert 401 == 200 · raw body  (1m 02s)  chk-20261121-142410",
-        "    14:31:00  asked       ! stuck g1-aaaa: show-me endpoint secret, by a person  (1m 20s)",
-        "    14:31:00  asked       ! stuck g2-aaaa: waits for an answer",
-        "    14:24:00  human       ✓  (1m 02s)  chk-20261121-142410",
-        "    14:24:00  human       ▶ raw body  chk-20261121-142410",
-        "    14:24:00  retry 1     ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
+        "    14:24:00  first          ✗ assert 401 == 200  (1m 02s)",
+        "    14:24:00  retry 1        ✗ assert 401 == 200 · raw body  (1m 02s)  chk-20261121-142410",
+        "    14:31:00  asked          ! stuck g1-aaaa: show-me endpoint secret, by a person  (1m 20s)",
+        "    14:31:00  asked          ! stuck g2-aaaa: waits for an answer",
+        "    14:24:00  asked you      ✓  (1m 02s)  chk-20261121-142410",
+        "    14:24:00  asked you      ▶ raw body  chk-20261121-142410",
+        "    14:24:00  retry 1        ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
     ]
     long = row | {"timeline": [ATTEMPT] * 100}
     assert len(row_lines(long)) == 43
@@ -105,7 +105,7 @@ def test_failures_stand_in_columns() -> None:
     }  # fmt: skip
     line = failure_line(row)
     assert line.startswith("0217c15c      9  2026-11-22 07:25  ASSERTION_ERROR     tests/test_webhook.py:9")
-    assert line.endswith("2  asked     -                           assert 401 == 200 and more")
+    assert line.endswith("2  asked         -                           assert 401 == 200 and more")
     assert FAILURES_HEAD.index("WHAT WORKED") == line.index("-   ", 60)
 
 

@@ -61,9 +61,9 @@ def test_an_attempt_that_was_at_work_can_go_on_in_five_ways() -> None:
         ("done", state(task=Task(id="web", prompt=Clean("Work."))), {}, "no check"),
         ("done", None, {"check": CheckFacts(result="failed", said=Clean("assert 0 == 3"))}, "fails now: assert 0 == 3"),
         ("done", None, {"check": CheckFacts(result="could_not_run")}, "cannot run now"),
-        ("continue", None, {"processes": AT_WORK}, "still at work"),
-        ("retry", None, {"processes": AT_WORK}, "still at work"),
-        ("done", None, {"processes": AT_WORK}, "still at work"),
+        ("continue", None, {"processes": AT_WORK}, "still running"),
+        ("retry", None, {"processes": AT_WORK}, "still running"),
+        ("done", None, {"processes": AT_WORK}, "still running"),
     ],
 )
 def test_what_cannot_be_chosen_says_why(choice: str, given: State | None, seen: dict[str, Any], why: str) -> None:

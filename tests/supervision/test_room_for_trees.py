@@ -105,6 +105,6 @@ def test_a_file_system_that_is_too_small(
         gate = json.loads(shown.splitlines()[-1])
         assert gate["type"] == "disk"
         assert gate["task"] == "a"
-        assert "no room for the work tree" in gate["context"]["problem"]
+        assert "no space for the worktree" in gate["context"]["problem"]
     finally:
         subprocess.run(["umount", "-l", place], check=True)

@@ -175,6 +175,7 @@ HONEST: dict[str, Files] = {
     "a program ends with a code": {"main.py": "import sys\n\n\ndef main():\n    sys.exit(0)\n"},
     "a first snapshot": {"__snapshots__/other.snap": "exports[`other`] = `<p>1</p>`;\n"},
     "a skip is taken back": {"calc.test.js": JS + "test('more', () => {\n  expect(add(0, 0)).toBe(0);\n});\n"},
+    "what the check reads": {"greeting.txt": "hello\n"},
     "prose": {"README.md": "Tests with @pytest.mark.skip are not run; sys.exit(0) ends it.\n"},
 }
 
@@ -217,7 +218,7 @@ def test_a_way_to_cheat_is_named_with_its_place(found: Callable[..., tuple[Weake
 @pytest.mark.parametrize("work", HONEST)
 def test_honest_work_is_not_named(found: Callable[..., tuple[Weakening, ...]], work: str) -> None:
     """Repairs, new and moved tests, corrected assertions and ordinary settings are no finding."""
-    assert found(HONEST[work], "sh check.sh") == ()
+    assert found(HONEST[work], "sh check.sh && grep hello greeting.txt") == ()
 
 
 def test_a_broken_diff_is_no_error() -> None:

@@ -104,7 +104,7 @@ async def test_a_repository_that_was_just_being_made_is_let_go_of(plain: Project
 async def test_gits_own_directory_is_no_project(project: Project, clock: ManualClock) -> None:
     """Started inside .git or a bare repository nothing is made there, and the message says where to go."""
     inside = project.root / ".git" / "refs"
-    with pytest.raises(ProjectError, match=r"\.git is git's own directory .* go to its worktree"):
+    with pytest.raises(ProjectError, match=r"\.git is git's own directory: go to its worktree"):
         await locate(inside)
     with pytest.raises(WorkspaceError, match="git's own directory"):
         await CheckpointStore(inside, inside / "record", None, clock=clock).create("a", run="r")

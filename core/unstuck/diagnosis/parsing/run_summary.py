@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
@@ -14,6 +15,7 @@ __all__ = ["RunSummary", "contradiction", "is_test_run", "ran_nothing", "run_sum
 
 LINE_LIMIT = 400
 _PHRASE_LIMIT = 100
+_SEVERAL_LINES = ("node", "jest", "vitest", "mocha", "bun", "tap", "automake")
 _COUNTS = Lazy(r"\b(\d+) (failed|failing|failures?|fail|errors?|errored|passed|passing|pass|xfailed|xpassed)\b")
 _NAMED_COUNTS = Lazy(
     r"\b(failures|errors|unexpected successes|fail|pass|failed|passed)\b\s*[:=]?\s*(\d+)", re.IGNORECASE
@@ -184,6 +186,10 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
                 "Tests: succeeded ",
                 r"(?:\[\w+\] )?Tests: succeeded (?P<passed>\d+), failed (?P<bad>\d+)",
             ),
+            _closing("jasmine", " spec…", r"(?P<total>\d+) specs?, (?P<bad>\d+) failures?"),
+            _closing("jasmine", "No specs found", r"Incomplete: No specs found", ran=False),
+            _closing("behave", " scenario…", r"(?P<passed>\d+) scenarios? passed, (?P<bad>\d+) failed, "),
+            _closing("robot", " test…", r"(?P<total>\d+) tests?, (?P<passed>\d+) passed, (?P<bad>\d+) failed$"),
             _closing("eunit", "Failed: ", r"\s*Failed: (?P<bad>\d+)\.\s+Skipped: \d+\.\s+Passed: (?P<passed>\d+)\."),
             _closing(
                 "testthat", "[ FAIL ", r"\[ FAIL (?P<bad>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<passed>\d+) \]$"
@@ -192,6 +198,10 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
         *_of(
             "suite",
             _closing("pytest", "FAILED ", r"FAILED \S+\.py(?:::\S.*)?(?: - .*)?$", failed=1),
+            _closing("pytest", "ERROR ", r"ERROR \S+\.py(?:::\S.*)?(?: - .*)?$", failed=1),
+            _closing("pytest", "SUBFAILED", r"SUBFAILED\(.*\) \S+\.py", failed=1),
+            _closing("pytest", "FAIL Required test coverage", r"FAIL Required test coverage of ", failed=1),
+            _closing("tsc", ": error TS", r"\S+\(\d+,\d+\): error TS\d+: ", failed=1),
             _closing("jest", "Test Suites:", r"Test Suites: (?P<bad>\d+) failed, "),
             _closing("vitest", "Test Files ", r"\s*Test Files {1,4}(?P<bad>\d+) failed\b"),
             _closing("tap", "# Looks like you failed", r"# Looks like you failed (?P<bad>\d+) tests? of \d+"),
@@ -221,9 +231,16 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing(
                 "tsc",
                 "Found ",
-                r"Found (?P<bad>\d+) errors?(?: in \S+(?::\d+)?| in the same file, starting at: \S+|\."
+                r"Found (?P<bad>\d+) errors?(?: in \S+(?::\d+)?| in \d+ files\.| in the same file, starting at: \S+|\."
                 r" Watching.*)$",
             ),
+            _closing(
+                "cargo",
+                "error: could not compile",
+                r"error: could not compile `[^`]+`(?: \([^)]+\))?(?: due to (?P<bad>\d+) previous errors?)?",
+                failed=1,
+            ),
+            _closing("oxlint", "Found ", r"Found \d+ warnings? and (?P<bad>\d+) errors?\."),
             _closing("pyright", " warning…", r"(?P<bad>\d+) errors?, \d+ warnings?(?:, \d+ informations?)? ?$"),
             _closing("eslint", " problem…", r"✖ \d+ problems? \((?P<bad>\d+) errors?, \d+ warnings?\)"),
             _closing("rubocop", " offense…", r"\d+ files? inspected, (?P<bad>\d+) offenses? detected"),
@@ -299,16 +316,24 @@ def is_test_run(seen: IndexedText) -> bool:
 def contradiction(output: str, *, trusted: bool = False) -> str:
     """The part of ``output`` that reports a failed or empty run, for a check that ended with 0; empty for none.
 
-    ``trusted`` means that the exit code is certainly that of the last runner. Then only its own closing line counts,
+    ``trusted`` means that the exit code is certainly that of the last runner. Then only its own closing lines count,
     and not what a run inside its tests has printed.
     """
     summaries = _certain(output)
-    counted = summaries[-1:] if trusted else summaries
+    counted = _last_block(summaries) if trusted else summaries
     # The last count of several: it is the one that a runner adds up.
     bad = next((summary for summary in reversed(counted) if summary.failed), None)
     if bad is not None:
         return f"printed {bad.phrase}"
     return "ran no test" if _nothing(summaries) else ""
+
+
+def _last_block(summaries: list[RunSummary]) -> list[RunSummary]:
+    """Return the closing lines of the last runner: one, or all at the end of a runner that prints several."""
+    last = summaries[-1:]
+    if not last or last[0].runner not in _SEVERAL_LINES:
+        return last
+    return list(takewhile(lambda one: one.runner == last[0].runner, reversed(summaries)))
 
 
 def ran_nothing(output: str) -> bool:
@@ -317,7 +342,13 @@ def ran_nothing(output: str) -> bool:
 
 
 def _certain(output: str) -> list[RunSummary]:
-    return [summary for summary in run_summaries(output) if summary.certain]
+    # The closing line of empty documentation tests is all that the end of cargo's output may show of a run.
+    cut = "Running " not in output
+    return [
+        replace(summary, ran=None) if cut and summary.runner == "cargo" and summary.ran is False else summary
+        for summary in run_summaries(output)
+        if summary.certain
+    ]
 
 
 def _nothing(summaries: Iterable[RunSummary]) -> bool:

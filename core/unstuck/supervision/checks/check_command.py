@@ -1,4 +1,8 @@
-"""Static look at a check's command: what hides its exit code, and whether its program exists. Pure."""
+"""Static look at a check's command: what hides its exit code, and a program that does not exist. Pure.
+
+It speaks only of plain commands. What it does not understand for certain (here-documents, nested quotes, commands that
+read ``$?``) it leaves alone: a wrong warning costs trust, and a wrong suggestion could hide a failure.
+"""
 
 from __future__ import annotations
 
@@ -11,34 +15,62 @@ from itertools import pairwise
 __all__ = ["Part", "check_warnings", "is_direct", "missing_program", "parts_of", "repaired"]
 
 _OPERATORS = ("&&", "||", "|&", ";;", "|", ";", "&", "\n")
-_LAUNCHERS = ("env", "time", "nice", "exec", "command", "npx", "bunx", "xvfb-run")
+_IN_TURN = (";", "\n")
+_LAUNCHERS = ("env", "time", "nice", "exec", "npx", "bunx", "xvfb-run")
 _RUN_LAUNCHERS = ("uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "pnpm", "yarn", "bun", "dotenv")
+# Programs whose exit code is that of the tests, also where they start others.
 _RUNNERS = re.compile(
-    r"(pytest|py\.test|cargo|go|gotestsum|jest|vitest|mocha|node|phpunit|pest|rspec|rake|ctest|dotnet|mvn|gradle|tox|nox"
-    r"|deno|swift|sbt|mix|rebar3|ava|playwright|mypy|pyright|ruff|eslint|tsc|rubocop|prove|busted|nose2|trial)"
+    r"pytest|py\.test|unittest|jest|vitest|mocha|phpunit|pest|rspec|ctest|ava|playwright|prove|busted|nose2|trial"
+    r"|mypy|pyright|ruff|eslint|tsc|rubocop|oxlint"
 )
+_SUBCOMMANDS = {
+    "cargo": ("test", "nextest"),
+    "go": ("test", "vet"),
+    "node": ("--test",),
+    "deno": ("test",),
+    "dotnet": ("test",),
+    "swift": ("test",),
+    "mix": ("test",),
+}
+# What checks something, itself or by starting what does.
+_CHECKERS = re.compile(
+    rf"{_RUNNERS.pattern}|cargo|go|node|deno|dotnet|swift|mix|make|just|task|npm|pnpm|yarn|bun|tox|nox|mvn|gradle|rake|invoke"
+    r"|black|flake8|pylint|prettier|stylelint|biome|golangci-lint|clippy-driver|shellcheck|coverage|hatch|sbt|lein|stack|cabal"
+)
+# Programs that only pass on what they read, so that the exit code of the one before them is what counts.
+_PASSING_ON = ("tee", "tail", "cat", "sed", "awk", "cut", "tr", "ts", "sort", "uniq", "column", "nl", "fold")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-# Words of the shell, and constructs that hide which programs a command runs.
 _SHELL_WORDS = re.compile(
-    r"[\[!:.{}()]|test|true|false|cd|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|then|else|elif|fi|until|do"
-    r"|done|esac|in|echo|printf|read|return|command|type|ulimit|hash|alias|local|times|pwd|kill|break|continue"
+    r"[\[!:.{}()]|test|true|false|cd|chdir|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|echo|printf|read|return"
+    r"|command|type|ulimit|hash|alias|unalias|local|times|pwd|kill|break|continue|getopts|jobs|bg|fg|fc|let|builtin"
+    r"|declare|typeset|pushd|popd|select|coproc|source|eval"
 )
-_UNKNOWABLE = re.compile(r"\bPATH=|\bactivate\b|\beval\b|(?:^|[;&|\s])(?:\.|source)\s|\(\)|<<|^\s*function\b")
+# A loop or a condition: `;` and the end of a line join its parts.
+_COMPOUND = re.compile(r"(?:if|for|while|until|case|select|function|coproc)\b|\w+\s*\(\)")
+_HARMLESS = re.compile(r"(?:true|:|echo\b.*|printf\b.*|exit 0|date\b.*|sleep\b.*)")
+# The exit code is used, or the order of the parts has a meaning that a suggestion would lose.
+_UNCLEAR = re.compile(
+    r"<<|\$\?|\$!|PIPESTATUS|\bwait\b|\btrap\b|\bset \+e|\bexit\s+\$|\"[^\"]*(?:\$\(|`)|\(\(|^\s*#|\s#", re.MULTILINE
+)
+_PROGRAM_UNKNOWN = re.compile(
+    r"\bPATH=|\bactivate\b|\beval\b|(?:^|[;&|\s])(?:\.|source)\s|\(\)|\$\(|`|\(\(|\[\[|<<|\b(?:command|type|which|hash)\s|\s#|^\s*#"
+    r"|\binstall\b|\balias\s|\bnvm\b",
+    re.MULTILINE,
+)
 _BASH_ONLY = (
-    (re.compile(r"\[\[ "), "[[ … ]]"),
+    (re.compile(r"(?:^|[\s;&|!(])\[\[ "), "[[ … ]]"),
     (re.compile(r"(?:^|[;&|]\s*)source\s"), "source"),
-    (re.compile(r"[<>]\("), "<(…)"),
+    (re.compile(r"(?:^|\s)[<>]\("), "<(…)"),
     (re.compile(r"<<<"), "<<<"),
     (re.compile(r"&>"), "&>"),
-    (re.compile(r"\bset -o pipefail\b|\bset -[a-z]*o pipefail\b"), "set -o pipefail"),
-    (re.compile(r"\bshopt\b"), "shopt"),
+    (re.compile(r"\|&"), "|&"),
+    (re.compile(r"\bset -[a-z]*o pipefail\b"), "set -o pipefail"),
+    (re.compile(r"PIPESTATUS"), "PIPESTATUS"),
+    (re.compile(r"(?:^|[;&|]\s*)shopt\b"), "shopt"),
     (re.compile(r"(?:^|[;&|]\s*)function\s"), "function"),
-    (re.compile(r"\{\d+\.\.\d+\}"), "{1..9}"),
-)  # fmt: skip
-# A loop or a condition: `;` and the end of a line join its parts.
-_COMPOUND = re.compile(r"(?:if|for|while|until|case|function)\b|\w+\s*\(\)")
-_IN_TURN = (";", "\n")
-_HARMLESS = re.compile(r"(?:true|:|echo\b.*|printf\b.*|exit 0|date\b.*|sleep\b.*)")
+    (re.compile(r"(?:^|\s)\{\d+\.\.\d+\}"), "{1..9}"),
+)
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +82,7 @@ class Part:
 
 
 def parts_of(command: str) -> tuple[Part, ...]:
-    """The commands of ``command`` at its top level; a quote that is never closed makes the rest one command."""
+    """Return the commands of ``command`` at its top level; behind a quote that is never closed it is one command."""
     return tuple(part for part in _split(command) if part.text or part.operator)
 
 
@@ -68,9 +100,6 @@ def _split(command: str) -> Iterator[Part]:
         elif sign in ")}" and depth:
             depth -= 1
             at += 1
-        elif sign == "#" and (at == 0 or command[at - 1].isspace()):
-            end = command.find("\n", at)
-            at = len(command) if end < 0 else end
         elif not depth and (operator := _operator_at(command, at)):
             yield Part(command[start:at].strip(), operator)
             start = at = at + len(operator)
@@ -95,34 +124,59 @@ def _behind_quote(command: str, at: int) -> int:
 
 
 def check_warnings(command: str, *, is_bash: Callable[[], bool]) -> list[str]:
-    """Return the parts of ``command`` that may hide a failure from its exit code, a sentence each.
+    """Return what in ``command`` may hide a failure from its exit code, a sentence each.
 
-    ``is_bash``: ``sh``, which runs every check, is bash.
+    ``is_bash`` tells whether ``sh``, which runs every check, knows what only bash knows.
     """
-    parts, warnings = parts_of(command), list[str]()
+    return [*_hidden(command), *_in_bash(command, is_bash)]
+
+
+def _hidden(command: str) -> Iterator[str]:
+    parts = parts_of(command)
+    if _UNCLEAR.search(command) or any(_COMPOUND.match(part.text) for part in parts):
+        return
     cure = repaired(command)
     instead = f": write {cure}" if cure else ""
-    if any(_COMPOUND.match(part.text) for part in parts):
-        return _in_bash(command, is_bash)
-    if (piped := next((part for part in parts if part.operator in ("|", "|&")), None)) and "pipefail" not in command:
-        warnings.append(
-            f"the check's exit code is that of the last command of the pipe, not of `{piped.text}`{instead}"
-        )
+    if piped := _piped(parts):
+        yield f"the check's exit code is that of the last command of the pipe, not of `{piped.text}`{instead}"
+    if (end := _harmless_end(parts)) and parts[end - 1].operator == "||" and _checks(parts[end - 1].text):
+        yield f"`|| {parts[end].text}` turns every failure of the check into success{instead}"
     for before, after in pairwise(parts):
-        if before.operator == "||" and _HARMLESS.fullmatch(after.text):
-            warnings.append(f"`|| {after.text}` turns every failure of the check into success{instead}")
-        elif before.operator in _IN_TURN and before.text and after.text and not _is_strict(parts):
-            warnings.append(f"only the last command decides: the exit code of `{before.text}` is lost{instead}")
-        elif before.operator == "&":
-            warnings.append(f"`{before.text} &` runs in the background: its exit code is lost")
-    return warnings + _in_bash(command, is_bash)
+        if before.operator in _IN_TURN and after.text and _checks(before.text) and not _is_strict(parts):
+            yield f"only the last command decides: the exit code of `{before.text}` is lost{instead}"
+    for part in parts:
+        if part.operator == "&" and _checks(part.text):
+            yield f"`{part.text} &` runs in the background: its exit code is lost"
 
 
 def _in_bash(command: str, is_bash: Callable[[], bool]) -> list[str]:
-    syntax = next((name for pattern, name in _BASH_ONLY if pattern.search(command)), "")
+    bare = _QUOTED.sub("''", command)
+    syntax = next((name for pattern, name in _BASH_ONLY if pattern.search(bare)), "")
     if not syntax or is_bash():
         return []
     return [f"checks run in sh, which does not know `{syntax}`: write {shlex.join(['bash', '-c', command])}"]
+
+
+def _piped(parts: tuple[Part, ...]) -> Part | None:
+    """The checking command whose exit code a pipe to a program that only passes on replaces; None without one."""
+    for before, after in pairwise(parts):
+        if before.operator in ("|", "|&") and _checks(before.text) and _program(after.text) in _PASSING_ON:
+            return before
+    return None
+
+
+def _harmless_end(parts: tuple[Part, ...]) -> int:
+    """The position of the first of the harmless commands at the end; 0 where there are none."""
+    end = len(parts)
+    while end > 1 and parts[end - 2].operator in ("||", *_IN_TURN) and _HARMLESS.fullmatch(parts[end - 1].text or ":"):
+        end -= 1
+    return end if end < len(parts) else 0
+
+
+def _checks(text: str) -> bool:
+    program = _program(text)
+    is_script = program.startswith(("{", "(", "./")) or re.fullmatch(r"(?:sh|bash|python[\d.]*|ruby|perl|php)", program)
+    return bool(is_script) or _CHECKERS.fullmatch(program.rsplit("/", 1)[-1]) is not None
 
 
 def _is_strict(parts: tuple[Part, ...]) -> bool:
@@ -130,33 +184,43 @@ def _is_strict(parts: tuple[Part, ...]) -> bool:
 
 
 def repaired(command: str) -> str:
-    """Return ``command`` with its failures visible in the exit code; empty where no change is needed or known."""
-    kept = list(parts_of(command))
-    changed = False
-    if any(_COMPOUND.match(part.text) for part in kept):
+    """Return ``command`` written so that a failure shows in its exit code; empty where that is not certain.
+
+    Only pipes to programs that pass on what they read, ``|| true`` and the like at the end, and checks one after
+    another are rewritten.
+    """
+    parts = parts_of(command)
+    if _UNCLEAR.search(command) or _is_strict(parts) or any(_COMPOUND.match(part.text) for part in parts):
         return ""
-    while len(kept) > 1 and kept[-2].operator in ("||", *_IN_TURN) and _HARMLESS.fullmatch(kept[-1].text or ":"):
-        kept.pop()
-        kept[-1] = Part(kept[-1].text, "")
-        changed = True
-    if not _is_strict(tuple(kept)):
-        joined = [Part(part.text, "&&" if part.operator in _IN_TURN and part.text else part.operator) for part in kept]
-        changed, kept = changed or joined != kept, joined
-    if any(part.operator == "&" for part in kept):
+    if any(pattern.search(_QUOTED.sub("''", command)) for pattern, _ in _BASH_ONLY):
         return ""
-    text = " ".join(f"{part.text} {part.operator}".strip() for part in kept).removesuffix("&&").strip()
-    if any(part.operator in ("|", "|&") for part in kept) and "pipefail" not in command:
+    kept = parts[: _harmless_end(parts) or len(parts)]
+    operators = [part.operator for part in kept[:-1]]
+    if any(part.operator == "&" for part in parts) or any(
+        operator not in ("&&", "|", *_IN_TURN) for operator in operators
+    ):
+        return ""
+    if any(operator in _IN_TURN for operator in operators) and not all(_checks(part.text) for part in kept):
+        return ""
+    if any(operator == "|" for operator in operators) and (_piped(kept) is None or operators.count("|") > 1):
+        return ""
+    joined = "".join(f"{part.text} {'&&' if part.operator in _IN_TURN else part.operator} " for part in kept[:-1])
+    text = f"{joined}{kept[-1].text}".strip() if kept else ""
+    if "|" in operators:
         return shlex.join(["bash", "-o", "pipefail", "-c", text])
-    return text if changed and text != command.strip() else ""
+    return text if text != command.strip().rstrip(";").strip() else ""
 
 
 def is_direct(command: str) -> bool:
-    """Whether the exit code of ``command`` is certainly that of the runner that speaks last."""
+    """Return whether the exit code of ``command`` is certainly that of the runner that speaks last."""
     parts = parts_of(command)
-    if any(part.operator not in ("", "&&") for part in parts):
+    if _UNCLEAR.search(command) or any(part.operator not in ("", "&&") for part in parts):
         return False
-    programs = [_program(part.text) for part in parts]
-    return bool(programs) and _RUNNERS.fullmatch(programs[-1].rsplit("/", 1)[-1]) is not None
+    words = _behind_launchers(parts[-1].text) if parts else []
+    program = words[0].rsplit("/", 1)[-1] if words else ""
+    if program in _SUBCOMMANDS:
+        return any(word in _SUBCOMMANDS[program] for word in words[1:3])
+    return _RUNNERS.fullmatch(program) is not None
 
 
 def _words(text: str) -> list[str]:
@@ -168,6 +232,10 @@ def _words(text: str) -> list[str]:
 
 def _program(text: str) -> str:
     """The program that a simple command runs, behind assignments and launchers; ``python -m NAME`` is NAME."""
+    return next(iter(_behind_launchers(text)), "")
+
+
+def _behind_launchers(text: str) -> list[str]:
     words = _words(text)
     while words:
         first = words[0]
@@ -175,26 +243,28 @@ def _program(text: str) -> str:
             words = words[1:]
         elif first in _RUN_LAUNCHERS and words[1:2] in (["run"], ["exec"]):
             words = words[2:]
-        elif re.fullmatch(r"(?:.*/)?python[\d.]*", first) and words[1:2] == ["-m"]:
-            return words[2] if len(words) > 2 else first
+        elif re.fullmatch(r"(?:.*/)?python[\d.]*", first) and words[1:2] == ["-m"] and len(words) > 2:
+            return words[2:]
         else:
-            return first
-    return ""
+            break
+    return words
 
 
 def missing_program(command: str, exists: Callable[[str], bool]) -> str:
-    """Return the first program of ``command`` that does not exist; empty where all do or it cannot be known.
+    """Return the first program of ``command`` where ``exists`` denies it; empty where it is there or cannot be known.
 
-    A path is never missing: the task may create the file.
+    A path is never missing: the task may make the file. Later programs may be optional, or installed by the first one.
     """
     parts = parts_of(command)
-    if _UNKNOWABLE.search(command) or any(_COMPOUND.match(part.text) for part in parts):
+    if _PROGRAM_UNKNOWN.search(command) or any(_COMPOUND.match(part.text) for part in parts):
         return ""
     for part in parts:
         words = [word for word in _words(part.text.lstrip("!({ \t")) if not _ASSIGNMENT.match(word)]
         program = words[0] if words else ""
-        if _SHELL_WORDS.fullmatch(program) or not re.fullmatch(r"[\w.+-]+", program):
+        if _SHELL_WORDS.fullmatch(program) or not program:
+            if part.operator not in ("&&", *_IN_TURN) or program in ("[", "test"):
+                return ""  # what follows may be left out
             continue
-        if not exists(program):
-            return program
+        known = re.fullmatch(r"[A-Za-z_][\w.+-]*", program) is None or exists(program)
+        return "" if known or part.operator == "||" else program
     return ""

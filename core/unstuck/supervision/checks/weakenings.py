@@ -180,8 +180,9 @@ def weakenings(diff: str, *, check: str = "") -> tuple[Weakening, ...]:
 
 def _in_file(change: _Change, kept: _Kept, check: str) -> Iterator[Weakening]:
     path = change.path
-    if re.search(rf"(?:^|[\s'\"=]|\./){re.escape(path)}(?:$|[\s'\";:|&])", check) and not is_test_file(path):
-        yield Weakening(path, 0, "source of the check changed" if not change.created else "source of the check added")
+    named = re.search(rf"(?:^|[\s'\"=]|\./){re.escape(path)}(?:$|[\s'\";:|&])", check)
+    if named and not change.created and _is_script(path, check) and not is_test_file(path):
+        yield Weakening(path, 0, "source of the check changed")
     if _CI.search(path):
         yield Weakening(path, 0, "CI configuration changed")
     if _SNAPSHOT.search(path) and not change.created:
@@ -195,6 +196,11 @@ def _in_file(change: _Change, kept: _Kept, check: str) -> Iterator[Weakening]:
         yield from _in_configuration(change)
     if _CODE.search(path) and not change.deleted:
         yield from _in_code(change)
+
+
+def _is_script(path: str, check: str) -> bool:
+    """Whether the check runs ``path``, and does not only read it."""
+    return _CODE.search(path) is not None or re.search(rf"(?:^|[;&|]\s*)(?:\./)?{re.escape(path)}\b", check) is not None
 
 
 def _in_tests(change: _Change, kept: _Kept) -> Iterator[Weakening]:
