@@ -53,12 +53,28 @@ class Connection:
     @classmethod
     async def open(cls) -> Connection:
         """Start a shim. Raises OSError when the machine has no room for another process."""
-        loop = asyncio.get_running_loop()
         connection = cls(start())
-        pipes, reports = connection._process, connection._reports
-        connection._orders, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipes.stdin)
-        connection._incoming, _ = await loop.connect_read_pipe(lambda: reports, pipes.stdout)
+        connecting = asyncio.ensure_future(connection._connect())
+        try:
+            await asyncio.shield(connecting)
+        except BaseException:
+            # A caller that is cancelled here would leave the shim running.
+            await asyncio.shield(asyncio.ensure_future(connection._abandon(connecting)))
+            raise
         return connection
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._orders, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, self._process.stdin)
+        self._incoming, _ = await loop.connect_read_pipe(lambda: self._reports, self._process.stdout)
+
+    async def _abandon(self, connecting: asyncio.Future[None]) -> None:
+        await asyncio.wait((connecting,))
+        if connecting.exception() is None:
+            await self.close()
+        else:
+            self.kill()
+            self._process.wait()
 
     def send(self, order: Mapping[str, Any]) -> None:
         """Send an order; it continues a suspended shim, and does nothing to one that has ended."""
