@@ -69,7 +69,7 @@ class Person:
 
     def choose(self, words: str) -> None:
         """Choose in the dialog what is called ``words``, once it takes keys."""
-        self.press(self._offered(rf"│ (\S)  {re.escape(words)}[\s\S]*esc leaves it", str))
+        self.press(self._offered(rf"│ (\S)  {re.escape(words)}[\s\S]*esc (?:leaves it|cancels)", str))
 
     def write(self, text: str) -> None:
         """Write an answer, and send it as the dialog says."""
@@ -158,7 +158,7 @@ class Walk:
 
     def make_room(self) -> None:
         """There is room before anybody looks: found full again, the same would be asked at once."""
-        key = self.person._offered(r"│ (\S)  Look again[\s\S]*esc leaves it", str)
+        key = self.person._offered(r"│ (\S)  Look again[\s\S]*esc (?:leaves it|cancels)", str)
         self._room(resource.RLIM_INFINITY)
         self.person.press(key)
 
@@ -195,8 +195,8 @@ ANSWERS: dict[str, Callable[[Walk], None]] = {
     "is stuck": Walk.show_how,
     "repeats itself": Walk.another_way,
     "shows no activity": lambda walk: walk.person.choose("Let it run"),
-    "asks": lambda walk: walk.person.choose("USD"),
     "asks to restore its files": lambda walk: walk.person.choose("Allow"),
+    "asks": lambda walk: walk.person.choose("USD"),
     "The baseline check fails": Walk.mend_the_ground,
     "its result conflicts": Walk.resolve,
     "The budget is used up": Walk.give_more,
@@ -251,7 +251,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     person.see("⏎ open")
 
     # What has changed in the end, and back to before, and forth again.
-    person.press(person.help("Failures, checkpoints, memory"))
+    person.press(person.help("Show failures, checkpoints, memory"))
     person.turn_to("checkpoints")
     person.see("COVERAGE")
     last, before = person.rows_of("truly-stuck")[:2]

@@ -160,7 +160,7 @@ class CheckpointsTab(Tab[Row]):
         lines[1:1] = [f"Those are many of {plan.files} files."] if much else []
         lines += [warning] if warning else []
         return await self.context.screen.confirm(
-            title, lines, "Set them back", typed="yes" if much else "", hint="what is there now is saved first"
+            title, lines, "Restore them", typed="yes" if much else "", hint="what is there now is saved first"
         )
 
     async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:
