@@ -80,7 +80,11 @@ FORKED = ("unstuck", "unstuck-hook", sys.executable)
 """The programs that ``forking.py`` can become."""
 
 SHORT = "/dev/shm" if tempfile.gettempdir() == "/dev/shm" else "/tmp"
-INHERITED = ("GIT_", "UNSTUCK_", "XDG_", "PYTEST_ADDOPTS", "PYTHONPATH")
+# The last six change what pytest and other tools print.
+INHERITED = (
+    "GIT_", "UNSTUCK_", "XDG_", "PYTHONPATH",
+    "PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "COLUMNS",
+)  # fmt: skip
 KEPT = ("UNSTUCK_KILLS", "UNSTUCK_EVENTS", "UNSTUCK_TREES")
 
 
