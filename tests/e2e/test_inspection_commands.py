@@ -187,6 +187,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked
     assert row["headline"] == "AssertionError: assert 1 == 2"
     assert row["signature"] == parked["context"]["signature"]
     assert [one["event"] for one in unstuck.inside("events", "--signature", row["signature"][:8], "--json").rows] == [
+        "task_baseline_checked",
         "check_finished", "directive_issued", "check_finished", "directive_issued", "gate_opened",
     ]  # fmt: skip
     (unstuck.root / "done").touch()

@@ -27,7 +27,9 @@ def test_ctrl_c_does_not_wait_for_a_long_check(unstuck: Unstuck, tmp_path: Path)
     """Ctrl+C while the check runs ends it, and the run, at once; --resume runs the check and not the agent again."""
     agent = unstuck.script("agent.sh", "touch worked")
     gone_on = tmp_path / "gone-on"
-    verify = f"test -f {gone_on} && exit 0; echo $$ > {tmp_path}/check.pid; touch begun; {ENDLESS}"
+    verify = (
+        f"test -f worked || exit 1; test -f {gone_on} && exit 0; echo $$ > {tmp_path}/check.pid; touch begun; {ENDLESS}"
+    )
     process = unstuck.start("run", "--headless", "--verify", verify, "--", "sh", agent)
     unstuck.until(process, b"agent ended")
     while not (unstuck.root / "begun").exists():

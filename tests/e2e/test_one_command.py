@@ -82,8 +82,10 @@ def test_without_a_check_nothing_is_done(unstuck: Unstuck, calculator: Path) -> 
 
 def test_a_flaky_check_counts_as_passed_and_is_told(unstuck: Unstuck, repo: Path) -> None:
     """A check that fails once and passes when it is run again is a pass, and the log says that it is flaky."""
-    (repo / "check.sh").write_text("test -f once && exit 0\ntouch once\nexit 1\n", encoding="utf-8")
-    done = unstuck.inside("run", "--json", "--verify", "sh check.sh", "--", "true")
+    (repo / "check.sh").write_text(
+        "test -f worked || exit 1\ntest -f once && exit 0\ntouch once\nexit 1\n", encoding="utf-8"
+    )
+    done = unstuck.inside("run", "--json", "--verify", "sh check.sh", "--", "touch", "worked")
     assert done.code == 0
     (flaked,) = done.data("check_flaked")
     assert flaked["command"] == "sh check.sh"

@@ -164,7 +164,7 @@ def test_what_a_decision_rests_on_is_on_record(bench: Bench) -> None:
 
 def test_a_build_that_never_worked_is_not_set_back(bench: Bench) -> None:
     """Where nothing is known to have loaded, a retry keeps what the agent has done."""
-    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    bench.write({"app.py": "x = [\n", "test_page.py": PAGE_TEST})
     script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
     done = bench.run(alone(bench, script, verify=PAGE_CHECK))
     assert done.code == 0, done.out + done.err
@@ -172,6 +172,16 @@ def test_a_build_that_never_worked_is_not_set_back(bench: Bench) -> None:
     assert "it does not even load or compile" in bench.prompt("web.2")
     assert "set back" not in bench.prompt("web.2") + done.out
     assert not bench.events("restore_done")
+
+
+def test_a_build_that_worked_before_any_work_is_set_back(bench: Bench) -> None:
+    """The tests ran on the first files, so an attempt after which nothing loads is taken back, the very first too."""
+    bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
+    script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
+    done = bench.run(alone(bench, script, verify=PAGE_CHECK))
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw.2").read_text() == "x = 1\n"
+    assert "- changed back app.py" in bench.prompt("web.2")
 
 
 def test_a_transient_failure_is_waited_out(bench: Bench) -> None:

@@ -6,9 +6,9 @@ import json
 
 from tests.plans.conftest import Bench
 
-# Fails at every odd look, as a test does that depends on the time or on another test.
+# Fails without the work, and then at every odd look, as a test does that depends on the time or on another test.
 FLAKY = (
-    "n=$(($(cat $OUT/looks 2>/dev/null || echo 0) + 1)); echo $n > $OUT/looks; "
+    "test -e done.$SEEN || exit 1; n=$(($(cat $OUT/looks 2>/dev/null || echo 0) + 1)); echo $n > $OUT/looks; "
     "if [ $((n % 2)) = 1 ]; then cat $OUT/failing.txt; exit 1; fi; echo '2 passed in 0.01s'"
 )
 FAILING = """=================================== FAILURES ===================================
@@ -28,10 +28,10 @@ FAILED test_time.py::test_clock - assert 4 == 3
 def test_a_flaky_test_is_named_and_counted(bench: Bench) -> None:
     """It is no silent pass and not the agent's failure: one attempt, the test's name, and how often it was so."""
     (bench.outside / "failing.txt").write_text(FAILING, encoding="utf-8")
-    check = FLAKY.replace("$OUT", str(bench.outside))
     for seen in (1, 2):
+        check = FLAKY.replace("$OUT", str(bench.outside)).replace("$SEEN", str(seen))
         path = bench.plan(
-            agents={"worker": bench.agent("worker", "true")},
+            agents={"worker": bench.agent("worker", f"touch done.{seen}")},
             tasks=[{"id": "web", "agent": "worker", "prompt": "Do it.", "verify": check}],
         )
         done = bench.run(path)

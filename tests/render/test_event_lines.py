@@ -34,6 +34,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("directive_issued", "level"): "retry",
     ("check_finished", "result"): "failed",
     ("baseline_checked", "result"): "failed",
+    ("task_baseline_checked", "result"): "passed",
     ("checkpoint_created", "purpose"): "directive",
     ("recovery_decided", "choice"): "continue",
     ("recovery_proposed", "choice"): "retry",

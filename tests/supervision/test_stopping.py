@@ -109,9 +109,8 @@ async def test_a_stop_ends_a_check_that_runs(repo: Path, tmp_path: Path) -> None
         (guidance.workdir / "done.txt").write_text("done")
         return None
 
-    slow = (
-        f"test -e {tmp_path}/quick && grep -q done done.txt || {{ echo $$ > {tmp_path}/pid; : > {door}; {FOR_EVER}; }}"
-    )
+    waits = f"{{ echo $$ > {tmp_path}/pid; : > {door}; {FOR_EVER}; }}"
+    slow = f"test -e done.txt || exit 1; test -e {tmp_path}/quick || {waits}"
     async with Supervisor.open(repo) as supervisor:
         run = supervisor.run
         async with asyncio.timeout(PATIENCE):

@@ -58,6 +58,17 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskBaseline:
+    """Result of ``command`` on the files from before a task's work, with how far it came."""
+
+    command: str
+    result: CheckResult
+    identity: str = ""
+    headline: str = ""
+    extent: Extent = UNKNOWN_EXTENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Knowledge about the files of a task: equal to ``checkpoint``, or else how far the check came with them."""
 
@@ -172,6 +183,7 @@ class TaskRow:
     gate: str = ""
     session: str | None = None
     baseline: str = ""
+    baseline_check: TaskBaseline | None = None
     good: str = ""
     loads: str = ""
     files: Standing = Standing()
@@ -194,6 +206,12 @@ class TaskRow:
     @property
     def id(self) -> str:
         return self.task.id
+
+    @property
+    def passed_before_work(self) -> bool:
+        """Whether its check passed before any work, so that it cannot show that the task is done."""
+        before = self.baseline_check
+        return before is not None and before.result == "passed" and before.command == self.task.verify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

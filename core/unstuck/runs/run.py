@@ -236,13 +236,10 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
 def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None:
     """Return the baseline check of the run, None without a commit or a check."""
     core = supervisor.core
-    verify = plan.verify
-    if core.head.run.kind == "command":
-        verify = next((planned.task.verify for planned in plan.tasks.values()), None)
-    if not core.head.run.base or not (verify or (plan.setup and apart)):
+    if not core.head.run.base or not (plan.verify or (plan.setup and apart)):
         return None
     mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
-    return Ground(core, verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
+    return Ground(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
 
 
 def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:

@@ -253,6 +253,10 @@ class BudgetSettings(_Frozen):
 class CheckPolicySettings(_Frozen):
     """Rules for believing a check that passed."""
 
+    baseline: Annotated[float, BeforeValidator(_time), Field(ge=0)] = 120.0
+    """Longest time that the check of a task may take before its first attempt. A check that passes without any work
+    cannot show that the task is done, and is named. 0 does not run it before.
+    """
     protected: tuple[Glob, ...] = ()
     """Patterns of paths that decide whether a task is done, such as ``tests/*``. A task that changes one of them
     becomes a question before it succeeds. ``*`` also matches ``/``.

@@ -24,6 +24,7 @@ __all__ = [
     "changed",
     "checkpoint",
     "diff_since",
+    "renew_baseline",
     "said_of",
     "save_requested",
     "saved_before",
@@ -59,6 +60,14 @@ async def checkpoint(core: RunContext, row: TaskRow, reason: str, *, purpose: Pu
     else:
         event = _event(saved, reason, purpose, progress)
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+async def renew_baseline(core: RunContext, row: TaskRow) -> None:
+    """Save the files as the baseline where unstuck itself changed them since; a failure keeps the one before."""
+    with suppress(WorkspaceError, OSError):
+        saved = await core.checkpoints(core.tree_of(row)).create("baseline", run=core.run, task=row.id, works=True)
+        if saved.id != row.baseline:
+            core.append(_event(saved, "baseline", "baseline", ()), task=row.id)
 
 
 async def save_requested(core: RunContext, row: TaskRow, reason: str) -> e.CheckpointCreated:

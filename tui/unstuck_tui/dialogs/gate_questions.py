@@ -109,6 +109,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     context = row.gate.context
     yield "Before", _before(context)
     if row.gate.type == "stuck":
+        yield "Baseline", f"the check {_said(context['baseline'])}" if context.get("baseline") else ""
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
         yield "Findings", ";  ".join(found.rstrip(":") for found in _each(context.get("insights")))

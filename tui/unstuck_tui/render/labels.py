@@ -19,8 +19,10 @@ __all__ = [
     "ACTORS",
     "ENDED",
     "GROUPS",
+    "PASSED_BEFORE_WORK",
     "Tone",
     "asked_about",
+    "doubts_about",
     "ended_as",
     "failure_of",
     "glyph_of",
@@ -37,6 +39,8 @@ __all__ = [
     "word_of",
 ]
 
+PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
+"""What is said of a check that needed no work to pass."""
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
@@ -195,6 +199,17 @@ def _some(names: list[str]) -> str:
 def ended_as(exit_reason: str) -> str:
     """The exit reason of a run, in words."""
     return _EXIT_REASONS.get(exit_reason, exit_reason)
+
+
+def doubts_about(row: TaskRow) -> str:
+    """What speaks against the success of ``row``, in a few words; empty where nothing does."""
+    check = row.check
+    if check is not None and check.weakened:
+        more = f" and {len(check.weakened) - 1} more" if len(check.weakened) > 1 else ""
+        return f"! changed what decides: {check.weakened[0]}{more}"
+    if row.passed_before_work:
+        return "! its check passed before any work"
+    return f"~ flaky: {row.flaky}" if row.flaky else ""
 
 
 def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:

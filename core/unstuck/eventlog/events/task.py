@@ -25,6 +25,7 @@ __all__ = [
     "StepRecorded",
     "StopReceipt",
     "TaskAdded",
+    "TaskBaselineChecked",
     "TaskEnded",
     "TaskReopened",
     "TaskUnblocked",
@@ -78,6 +79,25 @@ class SetupFinished(Event):
     exit_code: int | None = None
     output: str = ""
     evidence: Clean = Clean("")
+
+
+class TaskBaselineChecked(Event):
+    """The check of a task ran before the first attempt, on the files of ``checkpoint``.
+
+    ``headline`` and ``identity`` describe its failure, ``extent`` is how far it came. ``seconds`` is 0 where the result
+    is that of another task with the same files.
+    """
+
+    result: CheckResult
+    checkpoint: str
+    command: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    problem: Clean = Clean("")
+    headline: Clean = Clean("")
+    identity: str = ""
+    extent: Extent = UNKNOWN_EXTENT
 
 
 class AttemptStarted(Event):

@@ -107,7 +107,7 @@ def _prepare(state: State, record: Record, /, **changes: Any) -> None:
 @_on(e.CheckpointCreated)
 def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated) -> None:
     if event.purpose == "baseline":
-        change_task(state, record, baseline=event.id, good=event.id, loads="", saved_at=record.seq)
+        change_task(state, record, baseline=event.id, good=event.id, loads="", saved_at=record.seq, baseline_check=None)
         change_task(state, record, files=Standing(checkpoint="" if event.id == "none" else event.id))
     elif event.purpose == "good":
         if event.id != "none":  # a failed save keeps the checkpoint before

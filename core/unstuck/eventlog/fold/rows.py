@@ -58,9 +58,9 @@ def change_attempt(state: State, attempt: str, /, **changes: Any) -> None:
 
 
 def change_gate(state: State, gate: str, /, **changes: Any) -> None:
-    """Change a gate, if there is one of this id."""
+    """Change a gate, if there is one of this id; the status of an open one does not change before its answer."""
     row = state.gates.get(gate)
-    if row is not None:
+    if row is not None and not ("status" in changes and row.status == "open"):
         state.gates[gate] = replace(row, gate=replace(row.gate, **changes))
 
 

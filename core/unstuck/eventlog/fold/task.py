@@ -12,7 +12,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.clock import WARN_SHARE
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
-from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Standing, State, TaskRow
+from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Standing, State, TaskBaseline, TaskRow
 from unstuck.text import Clean
 
 __all__ = ["HANDLERS"]
@@ -70,6 +70,21 @@ def _integrated(state: State, record: Record, event: e.ResultIntegrated) -> None
 @_on(e.SetupFinished)
 def _setup_finished(state: State, record: Record, event: e.SetupFinished) -> None:
     change_task(state, record, set_up=event.passed)
+
+
+@_on(e.TaskBaselineChecked)
+def _baseline_checked(state: State, record: Record, event: e.TaskBaselineChecked) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.baseline != event.checkpoint:
+        return
+    found = TaskBaseline(
+        command=event.command,
+        result=event.result,
+        identity=event.identity,
+        headline=event.headline,
+        extent=Extent(stage="run") if event.result == "passed" else event.extent,
+    )
+    change_task(state, record, baseline_check=found)
 
 
 @_on(e.AttemptStarted)

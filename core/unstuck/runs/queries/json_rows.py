@@ -69,6 +69,8 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "location": (diagnosis.signature.location or "") if diagnosis else "",
         "error_type": diagnosis.signature.error_type.value if diagnosis else "",
         "reason": row.reason,
+        "baseline_check": _baseline_check(row),
+        "passed_before_work": row.passed_before_work,
         "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],
         "baseline": row.baseline,
@@ -77,6 +79,14 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "cost": used.cost,
         "rungs": {rung: asdict(spent) for rung, spent in usage_by_rung(state, row).items()},
     }
+
+
+def _baseline_check(row: TaskRow) -> dict[str, str] | None:
+    """Return the result of the check before the work, None if it is not known."""
+    before = row.baseline_check
+    if before is None:
+        return None
+    return {"result": before.result, "command": before.command, "headline": before.headline}
 
 
 def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:

@@ -64,11 +64,13 @@ class Verifier:
         self._folder, self._clock, self._timeout, self._limit = folder, clock, timeout, limit
         self._environ = environ
 
-    async def check(self, command: str | None, *, tree: Path, label: str, again: bool = True) -> Check:
-        """Run ``command`` in ``tree``, and once more after a failure."""
+    async def check(
+        self, command: str | None, *, tree: Path, label: str, again: bool = True, within: float | None = None
+    ) -> Check:
+        """Run ``command`` in ``tree`` for at most ``within`` seconds, and once more after a failure."""
         if not command:
             return Check(result="none")
-        first = await self._once(command, tree, f"{label}.check")
+        first = await self._once(command, tree, f"{label}.check", within)
         if first.result not in ("failed", "contradicted") or not again:
             return first
         second = await self._once(command, tree, f"{label}.check-again")
@@ -82,7 +84,8 @@ class Verifier:
             )
         return second
 
-    async def _once(self, command: str, tree: Path, name: str) -> Check:
+    async def _once(self, command: str, tree: Path, name: str, within: float | None = None) -> Check:
+        limit = self._timeout if within is None else min(within, self._timeout)
         output = self._folder / f"{name}.log"
         output.unlink(missing_ok=True)
         launch = Launch(
@@ -93,9 +96,9 @@ class Verifier:
             limit=self._limit,
         )
         try:
-            done = await run(launch, timeout=self._timeout, clock=self._clock)
+            done = await run(launch, timeout=limit, clock=self._clock)
         except TimeoutError:
-            problem = admit(f"the check took longer than {self._timeout:.0f} seconds: {command}", limit=500)
+            problem = admit(f"the check took longer than {limit:.0f} seconds: {command}", limit=500)
             return Check(result="could_not_run", command=command, problem=problem, output=output.name)
         except (AgentNotFound, OSError) as error:
             return Check(result="could_not_run", command=command, problem=admit(str(error), limit=500))

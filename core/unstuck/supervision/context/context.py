@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.settings.models import Settings
-from unstuck.supervision.checks.check import Verifier
+from unstuck.supervision.checks.check import Check, Verifier
 from unstuck.supervision.context.next_step import working
 from unstuck.supervision.context.signals import Signals
 from unstuck.supervision.context.types import RUN, Handed, Question
@@ -24,7 +25,7 @@ from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["GatePolicy", "LiveAttempts", "RecoveryChoices", "RunContext", "Takeovers", "limits_of"]
+__all__ = ["GatePolicy", "LiveAttempts", "RecoveryChoices", "RunContext", "SharedBaseline", "Takeovers", "limits_of"]
 
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
@@ -68,6 +69,14 @@ class LiveAttempts:
     def asking_about(self, attempt: str) -> asyncio.Task[None] | None:
         """The question about ``attempt``, or about the whole run, that is about to be opened."""
         return self.asking.get(attempt) or self.asking.get(RUN)
+
+
+@dataclass(slots=True)
+class SharedBaseline:
+    """Result of one check on files that several tasks start from; ``check`` is None until it ran."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    check: Check | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,6 +138,10 @@ class RunContext:
     live: LiveAttempts = field(default_factory=LiveAttempts)
     takeovers: Takeovers = field(default_factory=Takeovers)
     recovery: RecoveryChoices = field(default_factory=RecoveryChoices)
+    baselines: defaultdict[tuple[str, str], SharedBaseline] = field(default_factory=lambda: defaultdict(SharedBaseline))
+    """By the command of the check and the tree of the files."""
+    tree_locks: defaultdict[Path, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """Keep a second task out of a tree in which one prepares its attempt."""
     worktree_slots: asyncio.Semaphore = field(init=False)
     """Bounds how many of the tasks that are ready at once prepare their worktrees together."""
     _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())

@@ -264,36 +264,31 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         may_ask=core.may_ask,
         resets_in=_resets_in(core, row),
         learnt=told_before(core, row),
-        before=_extent(core, row, row.before),
+        before=_extent(row, row.before),
         now=row.files.extent,
-        back=_back(core, row),
+        back=_back(row),
     )
 
 
-def _back(core: RunContext, row: TaskRow) -> Literal["", "loads", "passes"]:
+def _back(row: TaskRow) -> Literal["", "loads", "passes"]:
     """Return the facts about the checkpoint to which a broken build could be restored."""
     if row.loads:
         return "passes" if row.loads == row.good else "loads"
-    at_baseline = row.good == row.baseline and _extent_of_baseline(core, row).stage == "run"
+    at_baseline = row.good == row.baseline and _extent_of_baseline(row).stage == "run"
     return "loads" if at_baseline else ""
 
 
-def _extent(core: RunContext, row: TaskRow, files: Standing) -> Extent:
+def _extent(row: TaskRow, files: Standing) -> Extent:
     """Return the extent of the check with ``files``, as far as it is recorded."""
     if not files.checkpoint:
         return files.extent
     if files.checkpoint == row.loads:
         return Extent(stage="run")
-    return _extent_of_baseline(core, row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
+    return _extent_of_baseline(row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
 
 
-def _extent_of_baseline(core: RunContext, row: TaskRow) -> Extent:
-    """How far the plan's check comes before the task: known while no other result can be in its tree."""
-    run = core.head.run
-    alone = row.shared_verify and row.task.isolation == "worktree" and core.worktrees is not None
-    if not alone or any(other.integrated for other in core.head.tasks.values()):
-        return UNKNOWN_EXTENT
-    return Extent(stage="run") if run.baseline == "passed" else run.baseline_extent
+def _extent_of_baseline(row: TaskRow) -> Extent:
+    return row.baseline_check.extent if row.baseline_check is not None else UNKNOWN_EXTENT
 
 
 def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:

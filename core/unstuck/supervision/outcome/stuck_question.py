@@ -23,7 +23,6 @@ async def ask(core: RunContext, row: TaskRow) -> None:
     directive = row.directive
     assert directive is not None
     saved = directive.saved if directive.saved != "none" else ""
-    before = await _before(core, row)
     report = await reported(core, row, reason=directive.reason, saved=saved)
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
@@ -32,7 +31,7 @@ async def ask(core: RunContext, row: TaskRow) -> None:
         await file.write(report.markdown())
     if row.diagnosis is not None and row.diagnosis.identity:
         remember_answers(core, row, "failed", about=row.diagnosis.identity)
-    context = described(core, row, report) | said_of(saved) | {"baseline": before}
+    context = described(core, row, report) | said_of(saved) | {"baseline": _before(row)}
     open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
 
 
@@ -77,20 +76,14 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
     return context
 
 
-async def _before(core: RunContext, row: TaskRow) -> str:
-    """Whether what fails failed before the agent came, for the one task of a command; empty where nobody can say.
-
-    Its check is its goal and may fail beforehand, so this decides nothing: it is for the person who is asked.
-    """
-    failed = row.check is not None and row.check.result == "failed"
-    if core.head.run.kind != "command" or not failed or core.baseline_check is None:
+def _before(row: TaskRow) -> str:
+    """Whether what fails failed before the work, too; empty where that is not known. It decides nothing."""
+    before = row.baseline_check
+    if row.check is None or row.check.result != "failed" or before is None or row.diagnosis is None:
         return ""
-    if not core.head.run.baseline:
-        await core.baseline_check()
-    run = core.head.run
-    if run.baseline == "passed":
-        return "passes on the last commit: it came with this work, or with changes that are not committed"
-    if run.baseline != "failed" or row.diagnosis is None:
+    if before.result == "passed":
+        return "passed before any work: the failure came with this work"
+    if before.result != "failed":
         return ""
-    same = run.baseline_identity == row.diagnosis.identity
-    return f"fails on the last commit {'in the same way' if same else 'in another way'}: it did before this work"
+    same = before.identity == row.diagnosis.identity
+    return f"failed before any work {'in the same way' if same else 'in another way'}"

@@ -17,6 +17,7 @@ from unstuck.errors import WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt import preparation, worktree_setup
+from unstuck.supervision.attempt.baseline_check import check_baseline
 from unstuck.supervision.attempt.guidance import first_guidance, note_for
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting
@@ -194,13 +195,15 @@ class Session:
     async def _start(self) -> Directive | None:
         """Record the next attempt, unless something came between while its tree was made ready."""
         core = self._core
-        async with core.worktree_slots:
+        async with core.worktree_slots, core.tree_locks[core.tree_of(self.row)]:
             if self._next().kind != "start":
                 return None
             row, problem = self.row, ""
             try:
                 workdir = await worktree_setup.tree_ready(core, row)
                 problem = await self.unless_stopped(worktree_setup.set_up(core, self.row, workdir)) or ""
+                if not problem and self._next().kind == "start":
+                    await self.unless_stopped(check_baseline(core, self.row, workdir))
             except (WorkspaceError, OSError) as error:
                 if has_no_room(error):
                     if self._next().kind == "start":

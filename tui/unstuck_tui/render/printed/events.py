@@ -10,7 +10,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, level_word, receipt_words
+from unstuck_tui.render.labels import ACTORS, PASSED_BEFORE_WORK, level_word, receipt_words
 
 __all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
 
@@ -414,6 +414,9 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"✓ the project's own check passes again (remediation attempts: {event.attempts_used})"
     ),
     e.TaskReopened: lambda event, record: "offered again",
+    e.TaskBaselineChecked: lambda event, record: (
+        f"  ! the check {PASSED_BEFORE_WORK}" if event.result == "passed" else None
+    ),
     e.AttemptStarted: _attempt_started,
     e.AttemptEnded: _attempt_ended,
     e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",

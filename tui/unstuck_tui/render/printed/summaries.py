@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, level_word
+from unstuck_tui.render.labels import ACTORS, PASSED_BEFORE_WORK, level_word
 
 __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
 
@@ -88,11 +88,22 @@ def _task(row: Row) -> list[str]:
     return [
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *_before_work(row),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(_moment(moment) for moment in row["timeline"][-_MOST:]),
     ]
+
+
+def _before_work(row: Row) -> list[str]:
+    before = row.get("baseline_check") or {}
+    if row.get("passed_before_work"):
+        return [f"    ! its check {PASSED_BEFORE_WORK}"]
+    if before.get("result") in ("failed", "contradicted"):
+        said = f": {one_line(before['headline'], 90)}" if before["headline"] else ""
+        return [f"    its check failed before any work{said}"]
+    return []
 
 
 def _moment(moment: Row) -> str:

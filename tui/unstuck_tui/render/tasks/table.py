@@ -9,7 +9,17 @@ from functools import lru_cache
 from unstuck.eventlog.state import State, TaskRow
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import Cell, bar, clock, fit
-from unstuck_tui.render.labels import Tone, failure_of, glyph_of, is_held, needs_person, rung_of, tone_of, word_of
+from unstuck_tui.render.labels import (
+    Tone,
+    doubts_about,
+    failure_of,
+    glyph_of,
+    is_held,
+    needs_person,
+    rung_of,
+    tone_of,
+    word_of,
+)
 
 __all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
 
@@ -110,7 +120,11 @@ def task_cells(
     cells.append(_time(state, row, columns, now, spent, still))
     if columns.loop:
         cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
-    cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
+    doubts = doubts_about(row) if row.diagnosis is None or row.status == "succeeded" else ""
+    if doubts and row.state != "blocked":
+        cells.append(Cell(fit(doubts, columns.failure), "wait"))
+    else:
+        cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
     return tuple(cells)
 
 
