@@ -23,6 +23,7 @@ __all__ = [
     "DISTRUST_CHECK",
     "EDIT_CHECK",
     "HELD",
+    "PROOF",
     "QUOTA",
     "REFUSE_CHANGES",
     "WEAKENED",
@@ -75,6 +76,8 @@ DISTRUST_CHECK, BELIEVE_CHECK, EDIT_CHECK = 1, 2, 3
 """Options of a question about a contradicted check: it failed, it passed, or another command replaces it."""
 WEAKENED = "check_weakened"
 """``error_type`` of a question about a check that passed after protected files were changed."""
+PROOF = "<proof>"
+"""Among the paths of such a question: the check is believed without a proof."""
 ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
 """Options of a question about changed protected files."""
 HELD = "held"

@@ -145,3 +145,37 @@ def test_a_failure_of_the_tasks_own_making_is_not_infrastructure(bench: Bench) -
     assert looked in (["passed"], ["passed", "passed"])
     assert not bench.events("infrastructure_blocked")
     assert "ValueError: bad is there" in bench.prompt("a.2")
+
+
+def test_a_repair_of_the_project_does_not_keep_what_a_new_approach_takes_back(bench: Bench) -> None:
+    """The project is repaired between two attempts of a task: its new approach starts without the failed work, and
+    with the repair.
+    """
+    bench.write({"check.sh": "test -e config || { echo 'ImportError: No module named config'; exit 1; }\n"})
+    waits = "while [ ! -e $OUT/{0} ]; do sleep 0.05; done"
+    mender = f"touch $OUT/mending; {waits.format('tried')}; echo made > config"
+    first = f"echo junk > junk; {waits.format('mending')}; touch $OUT/tried"
+    script = f"ls > $OUT/saw.$n; case $n in 1) {first};; 3) echo x > work;; esac"
+    plan = bench.plan(
+        verify="sh check.sh",
+        remediation="mender",
+        settings={"failure_handler": {"max_retries": 1}},
+        agents={
+            "mender": bench.agent("mender", mender),
+            "worker": bench.agent("worker", script),
+            "quick": bench.agent("quick", "true"),
+        },
+        tasks=[
+            {"id": "slow", "prompt": "x", "agent": "worker", "verify": "test -e work && test ! -e junk",
+             "isolation": "worktree"},
+            {"id": "quick", "prompt": "x", "agent": "quick", "isolation": "worktree"},
+        ],
+    )  # fmt: skip
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert bench.events("infrastructure_restored")
+    saw = {number: (bench.outside / f"saw.{number}").read_text().split() for number in (1, 2, 3)}
+    assert "config" not in saw[1]
+    assert {"config", "junk"} <= set(saw[2])
+    assert "config" in saw[3]
+    assert "junk" not in saw[3]

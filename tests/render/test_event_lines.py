@@ -20,8 +20,9 @@ NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.
 SILENT = {
     "agent_crashed", "agent_seeks_guidance", "agent_spawned", "answer_delivered", "answer_sent", "backoff_over",
-    "configuration_error", "directive_prepared", "divine_response_received", "result_integrated", "setup_finished",
-    "silence_noticed", "step_recorded", "task_added", "task_unblocked", "trees_cleaned", "usage_counted",
+    "configuration_error", "directive_prepared", "divine_response_received", "proof_started", "result_integrated",
+    "setup_finished", "silence_noticed", "step_recorded", "task_added", "task_unblocked", "trees_cleaned",
+    "usage_counted",
 }  # fmt: skip
 GUIDANCE = Guidance(attempt="web.2", number=2, level="retry", text=Clean("Do it"), workdir=Path())
 VALUES: dict[str, Any] = {
@@ -35,6 +36,9 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("check_finished", "result"): "failed",
     ("baseline_checked", "result"): "failed",
     ("task_baseline_checked", "result"): "passed",
+    ("check_proved", "problem"): Clean(""),
+    ("check_proved", "note"): Clean(""),
+    ("check_proved", "without_work"): "failed",
     ("checkpoint_created", "purpose"): "directive",
     ("recovery_decided", "choice"): "continue",
     ("recovery_proposed", "choice"): "retry",

@@ -37,7 +37,7 @@ __all__ = [
 LEARNT = "what a person said"
 """Name of the rule for a person's own answer, among the used rules."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
-_WEAKENED_OPTIONS = ("accept these changes", "no: they have to be taken back")
+_WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
@@ -200,7 +200,7 @@ def _contradicted(facts: Facts) -> Decision | None:
     if not facts.may_ask:
         return None
     if facts.check_trouble == WEAKENED:
-        question = f"{facts.check_problem}. May the task succeed with these changes?"
+        question = f"{facts.check_problem}. May the task succeed all the same?"
         return AskQuestion(key=CHECK, error_type=WEAKENED, question=question, options=_WEAKENED_OPTIONS, line=2)
     doubt = "does a pipe or `|| true` hide its exit code" if "printed" in facts.check_problem else "is it the right one"
     return AskQuestion(

@@ -69,6 +69,16 @@ class TaskBaseline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Results of a check that passed: without the work, and with the tests as they were."""
+
+    without_work: CheckResult = "none"
+    old_tests: CheckResult = "none"
+    problem: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Knowledge about the files of a task: equal to ``checkpoint``, or else how far the check came with them."""
 
@@ -160,7 +170,8 @@ class TaskRow:
     checkpoint that is known to load: its tests ran, or its check passed. ``files`` describes the present files,
     ``before`` those at the start of the last checked attempt.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
-    test that last failed and then passed without a change.
+    test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
+    at the end of a proof.
     """
 
     task: Task
@@ -201,6 +212,8 @@ class TaskRow:
     accepted: tuple[str, ...] = ()
     refused: bool = False
     flaky: str = ""
+    proving: tuple[str, tuple[str, ...]] | None = None
+    proof: Proof | None = None
     changed: int = 0
 
     @property

@@ -257,6 +257,10 @@ class CheckPolicySettings(_Frozen):
     """Longest time that the check of a task may take before its first attempt. A check that passes without any work
     cannot show that the task is done, and is named. 0 does not run it before.
     """
+    prove: bool = False
+    """Whether a check that passes has to fail without the work, and to pass with the tests as they were. The files of
+    the task are replaced and put back for that.
+    """
     protected: tuple[Glob, ...] = ()
     """Patterns of paths that decide whether a task is done, such as ``tests/*``. A task that changes one of them
     becomes a question before it succeeds. ``*`` also matches ``/``.

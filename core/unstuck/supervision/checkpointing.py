@@ -24,6 +24,7 @@ __all__ = [
     "changed",
     "checkpoint",
     "diff_since",
+    "leave",
     "renew_baseline",
     "said_of",
     "save_requested",
@@ -75,6 +76,13 @@ async def save_requested(core: RunContext, row: TaskRow, reason: str) -> e.Check
     event = await _made(core, core.tree_of(row), one_line(f"agent: {reason}"), "request", row.id)
     core.append(event, task=row.id, attempt=row.attempt, actor="agent")
     return event
+
+
+async def leave(core: RunContext, row: TaskRow, tree: Path) -> None:
+    """Save the work of this task, so that what comes into its tree from now on is not taken for its own."""
+    if row.attempts:
+        with suppress(WorkspaceError):
+            await core.checkpoints(tree).create("left", run=core.run, task=row.id, works=False)
 
 
 async def take_up(core: RunContext, row: TaskRow, tree: Path) -> None:

@@ -16,7 +16,9 @@ __all__ = [
     "AttemptStarted",
     "CheckFinished",
     "CheckFlaked",
+    "CheckProved",
     "LoopWarned",
+    "ProofStarted",
     "RecoveryDecided",
     "RecoveryProposed",
     "ResultIntegrated",
@@ -213,6 +215,25 @@ class CheckFinished(Event):
     weakened: tuple[Clean, ...] = ()
     protected: tuple[Clean, ...] = ()
     extent: Extent = UNKNOWN_EXTENT
+
+
+class ProofStarted(Event):
+    """The check is being proved: ``paths`` are replaced meanwhile, and are those of ``checkpoint`` at the end."""
+
+    checkpoint: str
+    paths: tuple[str, ...] = ()
+
+
+class CheckProved(Event):
+    """The check ran on the files without the work and on those with the tests as they were.
+
+    ``problem`` says what speaks against it, ``note`` why there is no proof. All are empty where the proof was cut off.
+    """
+
+    without_work: CheckResult = "none"
+    old_tests: CheckResult = "none"
+    problem: Clean = Clean("")
+    note: Clean = Clean("")
 
 
 class CheckFlaked(Event):

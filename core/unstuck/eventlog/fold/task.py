@@ -12,7 +12,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.clock import WARN_SHARE
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
-from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Standing, State, TaskBaseline, TaskRow
+from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Proof, Standing, State, TaskBaseline, TaskRow
 from unstuck.text import Clean
 
 __all__ = ["HANDLERS"]
@@ -217,6 +217,18 @@ def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
 @_on(e.CheckFlaked)
 def _check_flaked(state: State, record: Record, event: e.CheckFlaked) -> None:
     change_task(state, record, flaky=event.test or event.command)
+
+
+@_on(e.ProofStarted)
+def _proof_started(state: State, record: Record, event: e.ProofStarted) -> None:
+    change_task(state, record, proving=(event.checkpoint, event.paths), proof=None)
+
+
+@_on(e.CheckProved)
+def _check_proved(state: State, record: Record, event: e.CheckProved) -> None:
+    is_cut_off = event == e.CheckProved()
+    proof = Proof(without_work=event.without_work, old_tests=event.old_tests, problem=event.problem, note=event.note)
+    change_task(state, record, proving=None, proof=None if is_cut_off else proof)
 
 
 @_on(e.CheckFinished)

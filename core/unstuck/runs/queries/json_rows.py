@@ -71,6 +71,7 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "reason": row.reason,
         "baseline_check": _baseline_check(row),
         "passed_before_work": row.passed_before_work,
+        "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],
         "baseline": row.baseline,

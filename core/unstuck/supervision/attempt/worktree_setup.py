@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision.checkpointing import checkpoint, take_up
+from unstuck.supervision.checkpointing import checkpoint, leave, take_up
 from unstuck.supervision.checks.check import Check
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
@@ -17,17 +17,20 @@ __all__ = ["set_up", "setup_problem", "tree_ready"]
 async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     """Create the task's worktree, save it as the baseline, and return the agent's directory in it.
 
-    Newer results on the run's branch are merged before the task's first attempt, and again
-    after a repair of the baseline.
+    Newer results on the run's branch are merged before the task's first attempt, and again after a repair of the
+    baseline. The repair is not the task's work: in a worktree the baseline stays the one from before that work.
     """
-    stale = row.attempts == 0 or row.saved_at < core.head.run.restored
+    is_first = row.attempts == 0
+    is_stale = is_first or row.saved_at < core.head.run.restored
     if row.task.isolation == "worktree" and core.worktrees is not None:
         tree = await core.worktrees.create(row.id)
-        if stale:
+        if is_stale:
+            await leave(core, row, tree)
             await core.worktrees.refresh(row.id, f"{row.id}: so far")
+        is_new = is_first
     else:
-        tree = core.root
-    if stale:
+        tree, is_new = core.root, is_stale
+    if is_new:
         await checkpoint(core, row, "baseline", purpose="baseline")
     else:
         await take_up(core, row, tree)

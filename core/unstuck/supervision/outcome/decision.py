@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from unstuck.contract import CONTRADICTED, EDIT_CHECK, QUOTA, WEAKENED, Capabilities, Report
+from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.detection import is_circular_fix
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
@@ -45,6 +45,7 @@ from unstuck.supervision.memory.failure_memory import (
 )
 from unstuck.supervision.outcome.check_environment import explained
 from unstuck.supervision.outcome.halt import halt
+from unstuck.supervision.outcome.proof import end_cut_off, prove
 from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
 from unstuck.text import Clean, admit, one_line
@@ -55,7 +56,8 @@ _NO_REPORT = Report()
 
 
 async def check(core: RunContext, row: TaskRow) -> None:
-    """Run the task's check and record its result with the diagnosis."""
+    """Run the task's check and record its result with the diagnosis. Raises WorkspaceError."""
+    await end_cut_off(core, row)
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
     rules = core.head.run.check_rules
@@ -75,6 +77,9 @@ async def check(core: RunContext, row: TaskRow) -> None:
         problem = done.problem
     if done.result == "passed":
         await checkpoint(core, row, "good", purpose="good")
+        if core.settings.check_policy.prove:
+            done, trouble = await prove(core, core.row(row.id), done)
+            problem = done.problem
     report = row.report or _NO_REPORT
     diagnosis = await _diagnosis(core, row, done, report)
     # Where the agent's own failure explains it, the output does not describe the files.
@@ -376,6 +381,7 @@ def _about_changes(row: TaskRow) -> dict[str, Any]:
     """Facts for the decision about changed protected files."""
     check = row.check
     paths = [path for path in check.protected if path not in row.accepted] if check else []
+    paths = paths or [PROOF] if row.proof is not None and row.proof.problem else paths
     return {"check": row.task.verify or "", "paths": paths}
 
 

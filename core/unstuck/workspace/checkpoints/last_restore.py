@@ -36,8 +36,11 @@ def read_last(place: Path) -> LastRestore | None:
         return None
 
 
-def write_last(place: Path, last: LastRestore) -> None:
+def write_last(place: Path, last: LastRestore | None) -> None:
     """Write ``last`` durably and in one step: after a kill it shows that files may be half restored."""
+    if last is None:
+        (place / _NAME).unlink(missing_ok=True)
+        return
     fresh = place / (_NAME + ".new")
     with fresh.open("w", encoding="ascii") as file:
         json.dump(asdict(last), file)

@@ -190,6 +190,10 @@ class CheckpointStore:
         """The last restore of this tree; its ``done`` is off where it was cut off."""
         return read_last(self._side.place)
 
+    def note_restore(self, last: LastRestore | None) -> None:
+        """Note ``last`` as the restore that ``undo`` takes back."""
+        write_last(self._side.place, last)
+
     async def changed(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> tuple[Change, ...]:
         """What became of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
         async with self._side.held():

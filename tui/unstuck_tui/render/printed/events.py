@@ -167,6 +167,15 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
 
 
+def _proved(event: e.CheckProved, record: Record) -> _Text:
+    if event.note:
+        return f"  ~ {event.note}"
+    if event.problem or event == e.CheckProved():
+        return None
+    tests = " and passes with the tests as they were" if event.old_tests == "passed" else ""
+    return f"  ✓ proved: it fails without the work{tests}"
+
+
 def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
@@ -425,6 +434,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RecoveryDecided: _recovered,
     e.SetupFinished: _set_up,
     e.CheckFinished: _check,
+    e.CheckProved: _proved,
     e.CheckFlaked: lambda event, record: (
         f"  ~ flaky: {event.test or event.command} failed, then passed without a change"
         + (f" ({event.seen} times in this project)" if event.seen > 1 else "")

@@ -89,6 +89,7 @@ def _task(row: Row) -> list[str]:
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
         *_before_work(row),
+        *_proved(row.get("proof") or {}),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
@@ -104,6 +105,12 @@ def _before_work(row: Row) -> list[str]:
         said = f": {one_line(before['headline'], 90)}" if before["headline"] else ""
         return [f"    its check failed before any work{said}"]
     return []
+
+
+def _proved(proof: Row) -> list[str]:
+    if found := proof.get("problem") or proof.get("note"):
+        return [f"    ! its check proves nothing: {found}" if proof["problem"] else f"    ~ {found}"]
+    return ["    proved: its check fails without the work"] if proof else []
 
 
 def _moment(moment: Row) -> str:
