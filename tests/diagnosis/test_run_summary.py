@@ -71,6 +71,16 @@ FAILED |= {
     "robot": "2 tests, 1 passed, 1 failed",
     "cargo build": "error: could not compile `x` (lib test) due to 1 previous error",
 }
+FAILED |= {
+    "bare tap": "TAP version 13\nok 1 - adds\nnot ok 2 - subtracts\n1..2",
+    "stestr": "Totals\n======\nRan: 3 tests in 0.1 sec.\n - Passed: 2\n - Skipped: 0\n - Failed: 1\n",
+    "uvu": '   FAIL  "adds"\n    Expected values to be strictly equal:',
+    "go -json": '{"Time":"2026-01-02T03:04:05Z","Action":"fail","Package":"a.test/add","Test":"TestAdd"}',
+    "prettier": "[warn] Code style issues found in the above file. Run Prettier with --write to fix.",
+    "prettier several": "[warn] Code style issues found in 2 files. Run Prettier with --write to fix.",
+    "black": "1 file would be reformatted, 2 files would be left unchanged.",
+    "ruff format": "2 files would be reformatted, 1 file already formatted",
+}
 NOTHING = {
     "pytest": "no tests ran in 0.01s",
     "pytest deselected": "4 deselected in 0.02s",
@@ -88,7 +98,12 @@ NOTHING = {
     "mocha": "  0 passing (1ms)",
     "prove": "Files=0, Tests=0\nResult: NOTESTS",
 }
-NOTHING |= {"jasmine": "Incomplete: No specs found"}
+NOTHING |= {
+    "jasmine": "Incomplete: No specs found",
+    "pytest collects nothing": "no tests collected (3 deselected) in 0.01s",
+    "an empty plan": "TAP version 13\n1..0 # SKIP nothing here",
+    "robot": "[ ERROR ] Suite 'Empty' contains no tests.",
+}
 PASSED = {
     "pytest": "3 passed, 1 skipped, 1 xfailed, 2 warnings in 0.12s",
     "pytest rerun": "3 passed, 1 rerun in 0.12s",
@@ -108,6 +123,11 @@ PASSED = {
     "mypy": "Success: no issues found in 9 source files",
     "pyright": "0 errors, 2 warnings, 0 informations",
     "eslint": "✖ 2 problems (0 errors, 2 warnings)",
+    "tap todo": "ok 1 - adds\nnot ok 2 - later # TODO not written\nnot ok 3 - other # skip no network\n1..3",
+    "stestr": " - Passed: 3\n - Failed: 0\n",
+    "go -json": '{"Time":"2026-01-02T03:04:05Z","Action":"pass","Package":"a.test/add","Test":"TestAdd"}',
+    "black": "All done!\n3 files would be left unchanged.",
+    "ruff format": "3 files already formatted",
     "a workspace": "No tests found, exiting with code 0\nTests:       4 passed, 4 total",
 }
 LOOKS_ALIKE = (
@@ -121,6 +141,9 @@ LOOKS_ALIKE = (
     "FAILED is printed by the mailer",
     "1 error was corrected",
     "# failures are kept",
+    "it is not ok 3 times",
+    "Code style issues are listed below",
+    "no files would be reformatted",
     "the 3 tests, 1 failure and 2 notes below are history",
 )
 

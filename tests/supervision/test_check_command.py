@@ -19,6 +19,11 @@ HIDES = {
     "pytest\nmypy .\n": ("only the last command decides", "pytest && mypy ."),
     "pytest | tail -3 || true": ("last command of the pipe", "bash -o pipefail -c 'pytest | tail -3'"),
     "pytest &": ("runs in the background", ""),
+    "pytest || cat log": ("`|| cat log` turns", "pytest"),
+    "(pytest || true)": ("`|| true` turns every failure", ""),
+    "cd app && { pytest; echo done; }": ("only the last command decides", ""),
+    "sh -c 'pytest -q || true'": ("`|| true` turns every failure", ""),
+    "bash -c 'pytest -q | tail -3'": ("last command of the pipe", ""),
     "pytest; git stash pop": ("only the last command decides", ""),
     "pytest; mypy . || npm test": ("only the last command decides", ""),
 }

@@ -15,7 +15,7 @@ __all__ = ["RunSummary", "contradiction", "is_test_run", "ran_nothing", "run_sum
 
 LINE_LIMIT = 400
 _PHRASE_LIMIT = 100
-_SEVERAL_LINES = ("node", "jest", "vitest", "mocha", "bun", "tap", "automake")
+_SEVERAL_LINES = ("node", "jest", "vitest", "mocha", "bun", "tap", "automake", "stestr")
 _COUNTS = Lazy(r"\b(\d+) (failed|failing|failures?|fail|errors?|errored|passed|passing|pass|xfailed|xpassed)\b")
 _NAMED_COUNTS = Lazy(
     r"\b(failures|errors|unexpected successes|fail|pass|failed|passed)\b\s*[:=]?\s*(\d+)", re.IGNORECASE
@@ -102,6 +102,7 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             ),
             _closing("pytest", "no tests ran", r"(?:=+ )?no tests ran in [\d.]+s", ran=False),
             _closing("pytest", " deselected in ", r"(?:=+ )?\d+ deselected in [\d.]+s", ran=False),
+            _closing("pytest", "no tests collected", r"(?:=+ )?no tests collected(?: \(.*\))? in [\d.]+s", ran=False),
             _closing("unittest", "FAILED (", r"FAILED \((?P<named>[^)]*)\)$", ran=True),
             _closing("unittest", "Ran ", r"Ran (?P<total>\d+) tests? in [\d.]+s$"),
             _closing("unittest", "NO TESTS RAN", r"NO TESTS RAN(?: \(.*\))?$", ran=False),
@@ -116,6 +117,9 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("node", " tests ", r"[#ℹ] tests (?P<total>\d+)$"),
             _closing("node", " pass ", r"[#ℹ] pass\s+(?P<passed>\d+)$"),
             _closing("tap", "# fail ", r"# fail\s+(?P<bad>[1-9]\d*)$"),
+            _closing("tap", "1..0", r"1\.\.0(?: +#.*)?$", ran=False),
+            _closing("stestr", " - Failed: ", r" - Failed: (?P<bad>\d+)$"),
+            _closing("stestr", " - Passed: ", r" - Passed: (?P<passed>\d+)$"),
             _closing("cargo", "test result: ", r"test result: \w+\. (?P<passed>\d+) passed; (?P<bad>\d+) failed;"),
             _closing(
                 "nextest",
@@ -124,6 +128,8 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             ),
             _closing("go", "--- FAIL: ", r"--- FAIL: ", failed=1),
             _closing("go", "--- PASS: ", r"--- PASS: ", passed=1),
+            _closing("go", '"Action":"fail"', r'\{"Time":.*"Action":"fail","Package":', failed=1),
+            _closing("go", '"Action":"pass"', r'\{"Time":.*"Action":"pass","Package":"[^"]*","Test":', passed=1),
             _closing("go", "ok ", r"ok {2}\t\S+\t(?!.*\[no tests to run\])(?:[\d.]+s|\(cached\))", passed=1),
             _closing("go", "[no test files]", r"\?\s+\S+\s+\[no test files\]$", ran=False),
             _closing("go", "[no tests to run]", r"ok {2}\t\S+\t.*\[no tests to run\]", ran=False),
@@ -190,6 +196,7 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("jasmine", "No specs found", r"Incomplete: No specs found", ran=False),
             _closing("behave", " scenario…", r"(?P<passed>\d+) scenarios? passed, (?P<bad>\d+) failed, "),
             _closing("robot", " test…", r"(?P<total>\d+) tests?, (?P<passed>\d+) passed, (?P<bad>\d+) failed$"),
+            _closing("robot", "contains no tests", r"\[ ERROR \] Suite '.*' contains no tests", ran=False),
             _closing("eunit", "Failed: ", r"\s*Failed: (?P<bad>\d+)\.\s+Skipped: \d+\.\s+Passed: (?P<passed>\d+)\."),
             _closing(
                 "testthat", "[ FAIL ", r"\[ FAIL (?P<bad>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<passed>\d+) \]$"
@@ -205,6 +212,8 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("jest", "Test Suites:", r"Test Suites: (?P<bad>\d+) failed, "),
             _closing("vitest", "Test Files ", r"\s*Test Files {1,4}(?P<bad>\d+) failed\b"),
             _closing("tap", "# Looks like you failed", r"# Looks like you failed (?P<bad>\d+) tests? of \d+"),
+            _closing("tap", "not ok ", r"not ok \d+\b(?!.*# (?i:todo|skip)\b)", failed=1),
+            _closing("uvu", "FAIL  ", r" {2,3}FAIL {2}\S", failed=1),
             _closing("prove", "Result: ", r"Result: FAIL$", failed=1),
             _closing("prove", "Result: ", r"Result: NOTESTS$", ran=False),
             _closing("prove", "Result: ", r"Result: PASS$", ran=True),
@@ -243,6 +252,10 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("oxlint", "Found ", r"Found \d+ warnings? and (?P<bad>\d+) errors?\."),
             _closing("pyright", " warning…", r"(?P<bad>\d+) errors?, \d+ warnings?(?:, \d+ informations?)? ?$"),
             _closing("eslint", " problem…", r"✖ \d+ problems? \((?P<bad>\d+) errors?, \d+ warnings?\)"),
+            _closing(
+                "prettier", "Code style issues ", r"(?:\[warn\] )?Code style issues (?:were )?found in ", failed=1
+            ),
+            _closing("formatter", " would be ", r"(?P<bad>\d+) files? would be reformatted\b"),
             _closing("rubocop", " offense…", r"\d+ files? inspected, (?P<bad>\d+) offenses? detected"),
         ),
         *_of(

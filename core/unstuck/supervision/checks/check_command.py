@@ -47,7 +47,7 @@ _SHELL_WORDS = re.compile(
 )
 # A loop or a condition: `;` and the end of a line join its parts.
 _COMPOUND = re.compile(r"(?:if|for|while|until|case|select|function|coproc)\b|\w+\s*\(\)")
-_HARMLESS = re.compile(r"(?:true|:|echo\b.*|printf\b.*|exit 0|date\b.*|sleep\b.*)")
+_HARMLESS = re.compile(r"(?:true|:|exit 0|(?:echo|printf|date|sleep|cat|tail|head|ls)\b.*)")
 # The exit code is used, or the order of the parts has a meaning that a suggestion would lose.
 _UNCLEAR = re.compile(
     r"<<|\$\?|\$!|PIPESTATUS|\bwait\b|\btrap\b|\bset \+e|\bexit\s+\$|\"[^\"]*(?:\$\(|`)|\(\(|^\s*#|\s#", re.MULTILINE
@@ -147,6 +147,20 @@ def _hidden(command: str) -> Iterator[str]:
     for part in parts:
         if part.operator == "&" and _checks(part.text):
             yield f"`{part.text} &` runs in the background: its exit code is lost"
+    if inner := _inner(parts[-1].text) if parts else "":
+        yield from _hidden(inner)
+
+
+def _inner(text: str) -> str:
+    """The commands of a subshell, of a group, or of ``sh -c``; empty for others, and for those that set options."""
+    words = _words(text)
+    if text[:1] + text[-1:] in ("()", "{}"):
+        inner = text[1:-1].strip().removesuffix(";")
+    elif len(words) == 3 and words[1] == "-c" and words[0].rsplit("/", 1)[-1] in ("sh", "bash", "dash", "zsh"):
+        inner = words[2]
+    else:
+        return ""
+    return "" if re.search(r"\bset -", inner) else inner
 
 
 def _in_bash(command: str, is_bash: Callable[[], bool]) -> list[str]:
