@@ -19,10 +19,19 @@ from unstuck.settings.screen_settings import SCREEN_NAMES
 __all__ = ["placeholders", "settings", "time_limits", "timers"]
 
 
+# What a file of the project may not do with a setting that it may set.
+_LIMITED = {
+    "budget": "; a project's file only lowers it",
+    "after_quota": "; in a project's file only `ask`",
+    "prompts": "; in a project's file not `human`",
+    "failure_handler": "; in a project's file no command",
+}
+
+
 def settings() -> str:
     """One table of all settings."""
     rows = sorted(_rows(Settings(), ""), key=lambda row: row[0].strip("`") in SCREEN_NAMES)
-    return table(("key", "default", "meaning"), rows)
+    return table(("key", "default", "set by", "meaning"), rows)
 
 
 def time_limits() -> str:
@@ -41,7 +50,7 @@ def placeholders() -> str:
     return _listed(["{" + name + "}" for name in PLACEHOLDERS])
 
 
-def _rows(model: BaseModel, above: str) -> Iterator[tuple[str, str, str]]:
+def _rows(model: BaseModel, above: str) -> Iterator[tuple[str, str, str, str]]:
     told = _docstrings(type(model))
     for name, field in type(model).model_fields.items():
         value, key = getattr(model, name), above + name
@@ -49,9 +58,17 @@ def _rows(model: BaseModel, above: str) -> Iterator[tuple[str, str, str]]:
             yield from _rows(value, f"{key}.")
             continue
         words = [told[name], _choices(field.annotation)]
-        if key in USERS_ONLY or key in SCREEN_NAMES:
-            words.append("**Your settings only.**")
-        yield code(key), code(_default(field, value)), " ".join(filter(None, words))
+        yield code(key), code(_default(field, value)), _setters(key), " ".join(filter(None, words))
+
+
+def _setters(key: str) -> str:
+    """Who may set ``key``."""
+    name = key.partition(".")[0]
+    if name in SCREEN_NAMES:
+        return "you"
+    if name in USERS_ONLY:
+        return "you, a plan"
+    return f"all{_LIMITED.get(name, '')}"
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:

@@ -159,6 +159,25 @@ def test_what_the_supervisor_tells_its_agents_is_no_setting(load: Load) -> None:
     assert load(environ={f"UNSTUCK_{name}": "x" for name in names}) == Settings()
 
 
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("unverified", "unverified: accept"),
+        ("ask", "ask: never"),
+        ("check_policy", "check_policy: {baseline: 0}"),
+        ("results", "results: merge"),
+        ("timers", "timers: {timeout: {after: 1s, answer: extend, number: 15m}}"),
+        ("prompts.human", "prompts: {human: 'A person says: {answer}'}"),
+    ],
+)
+def test_a_file_of_the_project_cannot_say_what_is_done_or_what_a_person_said(load: Load, key: str, text: str) -> None:
+    """An agent can edit it: what counts as success, and my words, are for my own settings and for plans."""
+    error = refused(load, own=text)
+    assert error.key == key
+    assert "an agent can edit" in error.problem
+    load(user=text, own="")
+
+
 RULE = "failure_handler:\n  auto_resolve:\n    - {pattern: p, action: run it}"
 
 
@@ -230,8 +249,8 @@ def test_a_wrong_setting_is_one_clear_line(
     load: Load, tmp_path: Path, text: str, key: str, problem: str | None
 ) -> None:
     """The file, the key and what is allowed are named; nothing starts."""
-    error = refused(load, own=text)
-    assert error.source.partition(":")[0] == str(tmp_path / "unstuck.yaml")
+    error = refused(load, user=text)
+    assert error.source.partition(":")[0] == str(tmp_path / "user.yaml")
     assert error.key == key
     assert problem is None or error.problem == problem
     assert error.exit_code == 2
@@ -284,7 +303,7 @@ def test_what_is_no_readable_file_is_refused(load: Load, tmp_path: Path) -> None
 
 def test_a_byte_order_mark_or_an_empty_file_does_no_harm(load: Load) -> None:
     """Files from other editors are read."""
-    assert load(own="\ufeffask: never").ask == "never"
+    assert load(own="\ufeffmax_parallel: 2").max_parallel == 2
     assert load(own="# nothing yet\n") == Settings()
 
 
@@ -323,7 +342,7 @@ def test_a_repositorys_file_sets_no_timer(load: Load) -> None:
     """An agent can edit the repository's files, so they cannot make a question answer itself."""
     error = refused(load, own=TIMER)
     assert error.key == "timers"
-    assert "repository" in error.problem
+    assert "an agent can edit" in error.problem
 
 
 @pytest.mark.parametrize(

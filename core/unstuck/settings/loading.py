@@ -24,8 +24,10 @@ _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR"
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 _MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prompts", "keys", "check_policy")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
-# An agent can edit files of the project, so it must not set these: retention, delivery of results, recovery.
+# An agent can edit files of the project, so it must not set these: what counts as done, who is asked, retention,
+# delivery of results, recovery.
 USERS_ONLY = (
+    "unverified", "ask", "timers",
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
@@ -142,10 +144,10 @@ def _checked(layer: _Layer) -> dict[str, Any]:
     for name in _MAPPINGS:
         if isinstance(values.get(name), dict):
             values[name] = _plain(source, values[name], name)
-    if values.get("timers") and not layer.trusted:
-        raise SettingsError(
-            source, "timers", "may not be set by a repository's file: no question answers itself for it"
-        )
+    prompts = values.get("prompts")
+    if isinstance(prompts, dict) and "human" in prompts and not layer.trusted:
+        problem = "cannot be set by a file of the project, which an agent can edit: it tells what a person has said"
+        raise SettingsError(source, "prompts.human", problem)
     if values.get("after_quota") == "resume" and not layer.trusted:
         raise SettingsError(source, "after_quota", "may not be `resume` in a repository's file: nothing starts for it")
     handler = values.get("failure_handler")
