@@ -37,8 +37,6 @@ def _besides(found: LogCheck) -> str:
         text += f"; {found.later} of a later version: this version can only show the run"
     elif found.unknown:
         text += f"; {found.unknown} of events that this version does not know"
-    if found.snapshot == "ahead":
-        text += "; its snapshot is newer than the log, so the log lost its end, or is an older copy"
     if found.snapshot == "ignored":
         text += "; its snapshot cannot be used and is ignored"
     return text
