@@ -17,7 +17,7 @@ from tests.screen.conftest import Showing
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
-from unstuck_tui.render.labels import group_of
+from unstuck.words.labels import group_of
 from unstuck_tui.render.tasks.table import columns_for, task_cells
 
 

@@ -15,6 +15,8 @@ from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import ACTORS, asked_about, named
 from unstuck_tui.control.takeover import Takeover
 from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
@@ -25,8 +27,6 @@ from unstuck_tui.dialogs.questions import ByHand, Jump, Program
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.labels import ACTORS, asked_about, named
 from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start

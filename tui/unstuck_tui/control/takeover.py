@@ -18,11 +18,11 @@ from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.text import one_line
+from unstuck.words.amounts import span
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
 from unstuck_tui.dialogs.takeover import TakeoverDialog
-from unstuck_tui.render.amounts import span
 from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver

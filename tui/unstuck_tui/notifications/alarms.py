@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
-from unstuck_tui.render.labels import asked_about, ended_as
-from unstuck_tui.render.printed.events import broken_check
+from unstuck.words.labels import asked_about, ended_as
+from unstuck.words.narration import broken_check
 
 __all__ = [
     "GATHER_S",

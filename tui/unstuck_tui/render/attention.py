@@ -9,10 +9,10 @@ from heapq import nsmallest
 from rich.cells import cell_len
 
 from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck_tui.render.amounts import span
+from unstuck.words.amounts import span
+from unstuck.words.labels import Tone, question_words
+from unstuck.words.narration import broken_check
 from unstuck_tui.render.format import Cell, clock, fit
-from unstuck_tui.render.labels import Tone, question_words
-from unstuck_tui.render.printed.events import broken_check
 from unstuck_tui.render.tasks.table import time_left
 
 __all__ = ["Attention", "attention_cells", "attentions"]

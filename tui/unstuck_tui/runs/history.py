@@ -9,8 +9,8 @@ from typing import Any
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
+from unstuck.words.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
 
 __all__ = ["History", "failure_key"]

@@ -8,9 +8,9 @@ from textual import on
 from textual.app import ComposeResult
 
 from unstuck.text import one_line
+from unstuck.words.labels import word_of
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, fit
-from unstuck_tui.render.labels import word_of
 from unstuck_tui.render.tasks.plan_graph import about_lines
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.detail import TextPane

@@ -12,10 +12,11 @@ from textual.widgets import Input
 
 from unstuck.clock import iso
 from unstuck.errors import RecordError
+from unstuck.words.amounts import time_of_day
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Notifier
-from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import last_of, next_of
 from unstuck_tui.runs.replay.player import Player

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstuck.eventlog.state import State
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import Tone, error_name, level_word
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import Cell, time_of_day
-from unstuck_tui.render.labels import Tone, error_name, level_word
+from unstuck_tui.render.format import Cell
 
 __all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
 

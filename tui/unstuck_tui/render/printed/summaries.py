@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, PASSED_BEFORE_WORK, level_word
+from unstuck.words.amounts import span
+from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, level_word
 
 __all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
 

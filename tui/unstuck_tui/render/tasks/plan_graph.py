@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.words.labels import Tone, glyph_of, needs_person, tone_of, word_of
 from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
-from unstuck_tui.render.labels import Tone, glyph_of, needs_person, tone_of, word_of
 
 __all__ = ["Graph", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
 
