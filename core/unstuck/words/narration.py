@@ -1,8 +1,9 @@
-"""Events as lines for people, for runs without a screen. Pure."""
+"""Events in words: as the lines that a run prints, as one text, and as a moment of a timeline. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
@@ -10,10 +11,30 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, ended_as, level_word, receipt_words, tried
+from unstuck.words.labels import (
+    ACTORS,
+    ENDED,
+    PASSED_BEFORE_WORK,
+    Tone,
+    counted,
+    ended_as,
+    level_word,
+    receipt_words,
+    tried,
+)
 from unstuck.words.questions import earlier_answer
 
-__all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
+__all__ = [
+    "MOMENTS",
+    "Moment",
+    "broken_check",
+    "event_line",
+    "event_text",
+    "lines_of",
+    "moment_of",
+    "no_room",
+    "summary",
+]
 
 _WIDTH = 160
 _SETUP_LINES = 5
@@ -52,6 +73,56 @@ def event_text(record: Record) -> str:
     """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     return (text if isinstance(text, str) else next(iter(text), "")).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An event in the timeline of its task. ``seconds`` is None where it took no time."""
+
+    label: str
+    glyph: str
+    tone: Tone
+    text: str
+    seconds: float | None = None
+
+
+def moment_of(record: Record) -> Moment | None:
+    """The moment of the timeline that ``record`` is by itself; None for what belongs to an attempt, and for others."""
+    event, seconds = record.event, None
+    if isinstance(event, e.Unknown) or type(event) not in MOMENTS:
+        return None
+    label, glyph, tone = MOMENTS[type(event)]
+    text = event_text(record).removeprefix(glyph).strip().removeprefix(f"{label}: ")
+    match event:
+        case e.RestoreDone():
+            if not event.changed:
+                return None
+            files = f"{event.target}, {counted(event.changed, 'file')}"
+            text = ": ".join(filter(None, (files, ", ".join(event.changes))))
+        case e.GateOpened():
+            text = event.type.replace("_", " ")
+        case e.GateAnswered():
+            by = "you" if record.actor == "human" else ACTORS[record.actor]
+            text = ": ".join(filter(None, (by, event.choice.replace("_", " "), event.text)))
+        case e.StopReceipt():
+            text, tone = receipt_words(event), "bad" if event.alive else tone
+        case e.TaskEnded():
+            glyph, tone = ENDED[event.status]
+            text = text.removeprefix(glyph).strip()
+        case e.TransientErrorRetry():
+            text, seconds = f"{event.error_type}, wait {event.retry}", event.delay_seconds
+        case e.ResearchDone():
+            text = f"found {counted(len(event.insights), 'finding')}"
+        case e.InfrastructureBlocked():
+            text = event.issue
+        case e.AgentTimeout():
+            label = "stalled" if event.clock == "idle" else label
+            text, seconds = ", ".join(event.signals), event.limit_s if label == "stalled" else event.elapsed_ms / 1000
+        case e.LivenessJudged():
+            label, text, seconds = event.verdict.lower(), ", ".join(event.signals), event.silent_s
+        case e.SilenceEnded():
+            text, seconds = f"ended by {event.sign}", event.seconds
+    return Moment(label, glyph, tone, text, seconds)
 
 
 def _beside(event: e.DirectiveIssued) -> str:
@@ -348,8 +419,7 @@ def _integrated(event: e.ResultIntegrated, record: Record) -> _Text:
 
 
 def _task_ended(event: e.TaskEnded, record: Record) -> _Text:
-    glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
-    return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
+    return f"{ENDED[event.status][0]} {event.status}" + (f": {event.reason}" if event.reason else "")
 
 
 def _stopped(event: e.StopReceipt, record: Record) -> _Text:
@@ -372,6 +442,24 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
     return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
 
 
+MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
+    e.TransientErrorRetry: ("waits", "…", "wait"),
+    e.AgentFailure: ("agent", "✗", "bad"),
+    e.ResearchDone: ("research", "→", "work"),
+    e.RestoreDone: ("restored", "↺", "quiet"),
+    e.GateOpened: ("asked", "!", "ask"),
+    e.GateAnswered: ("answer", "›", "plain"),
+    e.GateWithdrawn: ("withdrawn", "·", "quiet"),
+    e.StopReceipt: ("stopped", "■", "quiet"),
+    e.LoopWarned: ("loop", "↻", "wait"),
+    e.AgentTimeout: ("time is up", "◷", "wait"),
+    e.LivenessJudged: ("", "◷", "quiet"),
+    e.SilenceEnded: ("silence", "◷", "quiet"),
+    e.CheckFlaked: ("flaky", "~", "wait"),
+    e.InfrastructureBlocked: ("paused", "‖", "wait"),
+    e.TaskEnded: ("ended", "-", "plain"),
+    e.TaskReopened: ("reopened", "○", "plain"),
+}
 _Writer = Callable[[Any, Record], _Text]
 _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunStarted: _run_started,
