@@ -24,11 +24,11 @@ from unstuck.clock import ManualClock
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable

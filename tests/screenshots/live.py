@@ -12,10 +12,10 @@ from textual.pilot import Pilot
 
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.dialogs.takeover import TakeoverDialog
-from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["LiveCamera"]
 

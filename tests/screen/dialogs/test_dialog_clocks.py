@@ -18,8 +18,8 @@ from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.words.narration import lines_of
-from unstuck_tui.runs.run_view import LiveRun
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 PATIENCE = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from unstuck.errors import RecordError
+from unstuck.runs.view.followed_run import LOOK_S, FollowedRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.runs.followed_run import LOOK_S, FollowedRun
 
 __all__ = ["AttachedApp"]
 

@@ -13,6 +13,7 @@ from textual.widgets import Input, TextArea
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.eventlog.state import GateRow
+from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck.words.amounts import time_of_day
@@ -27,7 +28,6 @@ from unstuck_tui.dialogs.questions import ByHand, Jump, Program
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start
 

@@ -16,6 +16,7 @@ from textual.app import App
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
+from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.context.types import Back, Handed
 from unstuck.text import one_line
 from unstuck.words.amounts import span
@@ -23,7 +24,6 @@ from unstuck_tui.control.external_editor import command_for, editor, locate, wai
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
 from unstuck_tui.dialogs.takeover import TakeoverDialog
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of

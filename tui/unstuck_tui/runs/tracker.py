@@ -19,9 +19,9 @@ from unstuck.clock import Clock
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.view.run_view import RunView
 from unstuck.words.labels import group_of
 from unstuck_tui.runs.history import History
-from unstuck_tui.runs.run_view import RunView
 
 __all__ = ["Changes", "Tracker"]
 

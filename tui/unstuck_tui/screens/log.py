@@ -10,13 +10,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.log import record_lines, record_text, title_cells
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -15,7 +13,7 @@ from textual.widgets import Static
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
-from unstuck.text import admit
+from unstuck.runs.view.run_view import OutputTail, RunView
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
@@ -28,14 +26,12 @@ from unstuck_tui.render.tasks.detail import (
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines
 from unstuck_tui.runs.history import failure_key
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
 __all__ = ["Detail", "TextPane"]
 
-_TAIL = 16_384
 _PAGES = ("timeline", "ladder", "changes")
 
 
@@ -102,15 +98,6 @@ class TextPane(Lines, can_focus=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Tail:
-    """The end of an attempt's output: which attempt, its text, and what has to be said about it."""
-
-    attempt: str = ""
-    text: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Changes:
     """The changes of the task's files since a checkpoint, and a note about them."""
 
@@ -139,7 +126,7 @@ class Detail(Vertical):
         self._tracker, self._view = tracker, view
         self._task_id = ""
         self._page = _PAGES[0]
-        self._tail = _Tail()
+        self._tail = OutputTail()
         self._changes = _Changes()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
@@ -162,7 +149,7 @@ class Detail(Vertical):
     def select(self, task_id: str) -> None:
         """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
-        self._tail, self._changes = _Tail(), _Changes()
+        self._tail, self._changes = OutputTail(), _Changes()
         if not self._due:
             self._due = True
             self.call_after_refresh(self._turn_to)
@@ -272,31 +259,9 @@ class Detail(Vertical):
     async def _follow(self) -> None:
         row = self._row
         try:
-            if row is not None:
-                limit = self._view.output_limit
-                path = self._view.log.parent / "output" / f"{row.attempt}.log"
-                live = row.state == "running" and not self._view.is_past
-                found = await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live, limit)
-                if row.id == self._task_id and found != self._tail:
-                    self._tail = found
-                    self.draw()
+            found = await self._view.output(row.id) if row is not None else None
+            if row is not None and found is not None and row.id == self._task_id and found != self._tail:
+                self._tail = found
+                self.draw()
         finally:
             self._reading = False
-
-
-def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> _Tail:
-    """The end of a file of raw output, admitted. Only the end is read, from the beginning of a line on."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL))
-            raw = file.read(_TAIL)
-    except OSError:
-        return _Tail(attempt, "", f"attempt {number} leaves no output")
-    if size > _TAIL:
-        raw = raw.partition(b"\n")[2] or raw
-    if live and size >= limit - limit // 2:
-        note = f"attempt {number} prints more than is kept: the end is shown when it ends"
-    else:
-        note = f"attempt {number} is at work" if live else f"end of attempt {number}"
-    return _Tail(attempt, admit(raw, limit=2 * _TAIL), note)

@@ -12,6 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State
+from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Back, Handed
@@ -21,7 +22,6 @@ from unstuck.workspace.project import Project
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
 from unstuck_tui.runs.replay.moments import Moment, MomentCache
-from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
 __all__ = ["PAST", "ReplayClock", "ReplayedRun"]
 
@@ -71,7 +71,6 @@ class ReplayedRun:
         settings = Settings.thaw(self.state.run.settings)
         self.rules = rules_of(settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
-        self.output_limit = settings.output_limit
         self._leaping = asyncio.Lock()
         self._see: Callable[[Record], None] = lambda record: None
         self.turned: Callable[[], None] = lambda: None
@@ -121,6 +120,9 @@ class ReplayedRun:
             fold(state, record)
             self._moment = Moment(record.seq, state, history)
             self._see(record)
+
+    async def output(self, task: str) -> OutputTail | None:
+        return await output_of(self.log, self.state.tasks.get(task), live=False, limit=0)
 
     async def changes(self, task: str) -> tuple[str, str]:
         return "", ""

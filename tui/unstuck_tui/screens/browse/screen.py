@@ -15,12 +15,12 @@ from textual.app import ComposeResult
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
 from unstuck_tui.render.format import Cell, width_of
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab
 from unstuck_tui.screens.browse.memory import MemoryTab

@@ -20,6 +20,7 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
+from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
@@ -28,7 +29,6 @@ from unstuck.supervision.context.types import Back, Handed
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
-from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
 __all__ = ["LOOK_S", "FollowedRun"]
 
@@ -54,7 +54,6 @@ class FollowedRun:
         self.clock = clock or SystemClock()
         self.rules = rules_of(self._settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
-        self.output_limit = self._settings.output_limit
         self.held = ""
         self.unrecorded = None  # it is in the memory of another process
         self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
@@ -97,6 +96,9 @@ class FollowedRun:
             self.held = held
             for _, trouble in list(self._followers):
                 trouble()
+
+    async def output(self, task: str) -> OutputTail | None:
+        return await output_of(self.log, self.state.tasks.get(task), live=True, limit=self._settings.output_limit)
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)
