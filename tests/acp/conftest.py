@@ -22,7 +22,7 @@ from unstuck.settings.models import Settings
 from unstuck.text import one_line
 
 if TYPE_CHECKING:
-    from unstuck.agents.acp.agent import AcpAgent
+    from unstuck.agents.acp.turns import AcpAgent
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 PATIENCE = 20
@@ -128,7 +128,7 @@ def talking(repo: Path, tmp_path: Path) -> Talks:
         freeze: bool = True,
         **script: Any,
     ) -> AsyncIterator[Talk]:
-        from unstuck.agents.acp.agent import AcpAgent  # whose protocol takes a second to import
+        from unstuck.agents.acp.turns import AcpAgent  # whose protocol takes a second to import
 
         folder = tmp_path / "agent"
         folder.mkdir(exist_ok=True)

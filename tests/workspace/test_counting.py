@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unstuck.clock import ManualClock
 from unstuck.workspace.checkpoints.manager import CheckpointStore
-from unstuck.workspace.git.numstat import Counted, parse_counts
+from unstuck.workspace.git.diff_limit import Counted, parse_counts
 from unstuck.workspace.git.repository import find_repository, project_home
 
 

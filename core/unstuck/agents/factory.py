@@ -53,15 +53,15 @@ def made_agent(
     """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":
-        from unstuck.agents.appserver.agent import AppServerAgent
+        from unstuck.agents.appserver.conversation import AppServerAgent
 
         return AppServerAgent(spec, folder=folder, environ=environ, limit=limit, hold=hold or "freeze")
     if protocol == "claude-sdk":
-        from unstuck.agents.sdk.agent import SdkAgent
+        from unstuck.agents.sdk.conversation import SdkAgent
 
         return SdkAgent(spec, folder=folder, environ=environ, limit=limit)
     if protocol == "acp":
-        from unstuck.agents.acp.agent import AcpAgent
+        from unstuck.agents.acp.turns import AcpAgent
 
         return AcpAgent(spec, folder=folder, environ=environ, limit=limit)
     return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)

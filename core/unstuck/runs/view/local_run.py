@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from unstuck.clock import Clock
-from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.run_view import NoticeKind, OutputTail, agents_at_work, limits_of, output_of
 from unstuck.supervision.context.next_step import can_progress
-from unstuck.supervision.context.types import Back, Handed
-from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
@@ -32,6 +28,9 @@ class LiveRun:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor, self._core = supervisor, supervisor.core
+        self.changes, self.answer, self.keep_open = supervisor.changes, supervisor.answer, supervisor.keep_open
+        self.hold, self.step_in, self.choose_rung = supervisor.hold, supervisor.step_in, supervisor.choose_rung
+        self.hand_over, self.give_back, self.stop = supervisor.hand_over, supervisor.give_back, supervisor.stop
         self.rules = supervisor.core.limits
         self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
 
@@ -90,33 +89,6 @@ class LiveRun:
     async def output(self, task: str) -> OutputTail | None:
         limit = self._core.settings.output_limit
         return await output_of(self.log, self.state.tasks.get(task), live=True, limit=limit)
-
-    async def changes(self, task: str) -> tuple[str, str]:
-        return await self._supervisor.changes(task)
-
-    async def answer(self, gate: str, answer: Answer) -> Any:
-        return await self._supervisor.answer(gate, answer)
-
-    async def hold(self, task: str) -> str:
-        return await self._supervisor.hold(task)
-
-    async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._supervisor.step_in(task, answer)
-
-    async def choose_rung(self, task: str, level: NextRung) -> None:
-        await self._supervisor.choose_rung(task, level)
-
-    async def hand_over(self, task: str) -> Handed:
-        return await self._supervisor.hand_over(task)
-
-    async def give_back(self, handed: Handed) -> Back:
-        return await self._supervisor.give_back(handed)
-
-    async def keep_open(self, gate: str) -> None:
-        await self._supervisor.keep_open(gate)
-
-    async def stop(self, reason: str) -> None:
-        await self._supervisor.stop(reason)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         if self.held:

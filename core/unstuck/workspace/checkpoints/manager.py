@@ -36,8 +36,7 @@ from unstuck.workspace.checkpoints.restore_plan import (
 from unstuck.workspace.checkpoints.retention import Bounds, outdated
 from unstuck.workspace.checkpoints.tree_owners import note_worker, workers_at
 from unstuck.workspace.git.case_folding import clash, folds_case
-from unstuck.workspace.git.diff_limit import DiffHeads
-from unstuck.workspace.git.numstat import Counted, parse_counts
+from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
 from unstuck.workspace.git.repo_status import git_dir_of
 from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.state import State
-from unstuck.runs.queries.failure_groups import groups_of
-from unstuck.runs.queries.failures import learnt_in, rows_of
+from unstuck.runs.queries.failures import groups_of, learnt_in, rows_of
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
