@@ -27,8 +27,7 @@ from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.browse.screen import BrowseScreen
-from unstuck_tui.screens.log import LogScreen
-from unstuck_tui.widgets.log_list import LogList
+from unstuck_tui.screens.log import LogList, LogScreen
 
 WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'
 

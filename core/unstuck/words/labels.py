@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.contract import Level
@@ -36,6 +36,7 @@ __all__ = [
     "receipt_words",
     "rung_label",
     "rung_of",
+    "some",
     "tone_of",
     "tried",
     "word_of",
@@ -196,13 +197,14 @@ def named(task: str, said: str) -> str:
 def receipt_words(event: StopReceipt) -> str:
     """The processes that a stop has ended, which and how, and those that would not end."""
     ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
-    alive = f"; still alive: {_some([str(pid) for pid, _ in event.alive])}" if event.alive else ""
-    return f"{counted(len(ended), 'process', 'processes')}{': ' if ended else ''}{_some(ended)}{alive}"
+    alive = f"; still alive: {some([str(pid) for pid, _ in event.alive], _NAMED)}" if event.alive else ""
+    return f"{counted(len(ended), 'process', 'processes')}{': ' if ended else ''}{some(ended, _NAMED)}{alive}"
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+def some(names: Sequence[str], most: int) -> str:
+    """The first ``most`` names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def ended_as(exit_reason: str) -> str:

@@ -19,7 +19,7 @@ def begin() -> int | None:
     """
     if not can_show(dict(os.environ)) or "_UNSTUCK_COMPLETE" in os.environ:
         return None
-    from unstuck.runs.queries.live_run import live_run
+    from unstuck.runs.queries.run_list import live_run
     from unstuck.runs.recovery_choices import unfinished
     from unstuck_tui.cli.common import here
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from unstuck.runs.queries.live_run import live_run
+from unstuck.runs.queries.run_list import live_run
 from unstuck.runs.run import Beside, signals_heard
 from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings

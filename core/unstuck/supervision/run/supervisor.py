@@ -43,10 +43,9 @@ from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
-from unstuck.supervision.run.finish import record_end
+from unstuck.supervision.run.finish import clean_old, record_end
 from unstuck.supervision.run.session import Session
 from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
-from unstuck.supervision.run.worktree_cleanup import clean_old
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.text import Clean, one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints.manager import CheckpointStore

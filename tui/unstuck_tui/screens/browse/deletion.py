@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from unstuck.runs.deletion.execute import destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import take_stock
-from unstuck.runs.queries.live_run import live_run
-from unstuck.runs.queries.run_list import run_rows
+from unstuck.runs.queries.run_list import live_run, run_rows
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import field_lines
