@@ -43,7 +43,7 @@ class Deadlines:
 
     @property
     def running(self) -> bool:
-        """Whether the timer runs."""
+        """Return whether the timer runs."""
         return self._runner is not None
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ def _descriptor(pid: int) -> int | None:
 
 
 async def readable(descriptor: int, seconds: float | None) -> bool:
-    """Whether the descriptor has become readable within ``seconds``."""
+    """Return whether the descriptor has become readable within ``seconds``."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:

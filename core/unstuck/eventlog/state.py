@@ -222,7 +222,7 @@ class TaskRow:
 
     @property
     def passed_before_work(self) -> bool:
-        """Whether its check passed before any work, so that it cannot show that the task is done."""
+        """Return whether its check passed before any work, so that it cannot show that the task is done."""
         before = self.baseline_check
         return before is not None and before.result == "passed" and before.command == self.task.verify
 

@@ -1,4 +1,4 @@
-"""What to say about a word that is none of the known ones."""
+"""Suggestions for a word that is none of the known ones."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _NAMED = 6
 Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
 
 ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
-"""Who decides, in words."""
+"""The actor of a decision, in words."""
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),

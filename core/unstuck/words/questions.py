@@ -51,7 +51,7 @@ def question_title(gate: Gate) -> str:
 
 
 def question_problem(gate: Gate) -> str:
-    """The problem behind the question, in the words of whoever found it."""
+    """The problem behind the question, as its finder describes it."""
     context = gate.context
     if gate.type == "timeout":
         if _is_idle(gate):

@@ -23,7 +23,7 @@ class AttachedApp(UnstuckApp):
         self._followed = view
         self._was_live = True
         self.trouble: RecordError | None = None
-        """Why the run cannot be followed any more."""
+        """The reason why the run cannot be followed any more."""
 
     def on_mount(self) -> None:
         self.run_worker(self._follow(), group="following")

@@ -367,7 +367,7 @@ class QuestionController:
 
 
 def _answered(by: str, when: str) -> str:
-    """Who answered first, and at which time where that is known."""
+    """The actor who answered first, and the time where it is known."""
     text = f"answered meanwhile by {ACTORS.get(by, by)}"
     with suppress(ValueError):
         text += f" at {time_of_day(when)}"

@@ -34,7 +34,7 @@ _TOLD = ("stuck", "loop_detected", "timeout", "question")
 _VARIED = ("recovery", "question")
 """The gates that do not all take the same."""
 _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
-"""What more of each budget is counted in, where it is not time."""
+"""The unit of an extension of each budget other than time."""
 _NOT_HERE = "not possible here: this question does not take it"
 
 

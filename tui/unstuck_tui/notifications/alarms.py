@@ -111,7 +111,7 @@ class AlarmRegister:
     ) -> list[Notification]:
         """The notifications that are due. ``over`` is the run's end, ``is_muted`` tells of a task (or "").
 
-        Somebody who is there sees what happens, and is not told of it later. What there is at the first look has not
+        A person who is there sees what happens, and is not told of it later. What there is at the first look has not
         happened since.
         """
         first = self._over is None

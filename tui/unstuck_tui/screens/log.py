@@ -259,7 +259,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
             return
         page = self.query_one("#record", TextPane)
         width = page.room
-        page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), anew=True)
+        page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), from_start=True)
 
     def action_open(self) -> None:
         """Show all that stands in the record under the cursor, or no more."""

@@ -175,8 +175,8 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
             return
         page, task = self.query_one("#about", TextPane), self._list.selected
         if task:
-            anew, self._told, state = task != self._told, task, self._tracker.state
-            page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), anew=anew)
+            from_start, self._told, state = task != self._told, task, self._tracker.state
+            page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), from_start=from_start)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without tasks there is none to go to."""

@@ -21,7 +21,7 @@ _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 # A digit, or a sign with which no report of a terminal begins. Escape and a letter are alt and that letter.
 _NEXT_KEY = re.compile(r"(?<=\x1b)(?=[ -@`{|}~])")
 _AS_KEY = "[27u"
-"""What makes of an escape the escape key, as terminals do that tell every key apart."""
+"""The bytes that end an escape as the escape key, as terminals send it that tell every key apart."""
 
 
 class TerminalInput:

@@ -61,18 +61,18 @@ class TextPane(Lines, can_focus=True):
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         return self._lines[index]
 
-    def fill(self, lines: Sequence[Line], *, anew: bool = False) -> None:
-        """Show these lines; ``anew``: they are another task's, and are shown from the start."""
-        if anew:
+    def fill(self, lines: Sequence[Line], *, from_start: bool = False) -> None:
+        """Show these lines; ``from_start``: they are another task's, and are shown from the start."""
+        if from_start:
             self._follows = self._from_end
         before, self._lines = self._lines, lines
-        if len(lines) == len(before) and not anew:
+        if len(lines) == len(before) and not from_start:
             # A clock that runs changes one line of many.
             self.redraw(index for index, line in enumerate(lines) if line != before[index])
             return
         self.resized()
         self.refresh()
-        if anew or self._follows:
+        if from_start or self._follows:
             self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
@@ -156,7 +156,7 @@ class Detail(Vertical):
 
     def _turn_to(self) -> None:
         self._due = False
-        self.draw(anew=True)
+        self.draw(from_start=True)
         self._read()
         self._compare()
 
@@ -188,7 +188,7 @@ class Detail(Vertical):
     def on_resize(self) -> None:
         self.draw()
 
-    def draw(self, *, anew: bool = False) -> None:
+    def draw(self, *, from_start: bool = False) -> None:
         """Draw it all again."""
         if not self.display:
             return
@@ -202,16 +202,16 @@ class Detail(Vertical):
         page, failure, output = (self.query_one(f"#{name}", TextPane) for name in (self._page, "failure", "output"))
         if row is None:
             for one in (page, failure, output):
-                one.fill((), anew=True)
+                one.fill((), from_start=True)
             return
-        page.fill(self._lines(row, page.room), anew=anew)
+        page.fill(self._lines(row, page.room), from_start=from_start)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
         if signature is not None:
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
-        failure.fill(failure_lines(state, row, seen, width=failure.room), anew=anew)
+        failure.fill(failure_lines(state, row, seen, width=failure.room), from_start=from_start)
         note = self._tail.note if self._tail.attempt else "no output yet"
-        output.fill(output_lines(self._tail.text, width=output.room, note=note), anew=anew)
+        output.fill(output_lines(self._tail.text, width=output.room, note=note), from_start=from_start)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """The lines of the page that is shown."""

@@ -1,4 +1,4 @@
-"""Who of a live run works in a tree now."""
+"""The task of a live run that works in a tree now."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def is_live(place: Project, run: str) -> bool:
 
 
 def live_run(place: Project) -> Holder | None:
-    """Who works a run here now; None where nobody does, or whoever holds the lock works no run."""
+    """Return the process that works a run here; None without one, also where the lock is held for something else."""
     holder = read_holder(place.home / "lock")
     if holder is None or not (place.runs / holder.run / LOG_NAME).exists():
         return None

@@ -61,7 +61,7 @@ def build(
 
 
 def needs_findings(directive: DirectiveRow, session: str | None) -> bool:
-    """Whether the attempt gets the findings that earlier attempts had."""
+    """Return whether the attempt gets the findings that earlier attempts had."""
     return directive.level in ("research", "human") or session is None
 
 

@@ -52,7 +52,7 @@ def failure_fields(observation: Observation, text: Clean, task: str) -> dict[str
 
 
 def is_dismissed(gates: Iterable[GateRow], task: str, signature: str) -> bool:
-    """Whether a person has answered that this, or anything that ``task`` repeats, is no loop."""
+    """Return whether a person has answered that this, or anything that ``task`` repeats, is no loop."""
     for row in gates:
         gate, answer = row.gate, row.answer
         if (gate.task, gate.type) != (task, "loop_detected") or answer is None or answer.choice != "continue":

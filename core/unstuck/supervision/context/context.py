@@ -89,13 +89,13 @@ class Takeovers:
     """The gates whose worktrees a person has now."""
 
     def has(self, task: str) -> bool:
-        """Whether a person edits the files of ``task`` now."""
+        """Return whether a person edits the files of ``task`` now."""
         return any(self.by_gate[gate].task == task for gate in self.active)
 
 
 @dataclass(slots=True, kw_only=True)
 class RecoveryChoices:
-    """How interrupted attempts continue."""
+    """Choices of how interrupted attempts continue."""
 
     interrupted: frozenset[str] = frozenset()
     """The attempts that this process has found interrupted."""
@@ -160,7 +160,7 @@ class RunContext:
 
     @property
     def may_ask(self) -> bool:
-        """Whether a gate may be opened for a person at all."""
+        """Return whether a gate may be opened for a person at all."""
         return self.settings.ask != "never"
 
     @property

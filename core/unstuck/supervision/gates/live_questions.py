@@ -41,7 +41,7 @@ def ask(core: RunContext, question: Question) -> None:
 
 
 def is_asking(core: RunContext, attempt: str) -> bool:
-    """Whether a question about ``attempt``, or about the whole run, is about to be opened."""
+    """Return whether a question about ``attempt``, or about the whole run, is about to be opened."""
     return attempt in core.live.asking or RUN in core.live.asking
 
 
@@ -71,7 +71,7 @@ async def _saved(core: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _is_due(core: RunContext, question: Question) -> bool:
-    """Whether the question still applies after the files were saved."""
+    """Return whether the question still applies after the files were saved."""
     run = core.head.run
     if question.attempt == RUN:
         return run.over == question.key and run.state in ("running", "blocked")

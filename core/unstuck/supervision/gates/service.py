@@ -88,7 +88,7 @@ def apply_policy(core: RunContext, gate: Gate, found: tuple[int, Answer] | None 
 
 
 def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
-    """Whether rules and timers have answered such questions of ``task`` up to the limit, each leading to the next."""
+    """True where rules and timers have answered such questions of ``task`` in a row up to the limit."""
     if gate_type not in _LEADS_ON:
         return False
     asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]

@@ -77,7 +77,7 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
 
 
 def _before(row: TaskRow) -> str:
-    """Whether what fails failed before the work, too; empty where that is not known. It decides nothing."""
+    """Return whether what fails failed before the work, too; empty where that is not known. It decides nothing."""
     before = row.baseline_check
     if row.check is None or row.check.result != "failed" or before is None or row.diagnosis is None:
         return ""

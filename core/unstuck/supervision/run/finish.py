@@ -22,7 +22,7 @@ __all__ = ["RunResult", "clean_old", "clean_own", "record_end", "result_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended: its reason in a word, and the exit code that goes with it."""
+    """End of a run: its reason in a word, and the exit code that goes with it."""
 
     exit_reason: str
     exit_code: int

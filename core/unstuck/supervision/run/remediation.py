@@ -84,14 +84,14 @@ class Ground:
         return len(self._looked) <= self._limit
 
     async def setup_fails(self) -> bool:
-        """Whether the plan's setup fails on the untouched base, too; never once the ground was mended."""
+        """Return whether the plan's setup fails on the untouched base, too; never once the ground was mended."""
         async with self._checking:
             if self._setup_failed is None and not self._core.head.run.restored:
                 self._setup_failed = (await self._judge_base(check=False)).check.result == "could_not_run"
             return bool(self._setup_failed) and not self._core.head.run.restored
 
     async def _judge_base(self, *, check: bool = True) -> _Judged:
-        """What the base says, in a tree of its own that is thrown away: never in one in which somebody works."""
+        """What the base says, in a tree of its own that is thrown away: never in one in which an agent works."""
         core = self._core
         if core.worktrees is None:
             return _Judged(ok=False, check=Check(result="none"))
@@ -163,7 +163,7 @@ class Ground:
             attempt=f"{REMEDIATION}.{number}", number=number, level="first", text=prompt, workdir=core.workdir(tree)
         )
         if not await self._within_limit(agent, task, guidance):
-            return  # whoever gives more lets the same attempt begin again
+            return  # a larger budget starts the same attempt again
         headline = await self._problem(tree, f"remediation.{number}")
         if headline is None:
             core.append(e.InfrastructureRestored(attempts_used=number))

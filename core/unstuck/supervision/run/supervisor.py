@@ -118,7 +118,7 @@ class Supervisor:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
-        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
+        state; ``person`` says that a person watches; ``listener`` gets each durable record from now on; ``limits`` are
         new budgets for a run that goes on; ``chosen`` says by task or pattern what becomes of an attempt that was cut
         off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
         """
@@ -283,7 +283,7 @@ class Supervisor:
         answers = Answers(self)
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
-            # An answer may end the run; whoever gave it hears that it was taken.
+            # An answer may end the run; its sender still hears that it was taken.
             finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
             server = ChannelServer(
                 path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
@@ -445,7 +445,7 @@ class Supervisor:
     async def give_back(self, handed: Handed) -> Back:
         """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
 
-        Durable with whatever is answered then: somebody who has filled the disk is not kept from making room.
+        Durable with whatever is answered then: a person whose disk is full is not kept from making room.
         """
         return await takeover.give_back(self.core, handed)
 

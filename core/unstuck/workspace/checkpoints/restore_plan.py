@@ -1,4 +1,4 @@
-"""What a restore would do, and what stands in its way."""
+"""Restore plan: the changes that a restore would make, and its obstacles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now.
+    """Changes by a restore of ``checkpoint``, sorted by path. ``files`` is how many files the tree has now.
 
     ``under_way`` is what git is in the middle of there, such as ``a rebase``, which a restore leaves as it is.
     """
@@ -47,7 +47,7 @@ class Plan:
     under_way: str = ""
 
     def is_within(self, share: float) -> bool:
-        """Whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
+        """Return whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
         lost = sum(change.status != "return" for change in self.changes)
         return lost <= max(_ALWAYS, share * self.files)
 

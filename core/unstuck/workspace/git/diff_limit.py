@@ -30,7 +30,7 @@ class DiffHeads:
 
     @property
     def is_full(self) -> bool:
-        """Whether more may have come than was looked at."""
+        """Return whether more may have come than was looked at."""
         return self._left_to_read <= 0 or len(self._kept) >= self._most
 
     def take(self, piece: bytes) -> bool:

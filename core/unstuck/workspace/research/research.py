@@ -65,7 +65,7 @@ class Surroundings:
 
 
 async def surroundings(tree: Path, location: str | None) -> Surroundings:
-    """What is round ``location``, so that somebody can choose what to look into. Never raises for odd input."""
+    """What is round ``location``, to choose from what to look into. Never raises for odd input."""
     root = await asyncio.to_thread(tree.resolve)
     file, _ = _locate(root, location)
     try:

@@ -64,7 +64,7 @@ def _entries(index: bytes, version: int, count: int, id_size: int) -> tuple[list
 
 
 def _depends(index: bytes, at: int, end: int) -> bool:
-    """Whether one of the parts behind the entries changes what they mean: its name begins with a small letter."""
+    """True where one of the parts behind the entries changes what they mean: its name begins with a small letter."""
     while at < end:
         if index[at : at + 1].islower():
             return True

@@ -46,7 +46,7 @@ class ObjectStore:
 
     @property
     def exists(self) -> bool:
-        """Whether the repository is complete: while git makes it, the folder of the objects comes last."""
+        """Return whether the repository is complete: while git makes it, the folder of the objects comes last."""
         return is_git_directory(self.directory)
 
     async def open(self, tree: Path) -> None:

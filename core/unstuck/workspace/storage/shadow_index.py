@@ -46,7 +46,7 @@ async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: i
     """Make ``fresh``, a copy of the index of the worktree ``tree``, that of the commit ``base``.
 
     ``git`` works on ``fresh``, ``reading`` on the user's objects, too, which lie in ``common``; ``now`` is the time in
-    ns. Returns False where those objects are damaged: then all has to be saved anew.
+    ns. Returns False where those objects are damaged: then all has to be saved again.
     """
     entries = await _committed(fresh, base, reading)
     if entries is None:
@@ -402,7 +402,7 @@ class SideRepository:
         return tree, len(await self.covered())
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
-        """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""
+        """Files that the user added in spite of an ignore rule, asked again when their index is another."""
         if self._store.repo is None:
             return frozenset()
         if self._user_index is None:
@@ -446,7 +446,7 @@ def _is_full(error: GitError) -> bool:
 
 
 def _is_empty(place: Path) -> bool:
-    """Whether it is a folder with nothing in it but such folders."""
+    """Return whether it is a folder with nothing in it but such folders."""
     if not _is_folder(place):
         return False
     links = (os.path.islink(os.path.join(top, name)) for top, names, _ in os.walk(place) for name in names)

@@ -1,4 +1,4 @@
-"""What changed in a work tree since an index was written, and how to bring that index up to date.
+"""Changes of a work tree since an index was written, and the update of that index.
 
 Paths are given to git one by one, never as patterns, so a name like ``:(top)*`` or one with a newline is just a name.
 """
@@ -49,7 +49,7 @@ class Scan:
 
     @property
     def clean(self) -> bool:
-        """Whether everything the index has is in the tree exactly so."""
+        """Return whether everything the index has is in the tree exactly so."""
         return not self.removed and not self.changed
 
 

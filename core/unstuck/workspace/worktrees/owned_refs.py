@@ -1,6 +1,6 @@
-"""What is ours in a person's repository: work trees, branches and references, of which run, and what only they hold.
+"""Work trees, branches and references of unstuck in a person's repository: their run, and what only they hold.
 
-Nothing is guessed: a git that fails raises, because whoever deletes by what is found here must not take *cannot be
+Nothing is guessed: a git that fails raises, because a deletion of what is found here must not take *cannot be
 told* for *there is nothing*.
 """
 
@@ -59,7 +59,7 @@ async def own_references(repo: Repository) -> dict[str, str]:
 
 
 async def own_trees(repo: Repository, folder: Path) -> tuple[OwnTree, ...]:
-    """The work trees of ours, whoever has moved them; ``folder`` is where they are made. Raises OSError."""
+    """The work trees of ours, moved or not; ``folder`` is where they are made. Raises OSError."""
     return await asyncio.to_thread(_own_trees, repo, folder)
 
 

@@ -184,21 +184,21 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         if self.is_attached:
             self.query_one(_Tabs).refresh()
             self._list.refresh()
-            self._tell_about(anew=True)
+            self._tell_about(from_start=True)
 
     @on(RowsList.Selected)
     def _selected(self) -> None:
         self._tell_about()
 
-    def _tell_about(self, *, anew: bool = False) -> None:
+    def _tell_about(self, *, from_start: bool = False) -> None:
         """Show the facts about the row; a person who reads on keeps their place."""
         if not self.is_whole:
             return
         page, tab = self.query_one("#about", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
-        anew, self._told = anew or told != self._told, told
+        from_start, self._told = from_start or told != self._told, told
         row, width = tab.row, page.room
-        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=anew)
+        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), from_start=from_start)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)
