@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 from unstuck.text import one_line

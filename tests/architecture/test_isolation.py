@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from unstuck.clock import ManualClock
+from tests.manual_clock import ManualClock
 
 
 def git(repo: Path, *arguments: str) -> str:

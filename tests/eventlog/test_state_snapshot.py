@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals

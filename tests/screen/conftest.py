@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.cache import LRUCache
@@ -20,7 +21,6 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.screen.conftest import Showing
 from textual import events
 from textual.pilot import Pilot
 
 from unstuck import Guidance, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.entry import learnt

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.screen.conftest import Showing, Stage
 
 from unstuck import Answer, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import State, TaskRow

@@ -11,10 +11,10 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, Guidance, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import ANSWER_LIMIT
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS, by_hand

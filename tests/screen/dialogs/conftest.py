@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.models import Settings
