@@ -1,4 +1,4 @@
-"""The ground the other tests stand on."""
+"""Isolation of the tests: no home, network or other project of the machine reaches them."""
 
 from __future__ import annotations
 

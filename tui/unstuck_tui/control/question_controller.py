@@ -18,7 +18,7 @@ from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import ACTORS, asked_about, named
-from unstuck_tui.control.takeover import Takeover
+from unstuck_tui.control.takeover import TakeoverController
 from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
@@ -87,7 +87,7 @@ class QuestionController:
         self._is_asking = self._is_leaving = False
         self._shown: QuestionDialog | None = None
         self._leaving: QuitDialog | None = None
-        self.takeover = Takeover(app, tracker, view, self.drafts)
+        self.takeover = TakeoverController(app, tracker, view, self.drafts)
 
     def key(self) -> None:
         """The person has pressed a key."""

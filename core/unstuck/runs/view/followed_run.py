@@ -25,7 +25,7 @@ from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.context.context import limits_of as rules_of
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
@@ -120,10 +120,10 @@ class FollowedRun:
     async def choose_rung(self, task: str, level: NextRung) -> None:
         await self._request({"do": "rung", "task": task, "level": level})
 
-    async def hand_over(self, task: str) -> Handed:
+    async def start_takeover(self, task: str) -> Takeover:
         raise UnstuckError("this is an attached screen: edit by hand at the screen of the run")
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("this is an attached screen: no files were taken over here")
 
     async def keep_open(self, gate: str) -> object:

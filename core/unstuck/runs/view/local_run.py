@@ -30,7 +30,8 @@ class LiveRun:
         self._supervisor, self._core = supervisor, supervisor.core
         self.changes, self.answer, self.keep_open = supervisor.changes, supervisor.answer, supervisor.keep_open
         self.hold, self.step_in, self.choose_rung = supervisor.hold, supervisor.step_in, supervisor.choose_rung
-        self.hand_over, self.give_back, self.stop = supervisor.hand_over, supervisor.give_back, supervisor.stop
+        self.start_takeover, self.end_takeover = supervisor.start_takeover, supervisor.end_takeover
+        self.stop = supervisor.stop
         self.rules = supervisor.core.limits
         self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
 

@@ -13,7 +13,7 @@ from unstuck.contract import Answer
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import Clean, admit
@@ -114,10 +114,10 @@ class RunView(Protocol):
     async def choose_rung(self, task: str, level: NextRung) -> None:
         """Say what comes next for ``task``. Raises UnstuckError where it cannot be chosen."""
 
-    async def hand_over(self, task: str) -> Handed:
+    async def start_takeover(self, task: str) -> Takeover:
         """Suspend the agent of ``task`` while a person works in its worktree. Raises UnstuckError."""
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         """The person has left the tree; what they have changed in it."""
 
     async def keep_open(self, gate: str) -> object:

@@ -20,7 +20,7 @@ from unstuck.settings.models import Settings
 from unstuck.supervision.checks.check import Check, Verifier
 from unstuck.supervision.context.next_step import working
 from unstuck.supervision.context.signals import Signals
-from unstuck.supervision.context.types import RUN, Handed, Question
+from unstuck.supervision.context.types import RUN, Question, Takeover
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
@@ -83,7 +83,7 @@ class SharedBaseline:
 class Takeovers:
     """The worktrees that a person edits by hand, by the gate at which their agents wait."""
 
-    by_gate: dict[str, Handed] = field(default_factory=dict)
+    by_gate: dict[str, Takeover] = field(default_factory=dict)
     """Those that were given back, too: they may be taken again."""
     active: set[str] = field(default_factory=set)
     """The gates whose worktrees a person has now."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from unstuck.eventlog.state import State, TaskRow
 
-__all__ = ["consequences", "dependents", "fallout", "used_by_rung"]
+__all__ = ["consequences", "dependents", "fallout", "tokens_by_level"]
 
 _NAMED = 4
 
@@ -50,7 +50,7 @@ def consequences(state: State, row: TaskRow) -> tuple[str, str, str, str]:
     )
 
 
-def used_by_rung(state: State, task: str) -> Mapping[str, int]:
+def tokens_by_level(state: State, task: str) -> Mapping[str, int]:
     """The tokens that the attempts at ``task`` have reported, by rung; those that reported none are left out."""
     used: dict[str, int] = {}
     for attempt in state.attempts.values():

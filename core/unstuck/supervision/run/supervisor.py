@@ -32,7 +32,7 @@ from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.gates.budget import Budget
 from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
 from unstuck.supervision.gates.gate_timers import Timers, keep_open, start_timer
@@ -429,25 +429,25 @@ class Supervisor:
         intervention.choose_rung(self.core, task, level)
         await self.core.journal.committed()
 
-    async def hand_over(self, task: str) -> Handed:
-        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.
+    async def start_takeover(self, task: str) -> Takeover:
+        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`end_takeover`.
 
         Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
         """
-        handed = await takeover.hand_over(self.core, task)
+        taken = await takeover.start_takeover(self.core, task)
         try:
             await self.core.journal.committed()
         except BaseException:  # such as a screen that is left: nobody is there who would give it back
-            takeover.let_go(self.core, handed)
+            takeover.let_go(self.core, taken)
             raise
-        return handed
+        return taken
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
 
         Durable with whatever is answered then: a person whose disk is full is not kept from making room.
         """
-        return await takeover.give_back(self.core, handed)
+        return await takeover.end_takeover(self.core, taken)
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""

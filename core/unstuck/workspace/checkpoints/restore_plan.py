@@ -197,12 +197,12 @@ def keep_permissions(tree: Path, kept: Mapping[str, Permissions]) -> None:
         with suppress(OSError):
             descriptor = os.open(tree / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                _give_back(descriptor, before)
+                _restore_permissions(descriptor, before)
             finally:
                 os.close(descriptor)
 
 
-def _give_back(descriptor: int, before: Permissions) -> None:
+def _restore_permissions(descriptor: int, before: Permissions) -> None:
     now = os.fstat(descriptor)
     if not stat.S_ISREG(now.st_mode):
         return

@@ -168,7 +168,7 @@ class ReplayedRun:
     async def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnstuckError(PAST)
 
-    answer = hold = step_in = choose_rung = hand_over = give_back = keep_open = stop = _refuse
+    answer = hold = step_in = choose_rung = start_takeover = end_takeover = keep_open = stop = _refuse
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         raise NotImplementedError("a replay sends nothing")
