@@ -13,8 +13,6 @@ from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_progr
 from unstuck.contract import Agent
 from unstuck.errors import UsageError
 
-__all__ = ["made_agent", "require_agent", "require_allowed"]
-
 
 def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
     """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""

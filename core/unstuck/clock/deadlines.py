@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from unstuck.clock import Clock
 from unstuck.clock.waits import first_of
 
-__all__ = ["Deadlines"]
-
 Then = Callable[[], object]
 _SLACK = 64
 

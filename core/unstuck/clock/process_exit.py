@@ -6,8 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable
 
-__all__ = ["readable", "until_over"]
-
 _PAUSE = 0.05
 
 

@@ -14,23 +14,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
 
-__all__ = [
-    "FOLD",
-    "AttemptRow",
-    "AttemptState",
-    "CheckRow",
-    "DirectiveRow",
-    "GateRow",
-    "RunRow",
-    "Standing",
-    "State",
-    "TaskRow",
-    "TaskState",
-    "copied",
-    "dump",
-    "load",
-]
-
 FOLD = 5
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 

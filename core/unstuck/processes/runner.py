@@ -27,9 +27,6 @@ from unstuck.processes.orphans import end_survivors, is_alive, tag_of
 from unstuck.processes.shim_client import Connection
 from unstuck.text import known_values
 
-__all__ = ["Exit", "Launch", "Process", "clean_environment", "run"]
-
-
 _WAKE_EVERY = 1.0  # seconds
 _MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not answer is killed itself
 

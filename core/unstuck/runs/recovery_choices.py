@@ -25,8 +25,6 @@ from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["chosen_in", "require_possible", "tree_of", "unfinished", "what_is_left"]
-
 
 def unfinished(place: Project) -> str:
     """Return the newest run if it can be resumed, empty otherwise. Runs with a damaged log are skipped."""

@@ -40,8 +40,6 @@ from unstuck.workspace.git.refs import head
 from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
 
-__all__ = ["Beside", "RunOptions", "finished", "resume_run", "signals_heard", "start_run"]
-
 Listener = Callable[[Record], None]
 
 

@@ -16,9 +16,6 @@ from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.screen_settings import SCREEN_NAMES
 from unstuck.settings.yaml_file import line_of, read_mapping, read_value
 
-__all__ = ["USERS_ONLY", "default_user_file", "load_settings", "runs_away"]
-
-
 _PREFIX = "UNSTUCK_"
 # Variables for agents, for directories, and for the number of rounds of the project's tests.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}

@@ -27,8 +27,6 @@ from unstuck.text import one_line
 from unstuck.workspace.project import locate
 from unstuck.workspace.worktrees.worktrees import REMEDIATION, trees_of
 
-__all__ = ["Rehearsal"]
-
 MOST_AT_ONCE = 4
 _REPOSITORY = {
     "README.md": "# Shop\n\nA small shop whose tests fail until somebody does the work.\n",

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from unstuck.eventlog.state import RunRow
     from unstuck.eventlog.usage import Usage
 
-__all__ = ["sized", "span", "spent_of", "time_of_day"]
-
 
 def span(seconds: float) -> str:
     """A duration in words: ``8s``, ``2m 10s``, ``1h 05m``."""

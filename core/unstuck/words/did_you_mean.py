@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["suggestion"]
-
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`` (did you mean …?)`` where a known word is near, else the known ones."""

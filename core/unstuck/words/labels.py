@@ -15,33 +15,6 @@ if TYPE_CHECKING:
     from unstuck.diagnosis.model import Diagnosis
     from unstuck.eventlog.events import StopReceipt
 
-__all__ = [
-    "ACTORS",
-    "ENDED",
-    "GROUPS",
-    "PASSED_BEFORE_WORK",
-    "Tone",
-    "asked_about",
-    "counted",
-    "doubts_about",
-    "ended_as",
-    "failure_of",
-    "glyph_of",
-    "group_of",
-    "is_held",
-    "level_word",
-    "named",
-    "needs_person",
-    "question_words",
-    "receipt_words",
-    "rung_label",
-    "rung_of",
-    "some",
-    "tone_of",
-    "tried",
-    "word_of",
-]
-
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """What is said of a check that needed no work to pass."""
 _EXIT_REASONS = {

@@ -24,18 +24,6 @@ from unstuck.words.labels import (
 )
 from unstuck.words.questions import earlier_answer
 
-__all__ = [
-    "MOMENTS",
-    "Moment",
-    "broken_check",
-    "event_line",
-    "event_text",
-    "lines_of",
-    "moment_of",
-    "no_room",
-    "summary",
-]
-
 _WIDTH = 160
 _SETUP_LINES = 5
 _NAMED = 6

@@ -9,8 +9,6 @@ from unstuck.runs.view.followed_run import LOOK_S, FollowedRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
 
-__all__ = ["AttachedApp"]
-
 _HOLDER_EVERY = 5
 _OVER = ("ended", "parked")
 

@@ -19,8 +19,6 @@ from unstuck.text import admit, one_line
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.terminal.driver import TerminalDriver
 
-__all__ = ["ScreenHost", "show_alone"]
-
 _SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 
 

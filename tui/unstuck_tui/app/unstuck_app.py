@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from unstuck.supervision.recovery.review import Standstill
 
-__all__ = ["THEMES", "UnstuckApp"]
-
 _HANDLED_S = 0.2
 THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
 """What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen, and none without those."""

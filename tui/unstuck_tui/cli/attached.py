@@ -20,8 +20,6 @@ from unstuck_tui.cli.streams import can_show
 if TYPE_CHECKING:
     from unstuck.runs.view.followed_run import FollowedRun
 
-__all__ = ["attach"]
-
 _OVER = ("ended", "parked")
 
 

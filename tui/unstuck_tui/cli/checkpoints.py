@@ -30,8 +30,6 @@ from unstuck_tui.cli.common import echo, here, print_json, project_option
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
 
-__all__ = ["command"]
-
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 _file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Restrict to this file or folder.")
 _yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

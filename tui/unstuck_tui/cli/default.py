@@ -9,8 +9,6 @@ from pathlib import Path
 from unstuck.errors import UnstuckError
 from unstuck_tui.cli.streams import can_show
 
-__all__ = ["begin"]
-
 
 def begin() -> int | None:
     """Show the live run of the project round this directory, or what its unfinished one has left; its exit code.

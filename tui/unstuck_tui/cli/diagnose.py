@@ -23,9 +23,6 @@ from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
 from unstuck_tui.cli.common import complain, echo, print_json
 
-__all__ = ["MOST_READ", "Ends", "command", "ends_of"]
-
-
 # Of what has no end, as /dev/zero, this much is read: a second's work.
 MOST_READ = 2**30
 

@@ -23,8 +23,6 @@ from unstuck.words.did_you_mean import suggestion
 from unstuck.words.narration import event_line
 from unstuck_tui.cli.common import echo, here, project_option
 
-__all__ = ["command"]
-
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")
 

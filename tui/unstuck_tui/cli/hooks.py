@@ -16,8 +16,6 @@ from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, end_with_status, here, project_option, scope_option, yes_option
 from unstuck_tui.cli.settings_change import applied
 
-__all__ = ["command"]
-
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
 
 

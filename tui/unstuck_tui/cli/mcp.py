@@ -11,8 +11,6 @@ import click
 
 from unstuck_tui.cli.common import end_with_status, project_option, scope_option, yes_option
 
-__all__ = ["command"]
-
 # As in the table of agents, which is not needed to serve.
 _AGENTS = ("claude", "codex")
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(_AGENTS))

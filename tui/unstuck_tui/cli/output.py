@@ -17,8 +17,6 @@ from unstuck.words.narration import lines_of, no_room, summary
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
 
-__all__ = ["Output", "answers_in", "screen"]
-
 
 def answers_in(file: Path | None) -> AnswerRules | None:
     """The answer rules of a file, where one is named. Raises PlanError."""

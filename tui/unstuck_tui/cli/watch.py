@@ -22,8 +22,6 @@ from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
-__all__ = ["command"]
-
 
 @click.command(name="watch")
 @click.option("--verify", metavar="CMD", help="Check that decides when a session's work is done.")

@@ -17,8 +17,6 @@ from unstuck.errors import UsageError
 from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy_and_save
 
-__all__ = ["Place", "command_for", "editor", "has_window", "locate", "open_place", "waited_for"]
-
 _LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
 _COLON = frozenset({"hx", "helix", "subl", "zed"})
 _GOTO = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})

@@ -17,8 +17,6 @@ from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Jump
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Interventions"]
-
 
 class Interventions:
     """Holds and decides about the given tasks; reports, for each of them, what cannot be done."""

@@ -31,8 +31,6 @@ from unstuck_tui.keys.actions import spoken
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["POPS", "TYPING_S", "PopUpChoice", "QuestionController", "next_to_answer"]
-
 POPS = "stuck"
 """The one kind of question that comes up by itself: nothing else says that everything has been tried."""
 TYPING_S = 2.0

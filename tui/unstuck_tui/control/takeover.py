@@ -28,8 +28,6 @@ from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of
 
-__all__ = ["TakeoverController"]
-
 _NAMED = 4
 
 

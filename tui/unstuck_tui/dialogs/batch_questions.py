@@ -14,8 +14,6 @@ from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import AnswerOption, Jump, Question, Takes
 from unstuck_tui.keys.actions import actions_of, keys_now, spoken
 
-__all__ = ["decision_outcome", "decision_question", "shared_question"]
-
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
 _TAKES: dict[str, Takes] = {"extend": "duration", "show_me": "lines", "retry": "line"}

@@ -26,8 +26,6 @@ from unstuck.words.questions import (
 from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 
-__all__ = ["question_of"]
-
 _AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""

@@ -16,8 +16,6 @@ from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 
-__all__ = ["QuitChoice", "QuitDialog"]
-
 QuitChoice = Literal["stop", "leave", "stay"]
 
 _NAMED = 6

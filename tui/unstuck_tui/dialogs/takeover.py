@@ -20,8 +20,6 @@ from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
 
-__all__ = ["WHY_LIMIT", "TakeoverAnswer", "TakeoverDialog"]
-
 WHY_LIMIT = 4_000
 _DIFF_LINES = 400
 _WIDTH = 100

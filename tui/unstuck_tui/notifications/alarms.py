@@ -15,18 +15,6 @@ from unstuck.eventlog.state import GateRow, State
 from unstuck.words.labels import asked_about, ended_as
 from unstuck.words.narration import broken_check
 
-__all__ = [
-    "GATHER_S",
-    "HUSH_S",
-    "PACE_S",
-    "SETTLED_S",
-    "Alarm",
-    "AlarmRegister",
-    "Notification",
-    "alarms_of",
-    "run_over",
-]
-
 GATHER_S = 1.0
 """Alarms within this time (seconds) go into one notification."""
 PACE_S = 10.0

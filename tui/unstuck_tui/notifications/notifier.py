@@ -19,8 +19,6 @@ from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.escapes import notification
 
-__all__ = ["ALONE_S", "MUTED_S", "MuteList", "NotificationOutlet", "Notifier", "run_program", "title_of", "words_of"]
-
 ALONE_S = 60.0
 """Seconds without a key after which a person counts as away, where the terminal does not report its focus."""
 MUTED_S = 3600.0

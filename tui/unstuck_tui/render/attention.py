@@ -15,8 +15,6 @@ from unstuck.words.narration import broken_check
 from unstuck_tui.render.format import Cell, clock, fit
 from unstuck_tui.render.tasks.table import time_left
 
-__all__ = ["Attention", "attention_cells", "attentions"]
-
 _TOLD = 20
 _SHORT_NAME = 7
 _BLOCKS_NAMED = 3

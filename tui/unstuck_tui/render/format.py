@@ -9,8 +9,6 @@ from rich.cells import cell_len, set_cell_size
 from unstuck.text import sanitise
 from unstuck.words.labels import Tone
 
-__all__ = ["Cell", "Line", "bar", "clock", "fit", "flat", "laid_out", "pieces", "width_of", "wrapped"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:

@@ -11,8 +11,6 @@ from unstuck.words.amounts import spent_of
 from unstuck.words.labels import GROUPS, Tone, ended_as
 from unstuck_tui.render.format import Cell, clock, fit, flat
 
-__all__ = ["header_line"]
-
 _LEAST_NAME = 16
 _SPOKEN = ("needs you", "working", "done", "failed")
 

@@ -12,8 +12,6 @@ from unstuck.words.labels import Tone
 from unstuck.words.narration import event_line, event_text
 from unstuck_tui.render.format import Cell, fit, laid_out, pieces
 
-__all__ = ["record_cells", "record_lines", "record_text", "title_cells"]
-
 _TASK = 16
 _EVENT = 22
 _ACTOR = 6

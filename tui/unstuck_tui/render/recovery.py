@@ -12,19 +12,6 @@ from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import actions_of, spoken
 from unstuck_tui.render.format import Cell, fit, wrapped
 
-__all__ = [
-    "WORDS",
-    "choice_lines",
-    "facts_lines",
-    "facts_of",
-    "heading",
-    "listing",
-    "name_width",
-    "other_lines",
-    "task_cells",
-    "title_of",
-]
-
 WORDS: dict[RecoveryChoice, str] = {
     "continue": "continue",
     "retry": "restore, redo",

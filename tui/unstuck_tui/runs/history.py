@@ -14,8 +14,6 @@ from unstuck.words.narration import MOMENTS, moment_of
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
 
-__all__ = ["History", "failure_key"]
-
 KEPT = 80
 UNREAD = 8
 """Records of a task that are kept as they came."""

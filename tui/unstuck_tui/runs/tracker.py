@@ -23,8 +23,6 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.words.labels import group_of
 from unstuck_tui.runs.history import History
 
-__all__ = ["Changes", "Tracker"]
-
 _ROW_NEWS = frozenset((
     "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
     "infrastructure_restored",

@@ -27,8 +27,6 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
-__all__ = ["LogList", "LogScreen"]
-
 
 class LogList(CursorLines):
     """All records, or the ``found`` ones. While it ``follows``, the cursor is on the last."""

@@ -31,8 +31,6 @@ from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["MainScreen"]
-
 _LOW = 30
 _LEAST_LINES = 3
 _TABLE_SHARE = 0.5

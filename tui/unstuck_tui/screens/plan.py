@@ -20,9 +20,6 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
-__all__ = ["GraphList", "PlanScreen"]
-
-
 _WIDEST = 60
 _KEPT = 1_000
 

@@ -27,9 +27,6 @@ from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Player", "ReplayScreen", "Scrubber"]
-
-
 PAUSE_S = 2.0
 AT_ONCE = 150
 

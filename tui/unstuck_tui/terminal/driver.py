@@ -31,8 +31,6 @@ from unstuck_tui.terminal.handoff import LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.textual_internals import RedirectedDriver
 
-__all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
-
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0
 INPUT_S = 0.1

@@ -30,8 +30,6 @@ from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Detail", "TextPane"]
-
 _PAGES = ("timeline", "ladder", "changes")
 
 

@@ -14,8 +14,6 @@ from textual.widgets import Static
 from unstuck.runs.view.run_view import meanwhile
 from unstuck_tui.textual_internals import SteadyScreen
 
-__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "is_below"]
-
 MINIMUM = Size(60, 16)
 
 

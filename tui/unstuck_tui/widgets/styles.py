@@ -14,8 +14,6 @@ from textual.color import Color
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-__all__ = ["TONES", "TONE_CLASSES", "TONE_CSS", "cursor_colour", "style_of"]
-
 TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
 _CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"
 TONE_CLASSES = {f"tone--{tone}" for tone in TONES} | {_CURSOR, _FOCUSED}

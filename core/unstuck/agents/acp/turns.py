@@ -23,9 +23,6 @@ from unstuck.errors import RecordError
 from unstuck.processes import Exit
 from unstuck.text import Clean, one_line
 
-__all__ = ["AcpAgent", "Turns"]
-
-
 _MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
 _MOST_WAITING = 1_000

@@ -20,9 +20,6 @@ from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["AppServerAgent", "AppServerConversation", "Approval", "approval"]
-
-
 _WHY_LIMIT = 2_000
 
 

@@ -22,9 +22,6 @@ from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["SdkAgent", "SdkConversation"]
-
-
 _HELD_S = 24 * 3600.0
 """Seconds that a hook may wait: past its limit the program would proceed without an answer."""
 _MARGIN_S = 60.0

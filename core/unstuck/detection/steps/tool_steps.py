@@ -14,9 +14,6 @@ from unstuck.detection.steps.tool_call_kind import CallKind, is_bare_status, is_
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
-__all__ = ["Pairing", "Step", "replacement_in"]
-
-
 _OLD_AND_NEW = re.compile(
     r"\bold(?:_?(?:str|string|text))?\s*[=:]\s*(?P<old>'[^']*'|\"[^\"]*\")"
     r".{0,40}?\bnew(?:_?(?:str|string|text))?\s*[=:]\s*(?P<new>'[^']*'|\"[^\"]*\")",

@@ -38,9 +38,6 @@ from unstuck.workspace.worktrees.cleanup import (
     erase_checkpoints,
 )
 
-__all__ = ["Destroyed", "destroy", "end_processes", "end_supervisor", "refuse"]
-
-
 _PATIENCE_S = 30.0
 _RECEIPTS = Wanted(types=frozenset({"stop_receipt"}))
 

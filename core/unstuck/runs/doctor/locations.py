@@ -19,8 +19,6 @@ from unstuck.words.amounts import sized
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import size_of
 
-__all__ = ["places"]
-
 
 def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:
     """Return the findings about the project, its event logs, worktrees, settings, socket and lock. Blocks."""

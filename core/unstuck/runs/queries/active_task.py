@@ -8,8 +8,6 @@ from unstuck.runs.queries.run_list import state_of
 from unstuck.supervision.context.next_step import working
 from unstuck.workspace.project import Project
 
-__all__ = ["task_at"]
-
 
 def task_at(tree: Path, place: Project, run: str) -> str:
     """The task of ``run`` that works in ``tree`` now; empty where none does. One that stands frozen does not."""

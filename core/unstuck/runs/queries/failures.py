@@ -14,8 +14,6 @@ from unstuck.eventlog.summary_rows import RUNGS, SignatureRow
 from unstuck.runs.queries.run_list import states_of
 from unstuck.workspace.project import Project
 
-__all__ = ["GROUPED", "failure_rows", "groups_of", "learnt_in", "rows_of"]
-
 
 @dataclass(slots=True)
 class _Failure:

@@ -15,8 +15,6 @@ from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.json_rows import run_row
 from unstuck.workspace.project import Project
 
-__all__ = ["day_rows", "find_run", "is_live", "live_run", "run_rows", "state_of", "states_of"]
-
 
 def find_run(place: Project, wanted: str) -> str:
     """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError."""

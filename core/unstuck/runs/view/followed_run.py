@@ -30,8 +30,6 @@ from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 
-__all__ = ["LOOK_S", "FollowedRun"]
-
 LOOK_S = 0.2
 _REPLY_S = 30.0
 

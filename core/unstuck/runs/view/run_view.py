@@ -19,8 +19,6 @@ from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import Clean, admit
 from unstuck.workspace.project import Project
 
-__all__ = ["NoticeKind", "OutputTail", "RunView", "agents_at_work", "limits_of", "meanwhile", "output_of"]
-
 _TAIL = 16_384
 
 NoticeKind = Literal["needs_you", "resolved", "run"]

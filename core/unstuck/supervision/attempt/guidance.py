@@ -12,8 +12,6 @@ from unstuck.eventlog.state import DirectiveRow, State, TaskRow
 from unstuck.supervision.gates.gate_types import asked_by_agent
 from unstuck.text import Clean
 
-__all__ = ["build", "first_guidance", "needs_findings", "note_for", "repeated", "restarted", "with_answer"]
-
 Prompts = Mapping[Level, str]
 
 

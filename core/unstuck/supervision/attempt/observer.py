@@ -32,8 +32,6 @@ from unstuck.supervision.memory.answer_memory import answered_before, keep_rules
 from unstuck.supervision.memory.failure_memory import keep_safe
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Holding", "permission_key"]
-
 _GO_ON = Directive(kind="go_on")
 _ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
 _NO_ROOM = Directive(

@@ -11,8 +11,6 @@ from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog.state import GateRow
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["EVIDENCE_LIMIT", "STEP_LIMIT", "Concern", "concern_of", "failure_fields", "is_dismissed", "nudge"]
-
 STEP_LIMIT = 2_000
 EVIDENCE_LIMIT = 300
 _UNKNOWN_LIMIT = 200

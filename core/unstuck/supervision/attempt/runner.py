@@ -29,8 +29,6 @@ from unstuck.supervision.gates.service import standing_of
 from unstuck.supervision.standalone.timeout_monitor import timeout_context
 from unstuck.text import admit, one_line
 
-__all__ = ["CallableAgent", "run_attempt"]
-
 Attempt = Callable[[Guidance], Awaitable[Report | None]]
 
 

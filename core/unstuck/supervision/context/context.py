@@ -25,8 +25,6 @@ from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["GatePolicy", "LiveAttempts", "RecoveryChoices", "RunContext", "SharedBaseline", "Takeovers", "limits_of"]
-
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 

@@ -12,8 +12,6 @@ from typing import Literal
 
 from unstuck.eventlog.state import State, TaskRow
 
-__all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_answer", "working"]
-
 StepKind = Literal[
     "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
     "run", "research", "ask", "prepare", "recover",

@@ -10,8 +10,6 @@ from typing import Any
 from unstuck.contract import Actor, Answer, GateTypeName, Standing
 from unstuck.text import Clean
 
-__all__ = ["RUN", "Question", "Takeover", "TakeoverChanges"]
-
 RUN = ""
 """The attempt id of a question about the whole run."""
 

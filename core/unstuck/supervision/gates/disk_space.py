@@ -19,8 +19,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 
-__all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old"]
-
 RETRY_S = 1.0
 _KEY = "record"
 _FULL = "the disk is full"

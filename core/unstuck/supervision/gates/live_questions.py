@@ -16,8 +16,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import RUN, Question
 from unstuck.supervision.gates.service import open_gate
 
-__all__ = ["RUNS_ON", "ask", "is_asking", "stop_asking"]
-
 RUNS_ON = "the agent runs on and changes its files"
 """The reason why no files are saved of an agent that cannot be suspended."""
 

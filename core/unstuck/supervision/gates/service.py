@@ -14,8 +14,6 @@ from unstuck.supervision.gates.gate_timers import start_timer
 from unstuck.supervision.gates.gate_types import CHOICES, accept, asked_by_agent, gate_id
 from unstuck.text import admit
 
-__all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
-
 UNATTENDED_LIMIT = 20
 """The number of answers in a row by rules and timers to questions of one task that came back."""
 _LEADS_ON = ("stuck", "loop_detected", "question", "remediation", "integration", "disk")

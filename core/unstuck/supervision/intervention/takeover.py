@@ -23,8 +23,6 @@ from unstuck.supervision.intervention.allowed import why_not
 from unstuck.supervision.intervention.intervention import hold
 from unstuck.text import admit, one_line
 
-__all__ = ["end_takeover", "left_alone", "let_go", "start_takeover"]
-
 DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
 

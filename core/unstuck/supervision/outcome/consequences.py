@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from unstuck.eventlog.state import State, TaskRow
 
-__all__ = ["consequences", "dependents", "fallout", "tokens_by_level"]
-
 _NAMED = 4
 
 

@@ -7,8 +7,6 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 
-__all__ = ["halt", "halt_remediation"]
-
 UNRECOVERABLE = """WORKFLOW FAILED - {reason}
 
 {details}

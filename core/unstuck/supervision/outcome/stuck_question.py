@@ -15,8 +15,6 @@ from unstuck.supervision.memory.answer_memory import answered_before, remember_a
 from unstuck.supervision.outcome.consequences import consequences, dependents, tokens_by_level
 from unstuck.supervision.outcome.weakened_checks import weakened_by
 
-__all__ = ["ask", "described", "reported"]
-
 
 async def ask(core: RunContext, row: TaskRow) -> None:
     """Write the stuck report and open the stuck gate."""

@@ -25,8 +25,6 @@ from unstuck.supervision.checks.check import read_output
 from unstuck.supervision.recovery.facts import Proposal, RecoveryChoice, RecoveryState
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Evaluation", "evaluate", "proposals_in", "question_for"]
-
 OUTPUT_LIMIT = 256 * 1024
 """Bytes of what it prints that are looked at."""
 _TRIES = 200

@@ -15,23 +15,6 @@ from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.supervision.context.next_step import fallen, next_step
 from unstuck.text import Clean, admit, one_line
 
-__all__ = [
-    "CHOICES",
-    "CheckFacts",
-    "FileChange",
-    "Observed",
-    "Onward",
-    "OpenQuestion",
-    "Possible",
-    "ProcessFacts",
-    "Proposal",
-    "RecoveryState",
-    "SavedFacts",
-    "TaskRecovery",
-    "reconstruct",
-    "was_cut_off",
-]
-
 RecoveryChoice = Literal["continue", "retry", "done", "skip", "abandon", "adopt", "stop"]
 CHOICES: tuple[RecoveryChoice, ...] = ("continue", "retry", "done", "skip", "abandon", "adopt", "stop")
 """The ways in which an interrupted attempt can continue; the last two are for orphans."""

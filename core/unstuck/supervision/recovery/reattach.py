@@ -25,8 +25,6 @@ from unstuck.supervision.gates.service import open_gate, standing_of
 from unstuck.supervision.recovery.interrupted_attempt import chosen_for
 from unstuck.text import admit
 
-__all__ = ["Survivor", "interrupt_running", "take_over"]
-
 _SHOWN = 20
 
 

@@ -25,8 +25,6 @@ from unstuck.supervision.recovery.facts import (
 from unstuck.supervision.recovery.interrupted_attempt import recover
 from unstuck.supervision.recovery.observations import check_now, observe
 
-__all__ = ["Standstill"]
-
 
 class Standstill:
     """A run that was opened again and waits to be let go.

@@ -20,8 +20,6 @@ from unstuck.text import admit, one_line
 from unstuck.workspace.worktrees.delivery import Delivery
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["REFUSED", "deliver"]
-
 REFUSED = "delivery_refused"
 """Why a run was halted whose results did not fit where nobody may be asked: to go on with it tries again."""
 

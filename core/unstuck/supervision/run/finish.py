@@ -17,8 +17,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.text import admit
 from unstuck.workspace.worktrees.unmerged_work import Cleaned, Kept
 
-__all__ = ["RunResult", "clean_old", "clean_own", "record_end", "result_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:

@@ -29,8 +29,6 @@ from unstuck.supervision.outcome.halt import halt_remediation
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees.worktrees import REMEDIATION
 
-__all__ = ["NullObserver", "Remediation"]
-
 _LOOKED_AGAIN = "the check ran again after your answer, and still fails"
 
 

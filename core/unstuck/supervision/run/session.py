@@ -33,8 +33,6 @@ from unstuck.supervision.outcome import decision, restore, stuck_question
 from unstuck.supervision.recovery import interrupted_attempt
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Session"]
-
 _APPROACH_LIMIT, _OPTION_LIMIT = 500, 4_000
 _Result = TypeVar("_Result")
 

@@ -13,8 +13,6 @@ from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
 from unstuck.text import admit
 
-__all__ = ["Answers", "Hooks", "RunControl", "Tools"]
-
 
 class Hooks(Protocol):
     """A bridge that agents running elsewhere talk to through their hooks."""

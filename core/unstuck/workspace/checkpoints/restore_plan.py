@@ -14,11 +14,6 @@ from unstuck.errors import WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import Result
 
-__all__ = [
-    "Change", "Difference", "Permissions", "Plan", "changes", "inside", "keep_permissions", "obstacles",
-    "parse_differences", "permissions_of", "sizes_of",
-]  # fmt: skip
-
 Status = Literal["change", "return", "disappear"]
 _STATUS: dict[str, Status] = {"A": "return", "D": "disappear"}
 _ALWAYS = 20

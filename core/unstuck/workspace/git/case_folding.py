@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["clash", "folds_case"]
-
 
 def folds_case(folder: Path) -> bool:
     """True where ``folder`` takes a name for another that differs by case alone; asked of the first such name."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["Counted", "DiffHeads", "parse_counts"]
-
-
 _HEADER = b"\ndiff --git "
 _FILE_LIMIT = 100_000
 _LIMIT = 900_000

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-__all__ = ["describe"]
-
 _READ_LIMIT = 200_000
 _LINES = 40
 _DEFINED = re.compile(r"^(?:async def|def|class)\s+(?!_)\w+.{0,100}", re.MULTILINE)

@@ -22,8 +22,6 @@ from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.git.repository import Result, find_repository, run_git, split_paths
 from unstuck.workspace.research.installed_packages import describe
 
-__all__ = ["Insight", "Surroundings", "gather", "surroundings"]
-
 _AROUND = 15
 _READ_LIMIT = 2_000_000
 _OUTPUT_LIMIT = 200_000

@@ -21,8 +21,6 @@ from unstuck.workspace.git.repository import above, run_git
 from unstuck.workspace.storage.index_entries import Entry
 from unstuck.workspace.storage.staging import Git
 
-__all__ = ["unproven"]
-
 _ATTRIBUTES = b".gitattributes"
 _CONVERTING = frozenset({b"filter", b"ident", b"working-tree-encoding"})
 _OFF = frozenset({b"unset", b"unspecified"})

@@ -12,8 +12,6 @@ from typing import Literal
 from unstuck.errors import TreeTooLarge, WorkspaceError
 from unstuck.workspace.git.repository import git_directory_round, is_git_directory
 
-__all__ = ["LeftOut", "Why", "bare_among", "lost", "out_of_reach", "refuse_git_directory", "refuse_home", "refuse_huge"]
-
 Why = Literal["busy", "large", "name", "repository", "special", "unreadable"]
 _TOLD: dict[Why, str] = {
     "busy": "was just being written",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["Entry", "read_entries"]
-
 _FIXED = 40  # bytes before the id: times, place on disk, mode, owner, size
 _EXTENDED = 0x4000
 _OVERLOOKED = 0x8000

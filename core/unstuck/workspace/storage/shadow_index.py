@@ -36,9 +36,6 @@ from unstuck.workspace.storage.index_entries import Entry, read_entries
 from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
-__all__ = ["SideRepository", "Snapshot", "make_index"]
-
-
 _GITLINK = 0o160000
 
 

@@ -13,8 +13,6 @@ from typing import Protocol
 
 from unstuck.workspace.git.repository import Result, join_paths
 
-__all__ = ["Git", "Scan", "Survey", "scan", "stage", "survey"]
-
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
 _UNMERGED = frozenset({b"DD", b"AU", b"UD", b"UA", b"DU", b"AA", b"UU"})
 # A very long one is cut off by git.

@@ -22,8 +22,6 @@ from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees
 from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["Delivery", "How"]
-
 How = Literal["fast_forward", "merge"]
 
 _BRANCHES = "refs/heads/"

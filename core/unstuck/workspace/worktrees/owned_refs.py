@@ -17,8 +17,6 @@ from unstuck.workspace.git.repository import Repository, run_git, split_paths
 from unstuck.workspace.worktrees.unmerged_work import held_in
 from unstuck.workspace.worktrees.worktree import MARKER, TRASH, TreePlace, belongs_elsewhere, registered_tree
 
-__all__ = ["OwnTree", "commits_only_in", "held_by", "own_references", "own_trees", "run_of", "users_heads"]
-
 _BRANCH = re.compile(r"refs/heads/unstuck/(\d{8}-\d{6}(?:-\d{1,9})?)/.+")
 _OTHER = re.compile(r"refs/unstuck/(?:bases|deliveries)/(.+)")
 _PIN = "refs/unstuck/pins/"

@@ -13,8 +13,6 @@ from unstuck.errors import WorkspaceError
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repository import Repository, Result, run_git
 
-__all__ = ["MARKER", "TRASH", "TreePlace", "belongs_elsewhere", "registered_tree", "safe_name", "sweep"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TRASH = ".trash-"
 MARKER = "unstuck-start"

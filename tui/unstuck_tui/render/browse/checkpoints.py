@@ -13,8 +13,6 @@ from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.tasks.detail import changes_lines
 
-__all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
-
 Row = Mapping[str, Any]
 COLUMNS = (
     Column("TIME", 14),

@@ -9,8 +9,6 @@ from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, fit, width_of, wrapped
 
-__all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
-
 _MARGIN = 2
 _BARS = "▁▂▃▄▅▆▇█"
 _NAME = 10

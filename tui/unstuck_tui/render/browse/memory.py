@@ -10,8 +10,6 @@ from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
-__all__ = ["COLUMNS", "memory_about", "memory_cells", "memory_text"]
-
 Row = Mapping[str, Any]
 COLUMNS = (
     Column("WHEN", 11, least=72),

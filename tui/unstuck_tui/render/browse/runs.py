@@ -16,10 +16,6 @@ from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
 
-__all__ = [
-    "CUT_OFF", "RUNS", "CutOff", "cut_off_about", "cut_off_cells", "cut_off_in", "inventory_about", "run_cells",
-]  # fmt: skip
-
 Row = Mapping[str, Any]
 CUT_OFF = (
     Column("RUN", 15),

@@ -12,8 +12,6 @@ from unstuck.words.labels import Tone, error_name, level_word, some
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
-__all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
-
 COLUMNS = (
     Column("SEEN", 4, right=True),
     Column("LAST", 5),

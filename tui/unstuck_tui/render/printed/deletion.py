@@ -9,8 +9,6 @@ from unstuck.runs.deletion.inventory import Inventory, Item, Kind
 from unstuck.text import one_line
 from unstuck.words.amounts import sized
 
-__all__ = ["inventory_lines", "receipt_lines"]
-
 _WORDS: dict[Kind, tuple[str, str]] = {
     "processes": ("process, ended with a stop report", "processes, ended with a stop report each"),
     "gates": ("open question", "open questions"),

@@ -17,8 +17,6 @@ from unstuck.text import one_line
 from unstuck.words.labels import GROUPS, asked_about, group_of
 from unstuck.words.narration import lines_of
 
-__all__ = ["PlainLines", "in_words"]
-
 _WORDS = {
     "▶": "begins", "✓": "passed:", "✗": "failed:", "!": "attention:", "?": "question:", "→": "next:", "◷": "clock:",
     "…": "waits:", "↻": "", "~": "", "×": "", "-": "",

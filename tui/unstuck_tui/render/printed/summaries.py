@@ -9,8 +9,6 @@ from unstuck.text import one_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, level_word
 
-__all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
-
 Row = Mapping[str, Any]
 _MOST = 40
 _CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "contradicted": "?", "none": "~"}

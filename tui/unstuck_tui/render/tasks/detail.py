@@ -23,18 +23,6 @@ from unstuck.words.labels import (
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, wrapped
 
-__all__ = [
-    "FailureCount",
-    "TimelineEntry",
-    "changes_lines",
-    "failure_lines",
-    "failure_text",
-    "output_lines",
-    "page_names",
-    "story_title",
-    "timeline_lines",
-]
-
 _STEP = 'UNSTUCK {"step"'
 
 _SET_IN = "  "

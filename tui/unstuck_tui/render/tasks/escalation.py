@@ -13,8 +13,6 @@ from unstuck.words.labels import Tone, needs_person
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
 
-__all__ = ["ladder_lines"]
-
 _NAME = 10
 _LABEL = 13
 _RUNGS: tuple[tuple[Level, str], ...] = (

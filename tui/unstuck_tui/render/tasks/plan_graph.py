@@ -14,8 +14,6 @@ from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, glyph_of, needs_person, some, tone_of, word_of
 from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
 
-__all__ = ["Graph", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
-
 _DEEPEST = 10
 _STATE = 12
 _LABEL = 10

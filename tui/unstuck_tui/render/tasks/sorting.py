@@ -8,8 +8,6 @@ from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import failure_of, needs_person, word_of
 from unstuck_tui.render.tasks.table import time_left
 
-__all__ = ["Sorting", "arranged", "next_sorting"]
-
 Sorting = Literal["plan", "state", "time", "name"]
 _URGENCY = ("interrupted", "running", "judging", "undecided", "preparing", "backoff", "parked", "ready", "blocked")
 

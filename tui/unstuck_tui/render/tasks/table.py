@@ -21,8 +21,6 @@ from unstuck.words.labels import (
 )
 from unstuck_tui.render.format import Cell, bar, clock, fit
 
-__all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
-
 NARROW = 84
 _WIDE = 150
 _BAR = 9

@@ -21,9 +21,6 @@ from unstuck.workspace.project import Project
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
 
-__all__ = ["PAST", "Moment", "MomentCache", "ReplayClock", "ReplayedRun"]
-
-
 EVERY = 2_000
 MOST = 64
 

@@ -27,8 +27,6 @@ from unstuck_tui.render.browse.checkpoints import (
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
-__all__ = ["CheckpointsTab"]
-
 Row = Mapping[str, Any]
 _BY_HAND = "manual"
 

@@ -18,8 +18,6 @@ from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
-__all__ = ["DeletionTab"]
-
 Row = Mapping[str, Any]
 _RUNS = 200
 

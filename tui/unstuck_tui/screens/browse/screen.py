@@ -32,8 +32,6 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
-__all__ = ["BrowseScreen", "RowsList"]
-
 
 class RowsList(CursorLines):
     """The rows of ``tab``; each tab keeps its own cursor."""

@@ -25,8 +25,6 @@ from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
-__all__ = ["SignaturesTab", "listed"]
-
 
 class SignaturesTab(Tab[Failure]):
     """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""

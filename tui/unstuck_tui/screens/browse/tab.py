@@ -18,8 +18,6 @@ from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells
 from unstuck_tui.render.format import Cell, Line
 
-__all__ = ["Tab", "TabContext", "TabHost", "in_thread_loop"]
-
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
