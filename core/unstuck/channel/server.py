@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 BACKLOG = 1024
 
+MAX_CLIENTS = 64
+MAX_WAITING = 1024
+_REJECTION_S = 1.0  # seconds for a rejected client to read the reason
+_CLOSING_S = 5.0
+
 
 def listen(path: Path) -> socket.socket:
     """Return a listening socket at ``path`` in place of a dead server's. Raises ChannelError."""
@@ -74,12 +79,6 @@ def _has_listener(path: Path) -> bool:
         except OSError:
             return False
         return True
-
-
-MAX_CLIENTS = 64
-MAX_WAITING = 1024
-_REJECTION_S = 1.0  # seconds for a rejected client to read the reason
-_CLOSING_S = 5.0
 
 
 class ChannelServer:

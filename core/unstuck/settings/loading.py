@@ -30,6 +30,15 @@ USERS_ONLY = (
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
 
+MOST_REPEATS = 2
+"""With as many unbounded repeats a text of 400 characters takes ten million steps at the very worst."""
+_TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"  # one character, or one of a class
+    r"|\(\?(?:P=\w+|#[^)]*|[a-zA-Z-]+)\)"  # a group that holds nothing
+    r"|\((?:\?(?:P<\w*>|[a-zA-Z-]*:|<?[=!]|>))?|\{\d*,\d*\}|.",
+    re.DOTALL,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
@@ -193,16 +202,6 @@ def _marked(source: str, position: int, item: Any, trusted: bool) -> Any:
         where = f"failure_handler.auto_resolve.{position}.trusted"
         raise SettingsError(source, where, "cannot be set; it follows from where the rule stands")
     return {**item, "trusted": trusted}
-
-
-MOST_REPEATS = 2
-"""With as many unbounded repeats a text of 400 characters takes ten million steps at the very worst."""
-_TOKEN = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"  # one character, or one of a class
-    r"|\(\?(?:P=\w+|#[^)]*|[a-zA-Z-]+)\)"  # a group that holds nothing
-    r"|\((?:\?(?:P<\w*>|[a-zA-Z-]*:|<?[=!]|>))?|\{\d*,\d*\}|.",
-    re.DOTALL,
-)
 
 
 def runs_away(pattern: str) -> bool:

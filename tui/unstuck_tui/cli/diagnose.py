@@ -26,6 +26,8 @@ from unstuck_tui.cli.common import complain, echo, print_json
 # Of what has no end, as /dev/zero, this much is read: a second's work.
 MOST_READ = 2**30
 
+ROW = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:
@@ -72,9 +74,6 @@ def _rest(stream: BinaryIO) -> int:
         return max(0, status.st_size - stream.tell()) if stat.S_ISREG(status.st_mode) else 0
     except OSError:
         return 0
-
-
-ROW = 200
 
 
 @click.command(name="diagnose")

@@ -27,15 +27,15 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
+_TICK_S = 1.0
+_PIECE = 20_000
+
 
 class LogList(CursorLines):
     """All records, or the ``found`` ones. While it ``follows``, the cursor is on the last."""
 
     AREA = "log"
     BINDINGS = bindings_of("log")
-    DEFAULT_CSS = """
-    LogList { height: 1fr; }
-    """
 
     class Stopped(Message):
         """The cursor was moved: the list does not follow any more."""
@@ -90,10 +90,6 @@ class LogList(CursorLines):
             self.follows = False
             self.post_message(self.Stopped())
         super().action_cursor(by)
-
-
-_TICK_S = 1.0
-_PIECE = 20_000
 
 
 class LogScreen(FittingScreen[None], inherit_bindings=False):

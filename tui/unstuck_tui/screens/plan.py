@@ -23,15 +23,15 @@ from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 _WIDEST = 60
 _KEPT = 1_000
 
+_TICK_S = 1.0
+_NAMED = 8
+
 
 class GraphList(CursorLines):
     """``look`` at a state to show it; the order stays until there are other tasks."""
 
     AREA = "rows"
     BINDINGS = bindings_of("rows")
-    DEFAULT_CSS = """
-    GraphList { height: 1fr; }
-    """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -98,10 +98,6 @@ class GraphList(CursorLines):
 
 def _wide(graph: Graph, task: str) -> int:
     return 2 * min(graph.depth[task], 11) + width_of(task[:_WIDEST])
-
-
-_TICK_S = 1.0
-_NAMED = 8
 
 
 class PlanScreen(FittingScreen[str], inherit_bindings=False):

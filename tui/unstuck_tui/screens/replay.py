@@ -30,6 +30,10 @@ from unstuck_tui.widgets.workers import start
 PAUSE_S = 2.0
 AT_ONCE = 150
 
+_FRAME_S = 0.2
+_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
+_NAMES = {"failures": "failure", "gates": "question"}
+
 
 class Player:
     """Moves a run on by the time that has passed since it was last asked to; ``now`` is a monotonic clock."""
@@ -62,11 +66,6 @@ class Player:
         over = seq >= len(self._run.index)
         self._run.clock.ahead = 0.0 if over or seq == most else ahead
         return not over
-
-
-_FRAME_S = 0.2
-_OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
-_NAMES = {"failures": "failure", "gates": "question"}
 
 
 class Scrubber(OneLine):

@@ -157,6 +157,10 @@ class OneLine(Lines):
 class CursorLines(Lines, can_focus=True):
     """A list with a cursor on one of its lines, moved by keys and by the mouse."""
 
+    DEFAULT_CSS = """
+    CursorLines { height: 1fr; }
+    """
+
     class Selected(Message):
         """Another line is under the cursor."""
 

@@ -6,21 +6,26 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from unstuck.agents.appserver.jsonrpc import JsonRpc, Refused
 from unstuck.agents.appserver.stream import AppServerStream
 from unstuck.agents.command.agent_output import MOST_STEPS, own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
-from unstuck.agents.command.process_agent import CommandSpec
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit, one_line
 
 _WHY_LIMIT = 2_000
+
+_OPEN_S = 120.0
+"""Seconds to open a thread: programs start slowly on a busy machine."""
+_MOST_APPROVALS = 32
+"""Most approvals that wait at once; more are declined, as no person could tell them apart."""
+_OPTED_OUT = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
+            "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +78,6 @@ def approval(stream: AppServerStream, method: str, params: Mapping[str, Any]) ->
     if action is None:
         return None
     return Approval(action=action, why=why, yes=yes, no=no, end=end, plain=plain)
-
-
-_OPEN_S = 120.0
-"""Seconds to open a thread: programs start slowly on a busy machine."""
-_MOST_APPROVALS = 32
-"""Most approvals that wait at once; more are declined, as no person could tell them apart."""
-_OPTED_OUT = ("item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta",
-            "item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta")  # fmt: skip
 
 
 class AppServerConversation:
@@ -296,17 +293,6 @@ class AppServerAgent(ConversationAgent[AppServerConversation]):
     """
 
     label = "codex app-server"
-
-    def __init__(
-        self,
-        spec: CommandSpec,
-        *,
-        folder: Path,
-        environ: Mapping[str, str],
-        limit: int,
-        hold: Literal["step", "freeze", "none"] = "freeze",
-    ) -> None:
-        super().__init__(spec, folder=folder, environ=environ, limit=limit, hold=hold)
 
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
         return self._spec.command

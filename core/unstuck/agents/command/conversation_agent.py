@@ -77,7 +77,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         folder: Path,
         environ: Mapping[str, str],
         limit: int,
-        hold: Literal["step", "freeze", "none"],
+        hold: Literal["step", "freeze", "none"] = "freeze",
     ) -> None:
         super().__init__(spec, folder=folder, environ=environ, limit=limit, hold=hold, tell=True)
         self._conversations: dict[str, C] = {}

@@ -23,6 +23,14 @@ _OLD = ("old_string", "old_str", "oldText", "old_text", "old")
 _NEW = ("new_string", "new_str", "newText", "new_text", "new")
 _FILE = ("file_path", "path", "file", "filePath")
 
+SHOWN = 200
+CALL_LIMIT = 2_000
+TEXT_HEAD = 500
+TEXT_TAIL = 1_500
+PENDING_KEPT = 64
+IDS_KEPT = 256
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
 
 def replacement_in(call: str) -> tuple[str, str, str] | None:
     """Return file, old and new text of an edit, or None where the call does not have them."""
@@ -41,16 +49,6 @@ def replacement_in(call: str) -> tuple[str, str, str] | None:
 
 def _text(given: dict[str, object], names: tuple[str, ...]) -> str:
     return next((value for name in names if isinstance(value := given.get(name), str)), "")
-
-
-SHOWN = 200
-CALL_LIMIT = 2_000
-TEXT_HEAD = 500
-TEXT_TAIL = 1_500
-PENDING_KEPT = 64
-IDS_KEPT = 256
-
-_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,9 @@ from unstuck.eventlog.summary_rows import RUNGS, SignatureRow
 from unstuck.runs.queries.run_list import states_of
 from unstuck.workspace.project import Project
 
+GROUPED = 300
+"""Each of so many is compared with the first of every group; those after them stand alone."""
+
 
 @dataclass(slots=True)
 class _Failure:
@@ -97,10 +100,6 @@ def _row(failure: _Failure, learnt: str) -> dict[str, Any]:
         "rung": failure.rung,
         "worked": failure.worked or learnt,
     }
-
-
-GROUPED = 300
-"""Each of so many is compared with the first of every group; those after them stand alone."""
 
 
 def groups_of(

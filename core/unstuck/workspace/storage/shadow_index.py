@@ -38,6 +38,21 @@ from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
 _GITLINK = 0o160000
 
+_YES = "allowed"
+_EXACT = "exact"  # an earlier version began with whatever git's own index said
+_ARGUMENTS = 200
+_FEW = 8
+_BUSY = re.compile("unstable object source|short read|read error while indexing")
+_NO_ROOM = re.compile("[Oo]ut of diskspace|No space left|Disk quota exceeded|File too large")
+_CUT_OFF = "the restore did not come to its end"
+_AGAIN = "run it again, or undo it with `unstuck checkpoints undo`"
+_HEAD = "HEAD^{commit}"
+_NO_COMMIT = "ref: refs/heads/none"
+_MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
+_SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
+# A folder is a list of ids: there is little to squeeze out of it, and it takes time.
+_PLAIN = ("-c", "core.looseCompression=0")
+
 
 async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: int, git: Git, reading: Git) -> bool:
     """Make ``fresh``, a copy of the index of the worktree ``tree``, that of the commit ``base``.
@@ -78,22 +93,6 @@ def _bytes_of(file: Path) -> bytes:
         return file.read_bytes()
     except OSError:
         return b""
-
-
-_YES = "allowed"
-_EXACT = "exact"  # an earlier version began with whatever git's own index said
-_ARGUMENTS = 200
-_FEW = 8
-_BUSY = re.compile("unstable object source|short read|read error while indexing")
-_NO_ROOM = re.compile("[Oo]ut of diskspace|No space left|Disk quota exceeded|File too large")
-_CUT_OFF = "the restore did not come to its end"
-_AGAIN = "run it again, or undo it with `unstuck checkpoints undo`"
-_HEAD = "HEAD^{commit}"
-_NO_COMMIT = "ref: refs/heads/none"
-_MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
-_SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
-# A folder is a list of ids: there is little to squeeze out of it, and it takes time.
-_PLAIN = ("-c", "core.looseCompression=0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ from unstuck_tui.runs.log.index import LogIndex
 EVERY = 2_000
 MOST = 64
 
+PAST = "This is a replay: it shows what was, and nothing can be changed in it."
+_STEPS = 200
+
 
 class Moment(NamedTuple):
     """The run up to record ``seq``."""
@@ -58,10 +61,6 @@ class MomentCache:
         if len(self._kept) > self._most:
             self._every *= 2
             self._kept = [kept for kept in self._kept if kept.seq % self._every == 0]
-
-
-PAST = "This is a replay: it shows what was, and nothing can be changed in it."
-_STEPS = 200
 
 
 class ReplayClock:

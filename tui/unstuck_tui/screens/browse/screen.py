@@ -32,15 +32,15 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
+_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
+_TICK_S = 2.0
+
 
 class RowsList(CursorLines):
     """The rows of ``tab``; each tab keeps its own cursor."""
 
     AREA = "rows"
     BINDINGS = bindings_of("rows")
-    DEFAULT_CSS = """
-    RowsList { height: 1fr; }
-    """
 
     def __init__(self, tab: Tab[Any], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -73,10 +73,6 @@ class RowsList(CursorLines):
         # Now, and not when the message arrives: what the next key begins is not to be left.
         self.tab.back()
         super().move_to(index)
-
-
-_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
-_TICK_S = 2.0
 
 
 class _Tabs(OneLine):
