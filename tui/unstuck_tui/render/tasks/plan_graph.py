@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, glyph_of, needs_person, some, tone_of, word_of
@@ -200,6 +199,4 @@ def _fallout(graph: Graph, state: State, row: TaskRow) -> str:
     does = {"run": "would continue without it", "skip": "would be skipped too"}.get(
         row.after_skip, "would stay blocked"
     )
-    names = list(islice(found, _NAMED))
-    more = f" and {len(found) - len(names)} more" if len(found) > len(names) else ""
-    return f"{len(found)} {does}: {', '.join(names)}{more}"
+    return f"{len(found)} {does}: {some(list(found), _NAMED)}"
