@@ -10,8 +10,8 @@ from typing import get_args, get_origin
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Guidance, Report, Task
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e

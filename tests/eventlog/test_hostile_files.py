@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tests.eventlog.conftest import Said
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.eventlog.log import log_format as logs
 from unstuck.eventlog.log import snapshot

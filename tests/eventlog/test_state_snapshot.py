@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["EscalationLevel", "Limits", "matches"]
-
 
 class EscalationLevel(Enum):
     """Levels of the failure handler with their limits and costs."""

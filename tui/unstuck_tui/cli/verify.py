@@ -10,8 +10,6 @@ from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
-__all__ = ["command"]
-
 
 @click.command(name="verify")
 @click.argument("run", default="last")

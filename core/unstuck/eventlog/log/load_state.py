@@ -15,17 +15,6 @@ from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_l
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.eventlog.state import FOLD, State, load
 
-__all__ = [
-    "FULL_CHECK_BYTES",
-    "LOG_NAME",
-    "SNAPSHOT_NAME",
-    "STATE_PREFIX",
-    "Restored",
-    "current_state",
-    "require_end",
-    "restored",
-]
-
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024

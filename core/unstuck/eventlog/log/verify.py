@@ -13,9 +13,6 @@ from unstuck.eventlog.log.log_format import START, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import State, dump
 
-__all__ = ["LogCheck", "check"]
-
-
 SnapshotStatus = Literal["none", "good", "ignored"]
 
 

@@ -18,8 +18,6 @@ from unstuck.escalation.limits import Limits
 from unstuck.escalation.research_targets import research_targets
 from unstuck.escalation.stuck_report import format_stuck_question, stuck_report
 
-__all__ = ["FailureHandler"]
-
 
 class FailureHandler:
     """Answers the failures of one task with retry, pivot, research and, when nothing is left, the question.
