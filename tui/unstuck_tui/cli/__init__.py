@@ -34,6 +34,7 @@ _COMMANDS = {
     "runs": "List the runs of this project.",
     "show": "Show one run: its tasks, attempts and open questions.",
     "signatures": "List the failures of this project and what solved them.",
+    "truth": "Compare what agents claimed with what their checks found.",
     "watch": "Supervise agents that run in their own terminals.",
     "verify": "Check the event log of a run.",
 }
