@@ -30,6 +30,7 @@ _COMMANDS = {
     "events": "Print or follow the event log of a run.",
     "mcp": "Serve agents over MCP, and install the server.",
     "memory": "List, promote or delete what unstuck remembers.",
+    "recap": "Tell what happened in a run, in at most ten lines.",
     "run": "Run a plan, a task or one command under supervision.",
     "runs": "List the runs of this project.",
     "show": "Show one run: its tasks, attempts and open questions.",

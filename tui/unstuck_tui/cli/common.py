@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import click
 from unstuck.errors import UsageError
 from unstuck.workspace.project import Project, locate
 
-__all__ = ["budget_option", "complain", "echo", "here", "limits_in", "print_json", "project_option"]
+__all__ = ["budget_option", "complain", "echo", "here", "limits_in", "moment_of", "print_json", "project_option"]
 
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
@@ -58,3 +59,20 @@ def limits_in(text: str | None) -> dict[str, str]:
             raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
         limits[f"budget.{name.strip()}"] = value.strip()
     return limits
+
+
+def moment_of(said: str) -> float:
+    """A time as seconds since 1970; without a zone it is the one here. Raises UsageError."""
+    from unstuck.clock import SystemClock
+    from unstuck.settings.durations import parse_duration
+
+    now = SystemClock().now()
+    try:
+        return now - parse_duration(said)
+    except ValueError:
+        pass
+    today = datetime.fromtimestamp(now).astimezone().date().isoformat()
+    try:
+        return datetime.fromisoformat(said if "-" in said else f"{today}T{said}").timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None
