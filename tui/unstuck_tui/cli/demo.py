@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from unstuck.errors import UsageError
-from unstuck.runs.queries.run_end import RunEnd, end_of_run
 from unstuck.runs.run import RunOptions
+from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate

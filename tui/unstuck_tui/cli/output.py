@@ -11,8 +11,8 @@ from typing import Any
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
 from unstuck.runs.answers.answer_rules import AnswerRules
-from unstuck.runs.queries.run_end import RunEnd, end_of_run
 from unstuck.runs.run import Beside
+from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("DONE?", 5, right=True),
     Column("PASSED", 6, right=True),
     Column("AGREEMENT", 15),
-    Column("FALSE", 5, right=True),
+    Column("FALSE", 5, right=True, least=64),
     Column("USED", 14, share=1, least=96),
 )
 

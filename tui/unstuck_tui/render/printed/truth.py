@@ -9,7 +9,7 @@ from unstuck.text import one_line
 from unstuck_tui.render.amounts import span, tokens_of
 
 if TYPE_CHECKING:
-    from unstuck.runs.queries.run_end import Changes
+    from unstuck.runs.run_end import Changes
 
 __all__ = ["agreement_words", "changes_line", "claims_line", "failure_words", "truth_lines", "used_words"]
 
