@@ -14,10 +14,10 @@ __all__ = ["COLUMNS", "truth_about", "truth_cells"]
 
 Row = Mapping[str, Any]
 COLUMNS = (
-    Column("AGENT", 10, share=2),
-    Column("MODEL", 10, share=2),
+    Column("AGENT", 8, share=2),
+    Column("MODEL", 8, share=2),
     Column("ATTEMPTS", 8, right=True),
-    Column("DONE?", 5, right=True),
+    Column("CLAIMED", 7, right=True),
     Column("PASSED", 6, right=True),
     Column("AGREEMENT", 15),
     Column("FALSE", 5, right=True, least=64),
@@ -31,7 +31,7 @@ def truth_cells(row: Row, width: int) -> tuple[Cell, ...]:
         "AGENT": str(row["agent"] or "-"),
         "MODEL": str(row["model"] or "-"),
         "ATTEMPTS": str(row["attempts"]),
-        "DONE?": str(row["claimed_done"]),
+        "CLAIMED": str(row["claimed_done"]),
         "PASSED": str(row["check_passed"]),
         "AGREEMENT": agreement_words(row),
         "FALSE": str(row["false_claims"]),

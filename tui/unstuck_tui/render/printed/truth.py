@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["agreement_words", "changes_line", "claims_line", "failure_words", "truth_lines", "used_words"]
 
 Row = Mapping[str, Any]
-_LINE = "{:<16}  {:<22}  {:>8}  {:>12}  {:>12}  {:<14}  {:>12}  {}"
+_LINE = "{:<20}  {:<20}  {:>8}  {:>12}  {:>12}  {:<14}  {:>12}  {}"
 _HEAD = _LINE.format("AGENT", "MODEL", "ATTEMPTS", "CLAIMED DONE", "CHECK PASSED", "AGREEMENT", "FALSE CLAIMS", "USED")
 
 
@@ -46,8 +46,8 @@ def truth_lines(rows: Sequence[Row]) -> Iterator[str]:
     yield _HEAD
     for row in rows:
         yield _LINE.format(
-            one_line(row["agent"] or "-", 16),
-            one_line(row["model"] or "-", 22),
+            one_line(row["agent"] or "-", 20),
+            one_line(row["model"] or "-", 20),
             row["attempts"],
             row["claimed_done"],
             row["check_passed"],
