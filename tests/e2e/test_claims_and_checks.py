@@ -50,6 +50,8 @@ def test_claims_beside_checks(work: Unstuck) -> None:
     assert (row["claimed_done"], row["claimed_not_done"], row["claim_unknown"]) == (2, 1, 1)
     assert (row["check_passed"], row["compared"], row["agreed"], row["agreement"]) == (1, 3, 2, 0.667)
     assert row["false_claims"] == 1
+    first, *_ = work.inside("show", work.runs[1].name, "--json").rows[1]["timeline"]
+    assert (first["claim"], first["check"]) == ("done", "passed")
     (failure,) = row["failures"]
     assert failure["count"] == 1
     assert "total is 3" in failure["headline"]
