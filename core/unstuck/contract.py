@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from unstuck.diagnosis.claim import Claim
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.text import Clean
 
@@ -202,7 +203,8 @@ class Report:
     the raw output below the run's directory, ``output_at`` its bytes (start, end), and ``output_lost`` the reason if
     some are missing. ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``. ``phase``
     is the current step in the agent's own words, ``alternatives`` are other approaches. ``tokens`` and ``cost`` are
-    usage that no observation has reported.
+    usage that no observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names.
+    ``claim`` is what it claims about the work; the supervisor sets it, and it is empty in old logs.
     """
 
     exit_code: int | None = None
@@ -223,6 +225,9 @@ class Report:
     tokens: int = 0
     cost: float | None = None
     receipt: Receipt | None = None
+    last_message: Clean | None = None
+    model: str = ""
+    claim: Claim | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,7 +135,8 @@ class Agent:
             raise PermissionError
         self.session = f"ses_{len(list(self.folder.glob('ses_*')))}"
         (self.folder / self.session).write_text("", encoding="utf-8")
-        return {"sessionId": self.session, "modes": self.script.get("modes")}
+        models = {"currentModelId": self.script["model"], "availableModels": []} if "model" in self.script else None
+        return {"sessionId": self.session, "modes": self.script.get("modes"), "models": models}
 
     def on_session_load(self, params: dict[str, Any]) -> dict[str, Any]:
         self.on_session_resume(params)

@@ -51,6 +51,16 @@ async def test_its_work_is_on_record(talking: Talks) -> None:
         assert '"sessionUpdate": "tool_call"' in raw
 
 
+async def test_what_it_claims_is_on_record(talking: Talks) -> None:
+    """Its last message stands in the report with the claim in it, beside the model that its session names."""
+    async with talking(
+        rule(act("say", text="I look."), run("echo hi"), act("say", text="All done.")), model="m-1"
+    ) as talk:
+        await talk.work()
+        (report,) = reports(talk)
+        assert (report.last_message, report.claim, report.model) == ("All done.", "done", "m-1")
+
+
 async def test_allowed_and_denied_by_a_person(talking: Talks) -> None:
     """A request for permission is a question with the files saved; yes is this once, and a no with its reason follows
     as words of their own, in the same session, and the agent goes on."""

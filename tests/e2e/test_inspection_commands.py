@@ -12,7 +12,8 @@ import pytest
 from tests.e2e.conftest import Unstuck
 
 COMMANDS = (
-    "answer", "delete", "diagnose", "doctor", "events", "memory", "run", "runs", "show", "signatures", "verify",
+    "answer", "delete", "diagnose", "doctor", "events", "memory", "recap", "run", "runs", "show", "signatures", "truth",
+    "verify",
 )  # fmt: skip
 
 
@@ -57,7 +58,18 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Unstuck) -> None:
 def test_looking_changes_nothing(unstuck: Unstuck) -> None:
     """Commands that only look make no file, not even in a project that has no record yet."""
     before = sorted(unstuck.root.rglob("*"))
-    looking = (("runs",), ("doctor",), ("show",), ("verify",), ("events",), ("signatures",), ("memory", "list"))
+    looking = (
+        ("runs",),
+        ("doctor",),
+        ("show",),
+        ("verify",),
+        ("events",),
+        ("signatures",),
+        ("memory", "list"),
+        ("truth",),
+        ("truth", "--all"),
+        ("recap",),
+    )
     for command in looking:
         unstuck.inside(*command)
     assert sorted(unstuck.root.rglob("*")) == before

@@ -161,7 +161,8 @@ def test_json_is_the_log_and_ends_with_the_result(unstuck: Unstuck, failing: str
     *envelopes, last = done.rows
     (run,) = unstuck.runs
     assert [row["seq"] for row in envelopes] == list(range(1, len(envelopes) + 1))
-    assert last == {"run": run.name, "exit_reason": "succeeded", "exit_code": 0}
+    assert last["changes"]["command"].startswith("unstuck checkpoints diff ")
+    assert {**last, "changes": {}} == {"run": run.name, "exit_reason": "succeeded", "exit_code": 0, "changes": {}}
     logged = [json.loads(line) for line in (run / "events.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in logged:
         del row["safe"], row["crc"]

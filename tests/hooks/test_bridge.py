@@ -204,6 +204,14 @@ async def test_the_next_attempt_is_why_the_agent_goes_on(world: World) -> None:
     assert [attempt for attempt, _ in world.only.ends] == ["a1", "a9"]
 
 
+async def test_a_stop_hands_over_the_last_message(world: World) -> None:
+    """The end of an attempt carries the agent's last message, and its model where the call names it."""
+    await world.say("UserPromptSubmit")
+    await world.say("Stop", last_assistant_message="All tests pass.", model="m-1")
+    ((_, report),) = world.only.ends
+    assert (report.last_message, report.model) == ("All tests pass.", "m-1")
+
+
 async def test_a_long_check_does_not_hold_the_stop_for_ever(world: World) -> None:
     """Past the hold limit the agent may stop; what is decided later is told with the person's next prompt."""
     await world.say("UserPromptSubmit")

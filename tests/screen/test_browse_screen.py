@@ -116,6 +116,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         "browse.memory": ("[3 memory]", "nothing is remembered yet", "Approaches"),
         "browse.recovery": ("[4 recovery]", "no run was interrupted", "an interrupted run"),
         "browse.deletion": ("[5 deletion]", "at work", "it is open on this screen"),
+        "browse.truth": ("[6 truth]", "backend-1", "unknown in 5"),
     }
     async with showing(story=True) as stage:
         await opened(stage)

@@ -66,6 +66,28 @@ def fail(guidance: Guidance) -> None:
     raise KeyError("currency")
 
 
+async def test_a_claim_stands_beside_what_the_check_found(repo: Path) -> None:
+    """The log holds for each attempt what the agent claimed: by its signal, else its last message, else unknown."""
+    reports = [
+        Report(last_message=admit("I have fixed it. All tests pass.")),
+        Report(last_message=admit("Done."), how="crashed"),
+        None,
+        Report(last_message=admit("All tests pass."), signal="blocked", question=admit("Which port?")),
+    ]
+
+    async def agent(guidance: Guidance) -> Report | None:
+        return reports[guidance.number - 1]
+
+    async with Supervisor.open(repo) as supervisor:
+        work = asyncio.create_task(supervisor.supervise(task(verify="false"), agent))
+        await until(supervisor, supervisor.core.head.open_gates)
+        await supervisor.answer(only_gate(supervisor), Answer(choice="abandon"))
+        await work
+        state = replay(supervisor.core.folder / "events.jsonl")
+    claims = [row.report.claim for row in state.attempts.values() if row.report is not None]
+    assert claims == ["done", "unknown", "unknown", "not_done"]
+
+
 async def test_done_when_the_check_passes(repo: Path) -> None:
     """The caller's coroutine is called once with the task, and the supervisor's own check says that it is done."""
     agent = Agent(write("shop.txt"))

@@ -26,11 +26,16 @@ def spent_of(used: RunRow | Usage) -> str:
     """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
     if used.cost:
         return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"
-    if used.tokens >= 1_000_000:
-        return f"{used.tokens / 1e6:,.1f}M tokens"
-    if used.tokens >= 1_000:
-        return f"{used.tokens / 1e3:,.1f}k tokens"
-    return f"{used.tokens} tokens" if used.tokens else ""
+    return tokens_of(used.tokens)
+
+
+def tokens_of(tokens: int) -> str:
+    """A number of tokens in words; empty without any."""
+    if tokens >= 1_000_000:
+        return f"{tokens / 1e6:,.1f}M tokens"
+    if tokens >= 1_000:
+        return f"{tokens / 1e3:,.1f}k tokens"
+    return f"{tokens} tokens" if tokens else ""
 
 
 def sized(size: int) -> str:

@@ -14,12 +14,14 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
+from unstuck.errors import RecordError
 from unstuck.runs.view.run_view import RunView
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
+from unstuck_tui.notifications.absence import Absence
 from unstuck_tui.notifications.notifier import Notifier, run_program
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.main import MainScreen
@@ -66,6 +68,7 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         self.notifier = Notifier(
             self, self.tracker, view, self.settings, in_takeover=lambda: self.questions.takeover.is_active
         )
+        self._absence = Absence(view)
         self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
         self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
 
@@ -104,6 +107,8 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
         """Handle every key here first: a dialog that comes up while keys are pressed is answered by accident."""
         if isinstance(event, events.AppFocus | events.AppBlur):
             self.notifier.focus(isinstance(event, events.AppFocus))
+            if isinstance(event, events.AppFocus):
+                self._note_presence()
         if isinstance(event, events.Key) and not event.is_forwarded:
             if self._is_two_keys(event):
                 await self.on_event(events.Key("escape", "\x1b"))
@@ -111,9 +116,32 @@ class UnstuckApp(SteadyApp, inherit_bindings=False):
                 return
             self.questions.key()
             self.notifier.key()
+            self._note_presence()
             if await self._acts_on(event):
                 return
         await super().on_event(event)
+
+    def _note_presence(self) -> None:
+        """The person is there: tell them what they have missed, unless they are writing."""
+        self._absence.sign()
+        if not isinstance(self.focused, Input | TextArea) and (missed := self._absence.take()) is not None:
+            self.run_worker(self._recap(missed), group="recap")
+
+    async def _recap(self, after: int) -> None:
+        """Show what happened since the event ``after``; not where that is only the state of the run."""
+        from unstuck.eventlog.log.record_reader import RunReader
+        from unstuck.runs.queries.recap import recap_of
+        from unstuck_tui.render.printed.recap import recap_lines
+        from unstuck_tui.screens.recap import RecapScreen
+
+        reader = RunReader(self.view.log.parent)
+        try:
+            facts = await asyncio.to_thread(lambda: recap_of(reader.records(), after=after))
+        except RecordError:
+            return  # the screen says elsewhere what is wrong with the log
+        lines = recap_lines(facts)
+        if len(lines) > 1:
+            await self.push_screen(RecapScreen([line.shown for line in lines]))
 
     def _is_two_keys(self, event: events.Key) -> bool:
         """True for escape and a letter that came together, as over a slow line: alt and that letter look the same.

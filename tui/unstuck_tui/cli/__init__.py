@@ -30,10 +30,12 @@ _COMMANDS = {
     "events": "Print or follow the event log of a run.",
     "mcp": "Serve agents over MCP, and install the server.",
     "memory": "List, promote or delete what unstuck remembers.",
+    "recap": "Tell what happened in a run, in at most ten lines.",
     "run": "Run a plan, a task or one command under supervision.",
     "runs": "List the runs of this project.",
     "show": "Show one run: its tasks, attempts and open questions.",
     "signatures": "List the failures of this project and what solved them.",
+    "truth": "Compare what agents claimed with what their checks found.",
     "watch": "Supervise agents that run in their own terminals.",
     "verify": "Check the event log of a run.",
 }

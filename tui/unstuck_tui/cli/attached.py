@@ -69,11 +69,11 @@ async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
         row = run.state.run
         if row.state in _OVER and row.exit_code is not None:
             result = RunResult(exit_reason=row.exit_reason, exit_code=row.exit_code)
-            output.finish(result)
+            await output.finish(result, run.place)
             return result
         if not live:
             complain(f"the supervisor of run {run.run} is gone: `unstuck run --resume {run.run}` resumes it")
             result = RunResult(exit_reason="interrupted", exit_code=130)
-            output.finish(result)
+            await output.finish(result, run.place)
             return result
         await asyncio.sleep(LOOK_S)

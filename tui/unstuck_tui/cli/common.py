@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -76,3 +77,20 @@ def end_with_status(ctx: click.Context, rows: Sequence[dict[str, Any]], as_json:
             sign = "ok " if row["ok"] else "!! "
             echo(f"{sign} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}")
     ctx.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+def moment_of(said: str) -> float:
+    """A time as seconds since 1970; without a zone it is the one here. Raises UsageError."""
+    from unstuck.clock import SystemClock
+    from unstuck.settings.durations import parse_duration
+
+    now = SystemClock().now()
+    try:
+        return now - parse_duration(said)
+    except ValueError:
+        pass
+    today = datetime.fromtimestamp(now).astimezone().date().isoformat()
+    try:
+        return datetime.fromisoformat(said if "-" in said else f"{today}T{said}").timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import click
 
 from unstuck.errors import UsageError
 from unstuck.runs.run import RunOptions
+from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
+from unstuck.workspace.project import locate
 from unstuck_tui.cli.common import echo, print_json
 from unstuck_tui.cli.output import Output, answers_in, screen
 
@@ -88,13 +91,15 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
         beside=screen(options, os.environ, output),
     )
     result: RunResult | None = None
+    found = RunEnd()
     try:
         result = await rehearsal.run(run_options)
+        found = await end_of_run(await locate(rehearsal.project), output.run)
     finally:
         is_kept = kept is not None or (result is not None and result.exit_reason in _GONE_ON_WITH)
         if not is_kept:
             rehearsal.discard()
-    output.finish(result)
+    output.end(result, found if is_kept else replace(found, changes=None))
     if is_kept and not options["as_json"]:
         output.say("  replay it with: unstuck replay last")
         output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: run these commands there")

@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import EVENTS
 from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.runs.queries.run_list import find_run, is_live
-from unstuck.settings.durations import parse_duration
 from unstuck.words.did_you_mean import suggestion
 from unstuck.words.narration import event_line
-from unstuck_tui.cli.common import echo, here, project_option
+from unstuck_tui.cli.common import echo, here, moment_of, project_option
 
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")
@@ -65,7 +62,7 @@ def _wanted(
     for name in types:
         if name not in EVENTS:
             raise UsageError(f"--type: there is no event {name}{suggestion(name, EVENTS)}")
-    moment = _moment(since) if since else None
+    moment = moment_of(since) if since else None
     return Wanted(
         tasks=tasks,
         types=frozenset(types),
@@ -74,17 +71,3 @@ def _wanted(
         since=moment,
         without_me=without_me,
     )
-
-
-def _moment(said: str) -> float:
-    """A time as seconds since 1970; without a zone it is the one here. Raises UsageError."""
-    now = SystemClock().now()
-    try:
-        return now - parse_duration(said)
-    except ValueError:
-        pass
-    today = datetime.fromtimestamp(now).astimezone().date().isoformat()
-    try:
-        return datetime.fromisoformat(said if "-" in said else f"{today}T{said}").timestamp()
-    except (ValueError, OverflowError):
-        raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None

@@ -12,10 +12,13 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
 from unstuck.runs.answers.answer_rules import AnswerRules
 from unstuck.runs.run import Beside
+from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.words.narration import lines_of, no_room, summary
+from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
+from unstuck_tui.render.printed.truth import changes_line, claims_line
 
 
 def answers_in(file: Path | None) -> AnswerRules | None:
@@ -46,7 +49,7 @@ class Output:
     def __init__(self, *, as_json: bool, plain: bool = False) -> None:
         self._as_json = as_json
         self._lines_of: Callable[[Record], Iterable[str]] = _plain_lines() if plain else lines_of
-        self._run = ""
+        self.run = ""
         self._gone = False
         self.is_quiet = False
         self._branch = ""
@@ -54,7 +57,7 @@ class Output:
         self._watch = False
 
     def started(self, run: str) -> None:
-        self._run = run
+        self.run = run
 
     def notice(self, problem: str, gate: str) -> None:
         """Say what no record can say: that there is no room for records. Rows stay rows, so beside them it is said."""
@@ -71,7 +74,7 @@ class Output:
         for line in self._lines_of(record):
             self._print(line)
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
-            self._branch = f"unstuck/{self._run}/_run"
+            self._branch = f"unstuck/{self.run}/_run"
         elif isinstance(record.event, ResultsDelivered) and record.event.commit:
             self._branch = ""
         elif isinstance(record.event, RunStarted):
@@ -84,13 +87,21 @@ class Output:
         for _ in self._lines_of(record):
             pass
 
-    def finish(self, result: RunResult) -> None:
+    async def finish(self, result: RunResult, place: Project) -> None:
+        """Print the result of the run in ``place``."""
+        self.end(result, await end_of_run(place, self.run))
+
+    def end(self, result: RunResult, found: RunEnd) -> None:
+        """Print the result of the run, with what was ``found`` at its end."""
         if self._as_json:
-            row = {"run": self._run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
-            self._print(json.dumps(row))
+            row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
+            self._print(json.dumps(row | found.as_dict()))
             return
-        for line in summary(self._run, result.exit_reason, gates=self._gates, branch=self._branch, watch=self._watch):
+        for line in summary(self.run, result.exit_reason, gates=self._gates, branch=self._branch, watch=self._watch):
             self._print(line)
+        for line in (changes_line(found.changes) if found.changes is not None else "", claims_line(found.claims)):
+            if line:
+                self._print(f"  {line}")
 
     def say(self, line: str) -> None:
         """One more line, for people."""

@@ -128,7 +128,7 @@ async def _run(
         plan, place = await _plan(words, has_agent, place, options)
         kind = "command" if has_agent else "plan"
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
-    output.finish(result)
+    await output.finish(result, place)
     return result
 
 

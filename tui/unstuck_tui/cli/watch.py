@@ -70,7 +70,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
                 await _until_left(supervisor, beside)
     core = supervisor.core
     result = result_of(core.head, accept_unverified=core.accept_unverified)
-    output.finish(result)
+    await output.finish(result, place)
     return result
 
 

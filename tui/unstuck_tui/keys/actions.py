@@ -175,6 +175,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("browse.memory", "3", "turn_to(2)", "memory", "List what unstuck remembers.", "browse"),
     Action("browse.recovery", "4", "turn_to(3)", "recovery", "List the interrupted runs.", "browse"),
     Action("browse.deletion", "5", "turn_to(4)", "deletion", "Show what deleting a run would remove.", "browse"),
+    Action("browse.truth", "6", "turn_to(5)", "truth", "Compare claims of agents with their checks.", "browse"),
     Action("browse.next", "right,right_square_bracket", "turn_by(1)", "next tab", "Next tab.", "browse"),
     Action("browse.previous", "left,left_square_bracket", "turn_by(-1)", "previous tab", "Previous tab.", "browse"),
     Action("browse.pane", "tab,shift+tab", "app.focus_next", "other pane",

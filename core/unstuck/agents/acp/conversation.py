@@ -67,14 +67,17 @@ class Client(Protocol):
 
 
 class Conversation:
-    """Conversation with one agent. ``session`` is the agent's own; with ``steers`` it takes messages during a turn."""
+    """Conversation with one agent. ``session`` is the agent's own, ``model`` the one it names, if any.
+
+    With ``steers`` it takes messages during a turn.
+    """
 
     def __init__(self, transport: AcpTransport, client: Client, *, clock: Clock, quirks: Quirks) -> None:
         self._transport, self._client, self._clock, self._quirks = transport, client, clock, quirks
         self._connection = Connection(self._handle, transport)
         self._can: Mapping[str, Any] = {}
         self._listening = False
-        self.session = ""
+        self.session = self.model = ""
         self.steers = False
 
     async def introduce(self) -> None:
@@ -99,6 +102,7 @@ class Conversation:
     async def open(self, directory: Path, session: str | None) -> None:
         """Resume ``session`` if the agent can, else begin a new one in ``directory``. Raises Broken."""
         reply = await self._within(SESSION_S, "open a session", self._open_session(str(directory), session))
+        self.model = one_line(text(mapping(reply, "models"), "currentModelId"), 100)
         modes = mapping(reply, "modes")
         offered = [text(mode, "id") for mode in items(modes, "availableModes")]
         if self._quirks.mode in offered and text(modes, "currentModeId") != self._quirks.mode:

@@ -69,7 +69,13 @@ class Turns:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome so far."""
-        return Outcome(self.updates.messages, self._conversation.session, failed=self._problem)
+        return Outcome(
+            self.updates.messages,
+            self._conversation.session,
+            failed=self._problem,
+            last_message=self.updates.last_message,
+            model=self._conversation.model,
+        )
 
     async def work(self, say: Callable[[bytes], None]) -> None:
         """Run from the introduction to the end of the last turn; ``say`` writes to the agent. Raises Broken."""

@@ -149,6 +149,8 @@ class AppServerConversation:
             stream.session,
             failed=stream.error if stream.failed else "",
             interrupted="its turn was interrupted, not by unstuck" if stream.interrupted else "",
+            last_message=stream.last_message,
+            model=stream.model,
         )
 
     async def _open(self) -> None:
@@ -169,7 +171,7 @@ class AppServerConversation:
         self._thread = text(mapping(reply, "thread"), "id")
         if not self._thread:
             raise ProtocolProblem(f"it names no thread: {self._server} speaks another version of its protocol")
-        self.stream.begin(self._thread)
+        self.stream.begin(self._thread, text(reply, "model"))
 
     async def _turn(self, told: str) -> None:
         if self._over.done():

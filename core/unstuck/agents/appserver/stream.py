@@ -24,10 +24,11 @@ class AppServerStream(Stream):
         self.failed = self.interrupted = False
         self._calls: dict[str, Observation] = {}
 
-    def begin(self, thread: str) -> None:
-        """Set the thread of the attempt."""
+    def begin(self, thread: str, model: str = "") -> None:
+        """Set the thread of the attempt, and the model that works in it."""
         self.session = ""
         self._names_session(thread)
+        self._names_model(model)
 
     def call(self, id: str) -> Observation | None:
         """Return the unfinished action with this id."""

@@ -14,6 +14,7 @@ from unstuck.text import Clean, admit
 
 MOST_STEPS = 20_000
 """Most observations of one attempt: more would fill the disk with the event log."""
+LAST_MESSAGE_LIMIT = 4_000
 _ERROR_LIMIT = 4_000
 
 
@@ -68,6 +69,15 @@ class AgentOutput:
     def text(self, printed: str) -> str:
         """Return the text that may hold a signal: the agent's messages, or everything it printed."""
         return (self._stream.messages if self._stream is not None else "") or printed
+
+    def last_message(self, printed: str) -> str:
+        """Return the agent's last message; for plain text the end of everything it printed."""
+        return self._stream.last_message if self._stream is not None else printed[-LAST_MESSAGE_LIMIT:]
+
+    @property
+    def model(self) -> str:
+        """Return the model that the agent names; empty if it names none."""
+        return self._stream.model if self._stream is not None else ""
 
     def problem(self, code: int | None, printed: str) -> Clean | None:
         """Return the agent's own error; None if it reports none."""

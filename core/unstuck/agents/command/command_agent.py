@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
-from unstuck.agents.command.presets import can_resume, resumed, stream_of
+from unstuck.agents.command.presets import can_resume, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -124,5 +124,15 @@ class CommandAgent(ProcessAgent):
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return account(
-            guidance, text, signal, done, output=output, code=done.code, how=how, error=error, session=parsed.session
+            guidance,
+            text,
+            signal,
+            done,
+            output=output,
+            code=done.code,
+            how=how,
+            error=error,
+            session=parsed.session,
+            last_message=parsed.last_message(printed),
+            model=parsed.model or model_in(self._spec.command),
         )

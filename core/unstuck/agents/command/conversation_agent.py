@@ -11,6 +11,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from unstuck.agents.command.agent_output import see
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
+from unstuck.agents.command.presets import model_in
 from unstuck.agents.command.process_agent import CommandSpec, How, ProcessAgent, account, prompt_file, surroundings
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
@@ -30,13 +31,16 @@ _PROBLEM_LIMIT = 4_000
 class Outcome(NamedTuple):
     """Outcome of a conversation. ``text`` is the agent's own text.
 
-    ``failed`` is the agent's own error message, ``interrupted`` the reason for a turn cut off; each may be empty.
+    ``last_message`` is the last part of the text, ``model`` the model that the agent names. ``failed`` is the agent's
+    own error message, ``interrupted`` the reason for a turn cut off; each may be empty.
     """
 
     text: str
     session: str
     failed: str = ""
     interrupted: str = ""
+    last_message: str = ""
+    model: str = ""
 
 
 class Conversation(Protocol):
@@ -144,6 +148,8 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             how=how,
             error=admit(error, limit=_PROBLEM_LIMIT) if error else None,
             session=outcome.session,
+            last_message=outcome.last_message,
+            model=outcome.model or model_in(self._spec.command),
         )
 
 

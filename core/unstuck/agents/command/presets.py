@@ -102,6 +102,7 @@ _JSON_OPTIONS = {
     "qwen": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
     "opencode": _JsonOptions(("--format",), "json", "--session", ("-s", "--session", "-c", "--continue")),
 }
+_MODEL_OPTIONS = ("--model", "-m")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -140,6 +141,15 @@ def stream_of(command: Sequence[str]) -> str:
             value = command[place + 1] if options_of.value and place + 1 < len(command) else ""
         if value == options_of.value:
             return program
+    return ""
+
+
+def model_in(command: Sequence[str]) -> str:
+    """Return the model that the options of ``command`` name; empty without such an option."""
+    for place, part in enumerate(command):
+        name, is_one, value = part.partition("=")
+        if name in _MODEL_OPTIONS:
+            return value if is_one else "".join(command[place + 1 : place + 2])
     return ""
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from unstuck.agents.command.agent_output import LAST_MESSAGE_LIMIT
 from unstuck.agents.command.signal_line import Signal, read_approach
 from unstuck.channel import socket_path
 from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.settings.paths import runtime_dir
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
 _PROMPT_FILE_MODE = 0o600
@@ -156,10 +157,12 @@ def account(
     how: How = "ended",
     error: Clean | None = None,
     session: str = "",
+    last_message: str = "",
+    model: str = "",
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``text`` is the agent's own text, ``signal`` the signal in it.
+    ``text`` is the agent's own text, ``signal`` the signal in it, ``last_message`` the last part of the text.
     """
     return Report(
         exit_code=code,
@@ -180,4 +183,6 @@ def account(
         output_at=(done.start, done.end),
         output_lost=admit(done.lost, limit=200),
         receipt=done.receipt,
+        last_message=admit(last_message.strip(), limit=LAST_MESSAGE_LIMIT) or None,
+        model=one_line(model, 100),
     )

@@ -264,6 +264,8 @@ class HookBridge:
             how=how,
             sample=said or None,
             approach=read_approach(said, attached.task.prompt),
+            last_message=said or None,
+            model=one_line(text(payload, "model"), 100),
         )
         ending = self._start_ending(attached, report)
         if ending is None:

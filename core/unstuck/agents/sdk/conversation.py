@@ -95,7 +95,14 @@ class SdkConversation:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome so far."""
-        return Outcome(self.stream.messages, self.stream.session, failed=self.stream.error)
+        stream = self.stream
+        return Outcome(
+            stream.messages,
+            stream.session,
+            failed=stream.error,
+            last_message=stream.last_message,
+            model=stream.model,
+        )
 
     # --- messages of the program -------------------------------------------------------------------------------------
 

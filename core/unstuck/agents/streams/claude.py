@@ -46,6 +46,7 @@ class ClaudeStream(Stream):
             case "result":
                 yield from self._end(data)
             case "system":
+                self._names_model(data.get("model"))
                 yield Observation(kind="alive")
 
     def _assistant(self, message: Mapping[str, Any], agent: str) -> Iterator[Observation]:

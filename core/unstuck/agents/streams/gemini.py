@@ -40,6 +40,7 @@ class GeminiStream(Stream):
         match kind:
             case "init":
                 self._names_session(data.get("session_id"))
+                self._names_model(data.get("model"))
             case "tool_use":
                 call, tool = text(data, "tool_id"), text(data, "tool_name")
                 if len(self._tools) < _MOST_CALLS:

@@ -31,15 +31,16 @@ _SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
 class Stream(ABC):
     """Parser of one attempt, line by line; a repeated line is ignored.
 
-    ``session`` is the agent's own session, ``messages`` its last messages, ``error`` its own error message; each may be
-    empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its usage. For an agent that counts
-    per session (``sums_session``), ``before`` is the session's usage before this process.
+    ``session`` is the agent's own session, ``model`` the model it names, ``messages`` its last messages, ``error`` its
+    own error message; each may be empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its
+    usage. For an agent that counts per session (``sums_session``), ``before`` is the session's usage before this
+    process.
     """
 
     sums_session = False
 
     def __init__(self, *, before: int = 0) -> None:
-        self.session = self.error = ""
+        self.session = self.model = self.error = ""
         self.ended = False
         self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
@@ -51,6 +52,11 @@ class Stream(ABC):
     def messages(self) -> str:
         """Return the last messages of the agent, joined by line ends."""
         return "\n".join(self._messages)
+
+    @property
+    def last_message(self) -> str:
+        """Return the last message of the agent; empty without one."""
+        return self._messages[-1] if self._messages else ""
 
     def read(self, line: str | bytes) -> list[Observation]:
         """Return the observations in ``line``; none if it is not a line of this agent."""
@@ -87,6 +93,10 @@ class Stream(ABC):
     def _names_session(self, value: Any) -> None:
         if not self.session and isinstance(value, str) and _SESSION.fullmatch(value):
             self.session = value
+
+    def _names_model(self, value: Any) -> None:
+        if isinstance(value, str) and value:
+            self.model = one_line(value, _NAME_LIMIT)
 
     def _message(self, words: str, *, id: str = "", agent: str = "") -> Iterator[Observation]:
         if not words.strip():

@@ -22,11 +22,13 @@ from unstuck.errors import RecordError, UnstuckError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.eventlog.storage.lock import Holder, ProjectLock
+from unstuck.eventlog.storage.project_list import forget_home
 from unstuck.processes import TAG, end_survivors, helpers_done, lives, until_over
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folder
 from unstuck.runs.deletion.project_files import Identity, folders_of, memory_files
 from unstuck.runs.deletion.verify import leftovers
+from unstuck.settings.paths import state_dir
 from unstuck.workspace.git.repository import project_home
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import (
@@ -157,6 +159,7 @@ async def _delete(place: Project, environ: Mapping[str, str], stock: Stock) -> N
         await _delete_socket(place, environ)
         for memory in memory_files(place):
             memory.unlink()
+        _leave_list(place, environ)
     else:
         await drop_checkpoints(place.home, place.repository, stock.checkpoints)
     for run in stock.runs:
@@ -171,10 +174,23 @@ def _leave_folders(folder: Path, stock: Stock) -> None:
     state = folder.parent.parent
     before = [tree.path.parent for tree in stock.trees if tree.path.parent.parent.parent == folder.parent]
     around = dict.fromkeys(one for run in before for one in (run, run.parent))
-    named = (state,) if state.name == "unstuck" else ()  # another folder was made by the user
-    for place in (*around, *(folder / run for run in stock.runs), folder, folder.parent, *named):
+    for place in (*around, *(folder / run for run in stock.runs), folder, folder.parent):
         with suppress(OSError):
             place.rmdir()
+    _leave_state(state)
+
+
+def _leave_state(state: Path) -> None:
+    if state.name == "unstuck":  # another folder was made by the user
+        with suppress(OSError):
+            state.rmdir()
+
+
+def _leave_list(place: Project, environ: Mapping[str, str]) -> None:
+    """Remove the project from the list of projects, and the folder around an empty list."""
+    state = state_dir(environ)
+    forget_home(place.home, state)
+    _leave_state(state)
 
 
 async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:

@@ -16,6 +16,7 @@ from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
 from unstuck.channel import socket_path
 from unstuck.errors import ChannelError, UsageError
 from unstuck.eventlog.storage.lock import Holder
+from unstuck.eventlog.storage.project_list import listing_of
 from unstuck.processes import tree_of, working_in
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.runs.deletion.project_files import (
@@ -289,6 +290,8 @@ def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found
         found.items.append(Item(kind="socket", name=str(path)))
     if (path := unwatched_file(place.home, environ)) is not None:
         found.items.append(Item(kind="logs", name=str(path), size=path.lstat().st_size))
+    if (listing := listing_of(place.home, state_dir(environ))).exists():
+        found.items.append(Item(kind="state", name=str(listing), size=listing.stat().st_size))
     hooks = _take_entries(place, environ, found, HOOKED, "hooks", "hooks of all your projects: unstuck hooks remove")
     servers = _take_entries(
         place, environ, found, CALLING, "servers", "the server for all your projects: unstuck mcp remove"

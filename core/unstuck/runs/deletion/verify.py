@@ -11,10 +11,12 @@ from unstuck.agents.config.settings_files import ConfiguredAgent, settings_files
 from unstuck.agents.hooks.hook_agents import KNOWN as HOOKED
 from unstuck.agents.hooks.unsupervised_log import unwatched_file
 from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
+from unstuck.eventlog.storage.project_list import listing_of
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
 from unstuck.runs.deletion.plan import socket_of, trees_folder
 from unstuck.runs.deletion.project_files import describe, folders_of, runs_in
+from unstuck.settings.paths import state_dir
 from unstuck.workspace.checkpoints.borrowed_commits import other_bases
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue
 from unstuck.workspace.project import Project
@@ -53,8 +55,9 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
         yield from (str(path) for path in (*folders_of(place, run), folder / run) if os.path.lexists(path))
         return
     yield from (str(path) for path in _below(place.home) if not _is_kept(path, stays))
-    for path in (socket_of(place, environ), unwatched_file(place.home, environ)):
-        if path is not None:
+    listing = listing_of(place.home, state_dir(environ))
+    for path in (socket_of(place, environ), unwatched_file(place.home, environ), listing):
+        if path is not None and os.path.lexists(path):
             yield str(path)
     tables: tuple[tuple[str, Mapping[str, ConfiguredAgent]], ...] = (("hooks", HOOKED), ("a server", CALLING))
     for what, agents in tables:

@@ -112,6 +112,7 @@ def _attempt(row: AttemptRow) -> dict[str, Any]:
         "seconds": row.seconds,
         "state": row.state,
         "how": report.how if report is not None else "",
+        "claim": (report.claim or "unknown") if report is not None else "",
         "approach": approach or "",
         "check": row.check,
         "signature": row.signature,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
+from unstuck.diagnosis.claim import claim_of
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
@@ -33,7 +34,7 @@ from unstuck.supervision.outcome import decision, restore, stuck_question
 from unstuck.supervision.recovery import interrupted_attempt
 from unstuck.text import Clean, admit, one_line
 
-_APPROACH_LIMIT, _OPTION_LIMIT = 500, 4_000
+_APPROACH_LIMIT, _OPTION_LIMIT, _LAST_MESSAGE_LIMIT = 500, 4_000, 4_000
 _Result = TypeVar("_Result")
 
 
@@ -262,8 +263,13 @@ def _admitted(report: Report) -> Report:
     def line(text: str | None) -> Clean | None:
         return None if text is None else one_line(text, _APPROACH_LIMIT)
 
+    last_message = None if report.last_message is None else admit(report.last_message, limit=_LAST_MESSAGE_LIMIT)
+    ended_itself = report.how in ("ended", "no_signal", "bad_signal")
     return replace(
         report,
+        last_message=last_message,
+        model=one_line(report.model, 100),
+        claim=claim_of(report.signal, last_message if ended_itself else None),
         session=None if report.session is None else one_line(report.session),
         error=clean(report.error),
         approach=line(report.approach),

@@ -23,6 +23,7 @@ from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.lock import ProjectLock
 from unstuck.eventlog.storage.network_fs import shared_risk
+from unstuck.eventlog.storage.project_list import remember_home
 from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove, run_names
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
@@ -132,6 +133,7 @@ class Supervisor:
         run = resume or new_run(
             place.runs, clock.now(), (run for home in place.others for run in run_names(home / "runs"))
         )
+        remember_home(place.home, state_dir(environ))
         lock = ProjectLock(place.home / "lock", run=run)
         lock.acquire()
         async with AsyncExitStack() as stack:

@@ -207,7 +207,7 @@ class CheckpointStore:
         """
         async with self._side.held():
             old, new = await self._both(a, b)
-            return parse_counts((await self._side.reading(*_COUNTING, old, new)).out)
+            return parse_counts((await self._reading(*_COUNTING, old, new)).out)
 
     async def contents(self, id: str) -> tuple[Change, ...]:
         """What changed up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""

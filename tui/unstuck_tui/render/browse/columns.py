@@ -86,10 +86,14 @@ def tab_cells(names: Sequence[str], shown: str, note: str, width: int) -> tuple[
     """The tabs by their keys, the shown one in brackets and, where there is little room, it alone by its name."""
     cells = []
     room = width
-    is_narrow = sum(len(name) + _AROUND for name in names) + _LEAST_NOTE > width
+    named = sum(len(name) + _AROUND for name in names)
+    is_tight = named + _LEAST_NOTE > width
+    is_narrow = named - len(names) + _LEAST_NOTE > width
     for name in names:
         is_shown, key = name == shown, spoken(f"browse.{name}")
-        text = f" [{key} {name}]" if is_shown else f"  {key} " if is_narrow else f"  {key} {name} "
+        text = (
+            f" [{key} {name}]" if is_shown else f"  {key} " if is_narrow else f"  {key} {name}{'' if is_tight else ' '}"
+        )
         text = text if width_of(text) <= room else fit(text, room)
         cells.append(Cell(text, "work" if is_shown else "quiet"))
         room -= width_of(text)

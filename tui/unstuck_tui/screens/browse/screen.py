@@ -1,4 +1,4 @@
-"""The browse screen: failures, checkpoints, memory, recovery and deletion, each on a tab."""
+"""The browse screen: failures, checkpoints, memory, recovery, deletion and claims, each on a tab."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from unstuck_tui.screens.browse.memory import MemoryTab
 from unstuck_tui.screens.browse.recovery import RecoveryTab
 from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
+from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
-_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
+_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab, TruthTab)
 _TICK_S = 2.0
 
 

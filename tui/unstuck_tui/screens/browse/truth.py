@@ -1,0 +1,36 @@
+"""The truth tab: what agents claimed in the runs of the project, beside what their checks found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from unstuck.runs.queries.truth import truth_of
+from unstuck_tui.render.browse.truth import COLUMNS, truth_about, truth_cells
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.screens.browse.tab import Tab
+
+Row = Mapping[str, Any]
+
+
+class TruthTab(Tab[Row]):
+    """By agent and model, the live run included."""
+
+    name: ClassVar[str] = "truth"
+    empty: ClassVar[str] = "no attempts yet"
+    would: ClassVar[str] = "What each agent claimed at the end of its attempts, and what the check found."
+    columns = COLUMNS
+    follows = True
+
+    def key(self, row: Row) -> str:
+        return f"{row['agent']} {row['model']}"
+
+    async def read(self) -> Sequence[Row]:
+        return await asyncio.to_thread(truth_of, [self.context.place.runs])
+
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+        return truth_cells(row, width)
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        return truth_about(row, width)
