@@ -44,7 +44,7 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRow:
-    """The last check of a task."""
+    """The last check of a task. ``ending``, ``said`` and ``untouched`` are about the attempt before it."""
 
     result: CheckResult
     command: str = ""
@@ -55,6 +55,9 @@ class CheckRow:
     circular: bool = False
     weakened: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    ending: str = ""
+    said: str = ""
+    untouched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

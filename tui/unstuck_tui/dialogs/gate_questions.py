@@ -112,6 +112,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Baseline", f"the check {_said(context['baseline'])}" if context.get("baseline") else ""
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
+        yield "Agent", _ending(context)
         yield "Findings", ";  ".join(found.rstrip(":") for found in _each(context.get("insights")))
         yield "Changed", "; ".join(_each(context.get("files")))
         yield "Weakened", "\n".join(_each(context.get("weakened")))
@@ -126,6 +127,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Processes", ", ".join(_each(context.get("processes")))
     yield "Last activity", _said(context.get("last_sign"))
+    yield "Ended", _ending(context)
     yield "Context", _said(context.get("context"))
     yield "Phase", _said(context.get("phase"))
     yield "Agent", " › ".join(filter(None, (_said(context.get("agent_id")), _said(context.get("subagent")))))
@@ -145,6 +147,12 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     task = state.tasks.get(row.gate.task)
     if task is not None and task.diagnosis is not None and row.gate.type != "question":
         yield "Last", _said(task.diagnosis.headline)
+
+
+def _ending(context: Mapping[str, Any]) -> str:
+    """How the agent's last attempt ended badly, and its last words."""
+    said = _said(context.get("said"))
+    return _said(context.get("ending")) + (f", and said last:\n{said}" if said else "")
 
 
 def _more(context: Mapping[str, Any]) -> str:

@@ -158,10 +158,13 @@ def account(
     how: How = "ended",
     error: Clean | None = None,
     session: str = "",
+    said: Clean = Clean(""),
+    program: str = "",
+    marked: bool = False,
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``text`` is the agent's own text, ``signal`` the signal in it.
+    ``text`` is the agent's own text, ``signal`` the signal in it. The other values are those of the report.
     """
     return Report(
         exit_code=code,
@@ -178,6 +181,9 @@ def account(
         tokens=signal.tokens,
         cost=signal.cost,
         sample=signal.sample if signal.problem else None,
+        said=said,
+        program=program,
+        marked=marked,
         output=f"output/{output.name}",
         output_at=(done.start, done.end),
         output_lost=admit(done.lost, limit=200),

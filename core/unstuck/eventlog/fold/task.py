@@ -246,6 +246,9 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         circular=event.circular,
         weakened=event.weakened,
         protected=event.protected,
+        ending=event.ending,
+        said=event.said,
+        untouched=event.untouched,
     )
     diagnosis = _diagnosis(event)
     done = event.result == "passed"

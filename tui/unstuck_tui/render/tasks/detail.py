@@ -12,6 +12,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
+from unstuck.words.last_words import last_line
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.amounts import span, spent_of
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped
@@ -162,6 +163,8 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
+    if row.check is not None and row.check.ending and row.status != "succeeded":
+        lines += _field("agent", f"{row.check.ending}: {last_line(row.check.said)}".rstrip(": "), width, 3, "bad")
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)

@@ -1,0 +1,27 @@
+"""Last words of a program: the end of what it printed, short enough to be shown beside something else. Pure."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["SAID_LIMIT", "last_line", "last_words"]
+
+SAID_LIMIT = 2_000
+"""Largest number of characters of the last words that are kept."""
+_LINES, _LINE_LIMIT = 20, 400
+_FRAME = re.compile(r"\s+at |\s*File \"|\s*\d+: 0x|\s*[\^~-]+\s*$|Node\.js v\d|\s*[})\]];?\s*$")
+
+
+def last_words(text: str) -> str:
+    """Return the last lines of ``text`` that are not blank: at most 20 of them, and 2,000 characters."""
+    lines = [line.rstrip()[:_LINE_LIMIT] for line in text[-100 * _LINE_LIMIT :].splitlines() if line.strip()][-_LINES:]
+    while len(lines) > 1 and sum(map(len, lines)) + len(lines) > SAID_LIMIT:
+        del lines[0]
+    return "\n".join(lines)
+
+
+def last_line(said: str) -> str:
+    """Return the line of ``said`` that tells most: the last one that is no frame of a stack."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = (line for line in reversed(lines) if not _FRAME.match(f"  {line}"))
+    return next(telling, lines[-1] if lines else "")
