@@ -200,6 +200,7 @@ class CheckFinished(Event):
     far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
     the check, ``protected`` the protected files that it changed. Of an attempt that ended badly or changed nothing,
     ``ending`` is how it ended and ``said`` the agent's last words; ``untouched`` is true if it changed no file.
+    ``files`` is a hash of the files after a check that did not pass.
     """
 
     result: CheckResult
@@ -219,6 +220,7 @@ class CheckFinished(Event):
     ending: Clean = Clean("")
     said: Clean = Clean("")
     untouched: bool = False
+    files: str = ""
 
 
 class ProofStarted(Event):

@@ -261,4 +261,5 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         diagnosis=diagnosis if diagnosis or not done else row.diagnosis,
         before=row.files,
         files=Standing(extent=Extent(stage="run") if done else event.extent),
+        files_hash=event.files,
     )

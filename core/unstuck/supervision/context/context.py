@@ -136,8 +136,6 @@ class RunContext:
     setup_fails: Callable[[], Awaitable[bool]] | None = None
 
     live: LiveAttempts = field(default_factory=LiveAttempts)
-    files: dict[str, str] = field(default_factory=dict)
-    """Hash of the files of a task after its last check, as far as this process knows it."""
     takeovers: Takeovers = field(default_factory=Takeovers)
     recovery: RecoveryChoices = field(default_factory=RecoveryChoices)
     baselines: defaultdict[tuple[str, str], SharedBaseline] = field(default_factory=lambda: defaultdict(SharedBaseline))

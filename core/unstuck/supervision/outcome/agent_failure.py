@@ -43,12 +43,13 @@ _HOW = {
 class Ending:
     """End of an attempt that failed itself or changed nothing: ``how`` in words, and its last words.
 
-    An attempt that did neither has an empty ``how``.
+    An attempt that did neither has an empty ``how``. ``files`` is the hash of its files after the check.
     """
 
     how: Clean = Clean("")
     said: Clean = Clean("")
     untouched: bool = False
+    files: str = ""
 
 
 def failed_itself(report: Report) -> bool:
@@ -72,24 +73,22 @@ async def ending_of(core: RunContext, row: TaskRow, report: Report, files: str, 
     A check may write files, too, so the hash after it is what the next attempt starts from.
     """
     if passed or report.how == "stopped":
-        core.files.pop(row.id, None)
         return Ending()
     before, after = await _files_before(core, row), await files_of(core, row)
-    core.files[row.id] = after
     untouched = bool(before) and before == (files or after)
     failed = failed_itself(report) or report.how in _HOW
     # An agent that asks has good reason to change nothing.
     if not failed and (not untouched or report.signal in ("blocked", "needs_guidance")):
-        return Ending()
+        return Ending(files=after)
     ended = [_how_it_ended(core, row, report)] if failed else []
     how = " and ".join([*ended, *([_UNTOUCHED] if untouched else [])])
-    return Ending(admit(how, limit=300), await _said(core, report), untouched)
+    return Ending(admit(how, limit=300), await _said(core, report), untouched, after)
 
 
 async def _files_before(core: RunContext, row: TaskRow) -> str:
     """Return the hash of the files with which the attempt started; empty where it is unknown."""
     if not row.files.checkpoint:
-        return core.files.get(row.id, "")
+        return row.files_hash
     try:
         return (await core.checkpoints(core.tree_of(row)).get(row.files.checkpoint)).tree
     except (WorkspaceError, OSError):

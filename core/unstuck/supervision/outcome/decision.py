@@ -120,6 +120,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
             ending=ending.how,
             said=ending.said,
             untouched=ending.untouched,
+            files=ending.files,
         ),
         task=row.id,
         attempt=row.attempt,
