@@ -25,7 +25,11 @@ LINES = 80
 LONGEST = 2_000
 # An agent that ended well may mention such a message: alone, it is nothing else.
 ALONE, ALONE_LINES = 400, 6
-FIRST = 24
+COMPLAINT = Lazy(
+    r"^[^A-Za-z]{0,6}(?:(?:error|fatal|api error|not|invalid|missing|no|please|oauth|api|authentication|credit"
+    r"|unauth\w*|your|failed|cannot|could not|login|session|set)\b|you(?:'re| are| must| need| do not)\b)",
+    re.IGNORECASE,
+)
 _SETS_IN = r"^[^A-Za-z]{0,12}(?:[A-Za-z][\w.-]{1,23}[^A-Za-z]{1,6}){0,4}"
 
 KNOWN = {
@@ -282,6 +286,11 @@ REPORT = Lazy(
     r"|\.(?:py|js|ts|go|rb|java|php):\d+",
     re.IGNORECASE,
 )
+# What an agent tells of its work.
+PROSE = Lazy(
+    r"\b(?:I|I've|I'm|I'll|we|We)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
+    r"|(?<![\w/-])[\w/-]{1,60}\.(?:py|jsx?|tsx?|go|rs|rb|java|php|c|cpp|cs)\b(?!:)"
+)
 TESTED = Lazy(
     r"^(?:=+ .*(?:\d+ (?:failed|passed|error)|short test summary|no tests ran)|(?:Tests?|Test Suites|Test Files):?\s+\d"
     r"|FAILED \(.*(?:failures|errors)=|Ran \d+ tests? in |test result: (?:ok|FAILED)|--- FAIL: "
@@ -394,13 +403,13 @@ def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool
     if not own and TESTED.search("\n".join(lines)):
         return None
     for line in reversed(lines):
-        if (not own and REPORT.search(line)) or PASSES.search(line):
+        if PASSES.search(line) or (not own and (REPORT.search(line) or PROSE.search(line))):
+            continue
+        if not failed and not COMPLAINT.search(line):
             continue
         for rule in RULES:
-            if rule.agents and agent not in rule.agents:
-                continue
-            found = rule.pattern.search(line)
-            if found and (failed or found.start() <= FIRST):
+            applies = agent in rule.agents and failed if rule.agents else True
+            if applies and rule.pattern.search(line):
                 return AgentTrouble(rule.kind, one_line(line, 400), _cure(rule.kind, agent, line))
     return None
 
