@@ -106,6 +106,7 @@ RULES: tuple[_Rule, ...] = (
         r"\bmodel provider .{1,60} not found\b",
         r"\bfailed to load required configuration\b",
         r"\bfailed to configure provider\b",
+        r"\bno (?:valid|configured) provider\b",
         r"\bnot inside a trusted directory\b",
         r"\b(?:workspace|folder|directory) is not trusted\b",
         r"\bnot running in a trusted\b",
@@ -157,6 +158,7 @@ RULES: tuple[_Rule, ...] = (
         r"\b(?:model_not_found|providermodelnotfounderror|llm provider not provided)\b",
         r"\bnot_found_error\b.{0,80}\bmodel\b",
         r"\bissue with the selected model\b",
+        r"\bis not a valid model\b",
         r"\bmodel\b\W{0,4}" + _MODEL + r"\W{0,4}(?:was |is |does )?(?:currently )?"
         r"(?:not (?:found|exist|supported|available|allowed|accessible)|unknown|invalid|unavailable)\b",
         r"\b(?:unknown|invalid|unsupported|unrecognized) model(?: name| id)?\W{1,4}" + _MODEL,
@@ -177,6 +179,7 @@ RULES: tuple[_Rule, ...] = (
         r"\binvalid x-api-key\b",
         r"\bapi key not valid\b",
         r"\binvalid_api_key\b",
+        r"\bdid not find \w{0,20}api_key\b",
         r"\bno api key (?:is )?available\b",
         r"\bapi_key client option must be set\b",
         r"\bcould not resolve authentication method\b",
