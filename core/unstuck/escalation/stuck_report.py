@@ -128,7 +128,7 @@ def format_stuck_question(report: StuckReport) -> str:
     said = f" It said last:\n{report.said}" if report.said else ""
     own = f"{ending}{said}\n\n" if report.ending else ""
     return (
-        f"I am stuck on: {report.summary}\n\n{own}What I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n"
+        f"I am stuck on: {report.summary}\n\nWhat I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n{own}"
         f"Options:\n{options}\n\nWhat should I do?"
     )
 

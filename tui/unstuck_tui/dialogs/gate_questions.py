@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-from unstuck.contract import HELD, Answer, Choice, Gate
+from unstuck.contract import AGENT, HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.eventlog.state import GateRow, State
 from unstuck.supervision.gates.gate_types import effect_of
@@ -26,6 +26,7 @@ _VARIED = ("recovery", "question")
 """The gates that do not all take the same."""
 _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
 """What more of each budget is counted in, where it is not time."""
+_ASKS = {HELD: "is paused", AGENT: "has an agent that needs you"}
 _FACT_LIMIT = 2_000
 _NOT_HERE = "not possible here: this question does not take it"
 _MEANWHILE = {
@@ -71,7 +72,7 @@ def _title(gate: Gate) -> str:
         "stuck": f"{task} is stuck",
         "loop_detected": f"{task} repeats itself",
         "timeout": f"{task} " + ("shows no activity" if _is_idle(gate) else "has used up its time"),
-        "question": f"{task} is paused" if gate.key == HELD else f"{task} asks",
+        "question": f"{task} {_ASKS.get(gate.key, 'asks')}",
         "permission": f"{task} "
         + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The baseline check fails: no task can start",

@@ -164,7 +164,9 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
     elif not lines:
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
     if row.check is not None and row.check.ending and row.status != "succeeded":
-        lines += _field("agent", f"{row.check.ending}: {last_line(row.check.said)}".rstrip(": "), width, 3, "bad")
+        lines += _field(
+            "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
+        )
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
