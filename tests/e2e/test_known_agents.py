@@ -224,6 +224,34 @@ OWN_ERRORS = {
         "Missing API key for OpenAI-compatible auth. Set the OPENAI_API_KEY environment variable.",
         "OPENAI_API_KEY",
     ),
+    "qwen, no way to sign in": (
+        "qwen",
+        [
+            {
+                "type": "result",
+                "subtype": "error_during_execution",
+                "session_id": "q-1",
+                "is_error": True,
+                "error": {"message": "No auth type is selected. Please configure an auth type before running."},
+            }
+        ],
+        1,
+        "No auth type is selected. Please configure an auth type before running.",
+        "/auth",
+    ),
+    "gemini, a wrong option before its help": (
+        "gemini",
+        [
+            "Unknown argument: bogus",
+            "Usage: gemini [options] [command]",
+            "",
+            "Options:",
+            *(f"      --option-{number}  A line of help about this option  [string]" for number in range(120)),
+        ],
+        1,
+        "Unknown argument: bogus",
+        "--help",
+    ),
     "codex, a wrong option": (
         "codex",
         ["error: unexpected argument '--skip-git-repo-chek' found", "", "Usage: codex exec [OPTIONS] [PROMPT]"],

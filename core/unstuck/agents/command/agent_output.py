@@ -11,6 +11,7 @@ from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
+from unstuck.words.exit_words import exit_words
 from unstuck.words.last_words import SAID_LIMIT, last_words
 
 __all__ = ["MOST_STEPS", "AgentOutput", "own", "see"]
@@ -77,8 +78,8 @@ class AgentOutput:
         if self._stream is not None and self._stream.error:
             return admit(self._stream.error, limit=_ERROR_LIMIT)
         if self.broke_off(code):
-            beside = _beside_stream(printed)
-            return admit(f"it ended with exit code {code} before it was done:\n{beside[-_ERROR_LIMIT:]}")
+            said = last_words(_beside_stream(printed))
+            return admit(f"it ended with {exit_words(code or 0)} before it was done:\n{said}", limit=_ERROR_LIMIT)
         return None
 
     def said(self, code: int | None, printed: str) -> Clean:

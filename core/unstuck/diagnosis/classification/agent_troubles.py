@@ -148,6 +148,7 @@ RULES: tuple[_Rule, ...] = (
         r"(?:login|signin|sign-in|auth)\b",
         r"\bplease (?:run|use) [\w./-]{2,30}(?: auth)? login\b",
         r"\bset an auth method\b",
+        r"\bno auth (?:type|method) is (?:selected|set)\b",
         r"\bno authentication information found\b",
         r"\bno valid (?:[\w-]+ ){0,4}token (?:was )?(?:detected|found)\b",
         r"\bplease run:? (?:[\w-]+ )?auth login\b",

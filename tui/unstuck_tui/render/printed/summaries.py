@@ -152,6 +152,10 @@ def _gate(row: Row) -> list[str]:
         "",
         f"? {row['gate']}  {row['type']}  {' › '.join(one_line(str(name), 100) for name in row['path'])}",
         *(f"  {line}" for line in str(question).splitlines()),
+        *(
+            f"    {number}. {one_line(str(option), 160)}"
+            for number, option in enumerate(context.get("options") or (), 1)
+        ),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]
 
