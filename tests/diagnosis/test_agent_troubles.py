@@ -83,6 +83,7 @@ def test_ordinary_last_messages_are_none(said: str) -> None:
         "API Error: 429 Too Many Requests: check your API key",
         '[API Error: {"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}]',
         "API Error: 529 overloaded_error: please log in later",
+        "Warning: Input is not a terminal (fd=0).",
         "You've hit your usage limit. Run `codex login` with another account, or try again at 3pm.",
     ],
 )
@@ -115,6 +116,7 @@ def test_an_options_word_needs_a_known_agent() -> None:
         (("npx", "-y", "@openai/codex@latest", "exec"), "codex"),
         (("npx", "@anthropic-ai/claude-code"), "claude"),
         (("env", "claude"), "claude"),
+        (("bash", "-c", "claude -p 'Do it.'"), "claude"),
         (("./worker.sh", "claude"), ""),
         (("python", "goose.py"), ""),
         ((), ""),

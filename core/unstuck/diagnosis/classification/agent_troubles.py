@@ -273,9 +273,10 @@ RULES: tuple[_Rule, ...] = (
         agents=ANY_KNOWN,
     ),
 )
-# A limit or an outage passes, whatever else its line says.
+# A limit or an outage passes, whatever else its line says; a warning is not what ended an attempt.
 PASSES = Lazy(
-    r"\brate.?limit|\boverloaded|\b(?:429|500|502|503|504|529)\b|too many requests|usage limit|hit your limit"
+    r"^[^A-Za-z]{0,6}warn(?:ing)?\b"
+    r"|\brate.?limit|\boverloaded|\b(?:429|500|502|503|504|529)\b|too many requests|usage limit|hit your limit"
     r"|limit reached|exceeded your current quota|resource_exhausted|high demand|insufficient_quota",
     re.IGNORECASE,
 )
@@ -386,7 +387,8 @@ _NAMED_CURE = re.compile(
 
 def known_agent(command: Sequence[str]) -> str:
     """Return the agent that ``command`` starts, also through a launcher such as npx; empty for any other program."""
-    for word in command[:6]:
+    # The first word of an argument may be a program, too: of a shell's script.
+    for word in (argument.split(maxsplit=1)[0] for argument in command[:6] if argument.strip()):
         name = word.rpartition("/")[2].partition("@")[0]
         if name in _NAMES:
             return _NAMES[name]
