@@ -17,6 +17,7 @@ from unstuck.text import Clean
 
 __all__ = [
     "ACCEPT_CHANGES",
+    "AGENT",
     "ANSWER_LIMIT",
     "BELIEVE_CHECK",
     "CHECK",
@@ -69,6 +70,8 @@ OutcomeStatus = Literal["succeeded", "unverified", "skipped", "abandoned", "fail
 
 ANSWER_LIMIT = 20_000
 """Largest number of characters of an answer. A prompt would omit the middle of a longer one."""
+AGENT = "agent"
+"""Key of a question about the agent's own failure, which a person has to cure."""
 CHECK = "check"
 """Key of a question about a check that could not run, or whose output contradicts its exit code."""
 CONTRADICTED = "check_contradicted"
@@ -204,7 +207,9 @@ class Report:
     some are missing. ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``. ``phase``
     is the current step in the agent's own words, ``alternatives`` are other approaches. ``tokens`` and ``cost`` are
     usage that no observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names.
-    ``claim`` is what it claims about the work; the supervisor sets it, and it is empty in old logs.
+    ``claim`` is what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the
+    agent's last words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked
+    ``error`` as one.
     """
 
     exit_code: int | None = None
@@ -222,6 +227,9 @@ class Report:
     output_at: tuple[int, int] = (0, 0)
     output_lost: Clean = Clean("")
     sample: Clean | None = None
+    said: Clean = Clean("")
+    program: str = ""
+    marked: bool = False
     tokens: int = 0
     cost: float | None = None
     receipt: Receipt | None = None

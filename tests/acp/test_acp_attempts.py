@@ -230,7 +230,6 @@ async def test_a_whole_attempt_leaves_no_process(talking: Talks) -> None:
     [
         ({"version": 2}, "it speaks version 2 of the Agent Client Protocol, not version 1"),
         ({"version": "next"}, 'it speaks version "next" of the Agent Client Protocol'),
-        ({"fault": "auth"}, "it is not signed in (Authentication required)"),
     ],
 )
 async def test_no_conversation(script: dict[str, Any], said: str, talking: Talks) -> None:
@@ -240,6 +239,19 @@ async def test_no_conversation(script: dict[str, Any], said: str, talking: Talks
         await talk.until(lambda: len(talk.events(e.AttemptEnded)) > 1)
         assert reports(talk)[0].how == "crashed"
         assert said in reports(talk)[0].error.splitlines()[0]
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_an_agent_that_is_not_signed_in_is_asked_about(talking: Talks) -> None:
+    """After one attempt the question has the agent's own message; the run does not go on to the next attempt."""
+    async with talking(rule(), fault="auth") as talk:
+        work = talk.work()
+        await talk.until(lambda: talk.events(e.GateOpened))
+        (gate,) = talk.events(e.GateOpened)
+        assert gate.key == "agent"
+        assert "it is not signed in (Authentication required)" in gate.context["question"].splitlines()[0]
+        assert len(reports(talk)) == 1
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 

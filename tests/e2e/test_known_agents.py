@@ -1,4 +1,4 @@
-"""Known agents by name, with stand-ins that print what the real ones print: sessions, usage, and their limits."""
+"""Known agents by name, with stand-ins that print what the real ones print: sessions, usage, limits, own errors."""
 
 from __future__ import annotations
 
@@ -33,6 +33,22 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
         )
         program.chmod(0o755)
         return said
+
+    return make
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """``stand_in(name, script)`` puts a program of that name on the PATH; gives the file that counts its starts."""
+    folder, starts = tmp_path / "programs", tmp_path / "starts"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def make(name: str, script: str) -> Path:
+        program = folder / name
+        program.write_text(f"#!/bin/sh\necho start >> {starts}\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return starts
 
     return make
 
@@ -127,3 +143,165 @@ def test_a_question_of_a_sub_agent_ends_a_run_without_a_person_with_three(
     (gate,) = [row for row in map(json.loads, inside(repo, "show", "--json")[1].splitlines()) if "gate" in row]
     assert gate["type"] == "loop_detected"
     assert gate["path"] == ["task", "reviewer-7"]
+
+
+OWN_ERRORS = {
+    "claude, an old token": (
+        "claude",
+        [
+            INIT % 1,
+            {
+                "type": "result",
+                "subtype": "success",
+                "is_error": True,
+                "result": "OAuth token has expired. Please obtain a new token · Please run /login",
+                "session_id": "s-1",
+            },
+        ],
+        1,
+        "OAuth token has expired. Please obtain a new token · Please run /login",
+        "claude /login",
+    ),
+    "claude, no such model": (
+        "claude",
+        [
+            {
+                "type": "result",
+                "subtype": "success",
+                "is_error": True,
+                "result": "There's an issue with the selected model (claude-x-9). It may not exist.",
+            }
+        ],
+        1,
+        "There's an issue with the selected model (claude-x-9). It may not exist.",
+        "--model",
+    ),
+    "codex, 401": (
+        "codex",
+        [
+            {"type": "thread.started", "thread_id": "t-1"},
+            {"type": "turn.started"},
+            {"type": "error", "message": "Reconnecting... 5/5"},
+            {
+                "type": "turn.failed",
+                "error": {"message": "unexpected status 401 Unauthorized: Missing bearer authentication in header"},
+            },
+        ],
+        1,
+        "unexpected status 401 Unauthorized: Missing bearer authentication in header",
+        "codex login",
+    ),
+    "gemini, a wrong key": (
+        "gemini",
+        [
+            {"type": "init", "session_id": "g-1"},
+            {
+                "type": "result",
+                "status": "error",
+                "error": {"message": "API key not valid. Please pass a valid API key."},
+            },
+        ],
+        1,
+        "API key not valid. Please pass a valid API key.",
+        "GEMINI_API_KEY",
+    ),
+    "opencode, no such model": (
+        "opencode",
+        [
+            {
+                "type": "error",
+                "error": {"name": "ProviderModelNotFoundError", "data": {"message": "Model not found: a/b-9."}},
+            }
+        ],
+        1,
+        "Model not found: a/b-9.",
+        "opencode models",
+    ),
+    "qwen, before its first line": (
+        "qwen",
+        ["Missing API key for OpenAI-compatible auth. Set the OPENAI_API_KEY environment variable."],
+        1,
+        "Missing API key for OpenAI-compatible auth. Set the OPENAI_API_KEY environment variable.",
+        "OPENAI_API_KEY",
+    ),
+    "qwen, no way to sign in": (
+        "qwen",
+        [
+            {
+                "type": "result",
+                "subtype": "error_during_execution",
+                "session_id": "q-1",
+                "is_error": True,
+                "error": {"message": "No auth type is selected. Please configure an auth type before running."},
+            }
+        ],
+        1,
+        "No auth type is selected. Please configure an auth type before running.",
+        "/auth",
+    ),
+    "gemini, a wrong option before its help": (
+        "gemini",
+        [
+            "Unknown argument: bogus",
+            "Usage: gemini [options] [command]",
+            "",
+            "Options:",
+            *(f"      --option-{number}  A line of help about this option  [string]" for number in range(120)),
+        ],
+        1,
+        "Unknown argument: bogus",
+        "--help",
+    ),
+    "codex, a wrong option": (
+        "codex",
+        ["error: unexpected argument '--skip-git-repo-chek' found", "", "Usage: codex exec [OPTIONS] [PROMPT]"],
+        2,
+        "error: unexpected argument '--skip-git-repo-chek' found",
+        "--help",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OWN_ERRORS)
+def test_an_agents_own_error_is_asked_once(
+    repo: Path, inside: Inside, stand_in: Callable[[str, str], Path], case: str
+) -> None:
+    """One attempt, and the question on the command line begins with the agent's own message and names its cure."""
+    name, lines, code, message, cure = OWN_ERRORS[case]
+    printed = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    starts = stand_in(name, f"cat <<'EOF'\n{printed}\nEOF\nexit {code}")
+    check = "echo 'E       assert 1 == 2'; echo '1 failed in 0.01s'; exit 1"
+    ended, out, err = inside(repo, "run", "--headless", "--verify", check, "--agent", name, "Do it.")
+    assert ended == 3, out + err
+    assert starts.read_text().count("start") == 1
+    assert f"! {message}" in out
+    assert cure in out
+    assert "1. I have fixed it: go on" in out
+    shown = inside(repo, "show")[1]
+    question = shown[shown.index("? g1-") :]
+    assert question.splitlines()[1].strip() == message
+    assert "assert 1 == 2" not in question
+    assert "! the agent " in shown
+
+
+def test_a_tool_result_that_speaks_of_a_login_is_no_error_of_the_agent(
+    repo: Path, inside: Inside, claude: Callable[[str], Path]
+) -> None:
+    """What a command of the agent printed is not the agent's own message, also when the agent dies after it."""
+    said = '{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"Not logged in. Please run /login"}'
+    line = f'{{"type":"user","message":{{"content":[{said}]}}}}'
+    claude(f"echo '{INIT % 1}'; echo '{line}'; echo half > half.txt; exit 1")
+    run = ("run", "--json", "--headless", "--ask", "never", "--verify", "false", "--agent", "claude", "Do it.")
+    _, out, _ = inside(repo, *run)
+    assert len(events(out, "attempt_started")) == 3
+    assert not events(out, "configuration_error")
+
+
+def test_without_a_terminal_it_is_said_once(repo: Path, inside: Inside, stand_in: Callable[[str, str], Path]) -> None:
+    """A program that reads keys ends after one attempt with what to use instead."""
+    starts = stand_in("acme", "python3 -c 'import termios; termios.tcgetattr(0)'")
+    code, out, err = inside(repo, "run", "--headless", "--verify", "false", "--task", "Do it.", "--", "acme")
+    assert code == 3, out + err
+    assert starts.read_text().count("start") == 1
+    assert "! termios.error: (25, 'Inappropriate ioctl for device')" in out
+    assert "Agents run without a terminal." in out

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from unstuck.contract import Guidance, Task
 from unstuck.contract import Receipt as Ended
+from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.state import State
+from unstuck.eventlog.state import CheckRow, State, TaskRow
 from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
@@ -188,3 +190,15 @@ def test_the_screen_says_how_often_a_task_has_asked() -> None:
         ]
         assert any("people" in line for line in lines) == (number > 3)
     assert " people     asked 2 times, answered in 2m 00s" in [line.rstrip() for line in lines]
+
+
+def test_the_screen_shows_how_the_agent_ended() -> None:
+    """Beside the failure of the check stands the agent's own end and its last line; after success nothing of it."""
+    check = CheckRow(result="failed", ending="was killed by signal 9: out of memory?", said="building\nlinking [all]")
+    task = Task(id="web", prompt=Clean("Do it."))
+    row = TaskRow(task=task, check=check, diagnosis=diagnose("E       assert 1 == 2"))
+    lines = ["".join(cell.text for cell in line).strip() for line in failure_lines(State(), row, None, width=100)]
+    assert "agent      was killed by signal 9: out of memory? · linking [all]" in lines
+    done = replace(row, status="succeeded")
+    lines = ["".join(cell.text for cell in line) for line in failure_lines(State(), done, None, width=100)]
+    assert not any("killed" in line for line in lines)

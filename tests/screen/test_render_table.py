@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
-from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
+from unstuck.eventlog.state import AttemptRow, CheckRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
@@ -168,6 +168,18 @@ def test_repetition_is_told() -> None:
     """The same failure in a row counts up to the three that open the gate."""
     assert "↻ 2/3" in line(state(row(state="running", climb=Climb(repeats=2))))
     assert "↻" not in line(state(row(state="running", climb=Climb(repeats=1))))
+
+
+def test_the_agents_last_words_stand_before_what_the_check_said() -> None:
+    """Of an attempt that ended badly; a message that is the failure itself stands there once."""
+    check = CheckRow(result="failed", ending="ended with exit code 1", said="starting\ncannot open the index")
+    found = state(row(state="preparing", diagnosis=diagnose("E       assert 1 == 2"), check=check))
+    assert "agent: cannot open the index · assert 1 == 2" in line(found, width=200)
+    assert "agent: cannot open" in line(found, width=80)
+    own = replace(check, said="Invalid API key")
+    found = state(row(state="waiting", diagnosis=diagnose("Invalid API key", exit_code=1), check=own))
+    assert line(found, width=200).count("Invalid API key") == 1
+    assert "agent:" not in line(found, width=200)
 
 
 def test_the_last_failure_and_its_place() -> None:

@@ -23,6 +23,7 @@ class Climb:
     ``retries``, ``pivots`` and ``research`` count the used directives of each level and may start again. ``told_*``
     count every directive since the last question. ``waited`` counts the waits for transient failures, of which
     ``waited_for`` is the last type. ``signature`` is the identity of the last failure, ``seen`` those of this climb.
+    ``fruitless`` counts the attempts in a row whose agent failed without changing a file.
     ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
     pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons.
     """
@@ -36,6 +37,7 @@ class Climb:
     told_research: int = 0
     directives: int = 0
     agent_failures: int = 0
+    fruitless: int = 0
     transient: int = 0
     transient_over: bool = False
     waited: int = 0

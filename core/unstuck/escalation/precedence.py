@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import CHECK, CONTRADICTED, WEAKENED, CheckResult, Report
+from unstuck.contract import AGENT, CHECK, CONTRADICTED, WEAKENED, CheckResult, Report
+from unstuck.diagnosis.classification.agent_troubles import TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
@@ -18,9 +19,14 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
 from unstuck.escalation.limits import Limits, matches
+from unstuck.words.last_words import last_line
 
 LEARNT = "what a person said"
 """Name of the rule for a person's own answer, among the used rules."""
+AGENT_LINE = 8
+"""The line of a decision about an agent that failed itself."""
+FIXED = "I have fixed it: go on"
+"""Option of a question about the agent's own failure: the attempt is repeated and no escalation level is used."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
 _AGENT_FAILED = {
@@ -38,7 +44,8 @@ class Facts:
 
     ``resets_in`` is the number of seconds until a quota resets, 0 where unknown. ``learnt`` is a person's remembered
     answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
-    attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes.
+    attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
+    attempt ended badly, ``said`` the agent's last words then, and ``fruitless``: it failed and changed no file.
     """
 
     check: CheckResult
@@ -57,6 +64,9 @@ class Facts:
     before: Extent = UNKNOWN_EXTENT
     now: Extent = UNKNOWN_EXTENT
     back: Literal["", "loads", "passes"] = ""
+    ending: str = ""
+    said: str = ""
+    fruitless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +151,12 @@ def decide(facts: Facts, limits: Limits) -> Decision:
         _done(facts)
         or _check_could_not_run(facts)
         or _patterns(facts, limits)
+        or _needs_cure(facts)
         or _context_exhausted(facts, limits)
         or _transient(facts, limits)
         or _stated_or_proven(facts)
         or _agent_failed(facts, limits)
+        or _fruitless(facts, limits)
         or _circular(facts)
         or _ladder(facts, limits)
     )
@@ -233,6 +245,31 @@ def _known_answer(facts: Facts, limits: Limits, rule: str, hint: str, command: s
     )
 
 
+def _needs_cure(facts: Facts) -> Decision | None:
+    """Return the question about an agent that a person has to cure: no further attempt could end otherwise."""
+    diagnosis = facts.diagnosis
+    kind = diagnosis.signature.metadata.get(TROUBLE, "") if diagnosis else ""
+    if diagnosis is None or not kind:
+        return None
+    return _ask_cure(facts, f"agent_{kind}", f"{diagnosis.headline}\n{diagnosis.fix_hint}")
+
+
+def _ask_cure(facts: Facts, error_type: str, question: str) -> Decision:
+    if not facts.may_ask:
+        return Halt(reason=error_type, details=question)
+    return AskQuestion(key=AGENT, error_type=error_type, question=question, options=(FIXED,), line=7)
+
+
+def _fruitless(facts: Facts, limits: Limits) -> Decision | None:
+    """Return the question about an agent that failed several times in a row without changing a file."""
+    times = facts.climb.fruitless + 1
+    if not facts.fruitless or times < limits.task_failure_limit:
+        return None
+    last = f"{last_line(facts.said)}\n" if facts.said else ""
+    told = f"The agent {facts.ending}, {times} times in a row. Look at what it needs, and start it once by hand."
+    return _ask_cure(facts, "agent_crash", f"{last}{told}")
+
+
 def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
     diagnosis = facts.diagnosis
     if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
@@ -304,7 +341,7 @@ def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
     details = f"the agent failed {failures} times ({error_type})"
     if not facts.may_ask:
         return Halt(reason="task_limit_exceeded", details=details)
-    return Direct(level="human", line=8, climb=replace(climb, rung="human"), checkpoint="ask", reason=details)
+    return Direct(level="human", line=AGENT_LINE, climb=replace(climb, rung="human"), checkpoint="ask", reason=details)
 
 
 def _circular(facts: Facts) -> Decision | None:
@@ -413,6 +450,7 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
     noted = facts.climb.noting(identity, approach, facts.report.alternatives)
+    noted = replace(noted, fruitless=facts.climb.fruitless + 1 if facts.fruitless else 0)
     best = _best(facts)
     noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best)
     return noted, identity not in facts.climb.seen

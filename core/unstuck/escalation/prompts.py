@@ -52,6 +52,7 @@ _INSTRUCTION: dict[Level, str] = {
 _SAID = "{instruction}\n\n{answer}\n\nA person has said before:\n{advice}\n\nApproach: {approach}\n\n{problem}"
 _TRIED = "Already tried without success:\n{failed}"
 _GATHERED = "Gathered:\n{insights}"
+_ENDED = "{ending}"
 _PRINTED = "What the check printed:\n{evidence}"
 _NAME_IT = 'When you are done, name the approach in a line such as UNSTUCK {"signal": "complete", "approach": "..."}.'
 _DONE = "Your work is done when this passes: {check}\n\n{signals}"
@@ -64,11 +65,11 @@ def _joined(*paragraphs: str) -> str:
 
 TEMPLATES: dict[Level, str] = {
     "first": _DONE,
-    "retry": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _PRINTED, _DONE),
-    "pivot": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _DONE),
-    "research": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _NAME_IT, _DONE),
-    "human": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _PRINTED, _DONE),
-    "continue": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _LEFT, _PRINTED, _DONE),
+    "retry": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _ENDED, _PRINTED, _DONE),
+    "pivot": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _DONE),
+    "research": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _NAME_IT, _DONE),
+    "human": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _DONE),
+    "continue": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _LEFT, _ENDED, _PRINTED, _DONE),
 }
 
 
@@ -84,6 +85,8 @@ class Brief:
     advice: Sequence[str] = ()
     diagnosis: Diagnosis | None = None
     evidence: str = ""
+    ending: str = ""
+    said: str = ""
     repeats: int = 0
     failed: Sequence[str] = ()
     insights: Sequence[str] = ()
@@ -131,9 +134,18 @@ def _values(brief: Brief) -> dict[str, str]:
         "restored": brief.restored,
         "progress": "\n".join(f"- {change}" for change in brief.progress),
         "evidence": quoted(shorten(brief.evidence.strip("\n"), _EVIDENCE_LIMIT)) if later else "",
+        "ending": _ending(brief) if later else "",
         "check": brief.check,
         "signals": SIGNAL_HELP if brief.signals else "",
     }
+
+
+def _ending(brief: Brief) -> str:
+    """How the last attempt ended badly, and its last words."""
+    if not brief.ending:
+        return ""
+    said = f" Its last words were:\n{quoted(brief.said)}" if brief.said else ""
+    return f"The last attempt {brief.ending}.{said}"
 
 
 def quoted(text: str) -> str:

@@ -24,7 +24,8 @@ class StuckReport:
     ``attempts`` counts every directive since the last question by level, and waits, sessions and agent failures where
     there are any. ``touches`` are the tasks that depend on this one. ``checkpoint`` is an id or empty. ``files`` are
     the changes of the task, ``tokens`` the use of each level as reported, ``consequences`` one text per option.
-    ``weakened`` lists changes to the tests and to what decides about them.
+    ``weakened`` lists changes to the tests and to what decides about them. ``ending`` is how the last attempt ended
+    badly, and ``said`` the agent's last words then.
     """
 
     task: str
@@ -41,12 +42,18 @@ class StuckReport:
     tokens: Mapping[str, int] = field(default_factory=dict)
     consequences: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
+    ending: str = ""
+    said: str = ""
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
         lines = [f"# {self.task} is stuck", "", f"**Problem:** {self.summary}"]
         if self.location:
             lines.append(f"**Where:** `{self.location}`")
+        if self.ending:
+            lines += ["", "## The agent itself", "", f"The agent {one_line(self.ending)}."]
+        if self.said:
+            lines += ["", "It said last:", "", *(f"    {line}" for line in self.said.splitlines())]
         lines += ["", "## Tried", "", *(f"- {text}" for text in _attempts(self.attempts))]
         lines += [f"- without success: {one_line(way)}" for way in self.approaches]
         lines += ["", "## Analysis", "", self.analysis]
@@ -86,14 +93,17 @@ def stuck_report(
     tokens: Mapping[str, int] | None = None,
     consequences: tuple[str, ...] = (),
     weakened: tuple[str, ...] = (),
+    ending: str = "",
+    said: str = "",
+    own: str = "",
 ) -> StuckReport:
-    """Return the report for a task whose climb has ended."""
+    """Return the report for a task whose climb has ended. ``own`` is the agent's own failure, where that ended it."""
     return StuckReport(
         task=task,
-        summary=diagnosis.headline if diagnosis else reason,
-        location=(diagnosis.signature.location or "") if diagnosis else "",
+        summary=own or (diagnosis.headline if diagnosis else reason),
+        location=(diagnosis.signature.location or "") if diagnosis and not own else "",
         attempts=_counted(climb),
-        analysis=_analysis(climb, diagnosis, reason),
+        analysis=_analysis(climb, None if own else diagnosis, reason),
         reason=reason,
         insights=climb.insights,
         approaches=climb.failed_approaches,
@@ -103,6 +113,8 @@ def stuck_report(
         tokens=tokens or {},
         consequences=consequences,
         weakened=weakened,
+        ending=ending,
+        said=said,
     )
 
 
@@ -110,8 +122,11 @@ def format_stuck_question(report: StuckReport) -> str:
     """Return the question for the person, with the four options."""
     tried = "\n".join(f"• {text}" for text in _attempts(report.attempts))
     options = "\n".join(f"{number}. {text}" for number, text in enumerate(STUCK_OPTIONS, 1))
+    ending = f"The agent {report.ending}." if report.ending else ""
+    said = f" It said last:\n{report.said}" if report.said else ""
+    own = f"{ending}{said}\n\n" if report.ending else ""
     return (
-        f"I am stuck on: {report.summary}\n\nWhat I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n"
+        f"I am stuck on: {report.summary}\n\nWhat I tried:\n{tried}\n\nMy analysis:\n{report.analysis}\n\n{own}"
         f"Options:\n{options}\n\nWhat should I do?"
     )
 

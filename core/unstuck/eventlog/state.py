@@ -27,7 +27,7 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRow:
-    """The last check of a task."""
+    """The last check of a task. ``ending``, ``said`` and ``untouched`` are about the attempt before it."""
 
     result: CheckResult
     command: str = ""
@@ -38,6 +38,9 @@ class CheckRow:
     circular: bool = False
     weakened: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    ending: str = ""
+    said: str = ""
+    untouched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,7 @@ class TaskRow:
     have answered, oldest first. ``chosen`` is the escalation level that a person chose. ``loads`` is the last
     checkpoint that is known to load: its tests ran, or its check passed. ``files`` describes the present files,
     ``before`` those at the start of the last checked attempt.
+    ``files_hash`` is that of the files after the last check that did not pass, unless ``files`` says more.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
     at the end of a proof.
@@ -197,6 +201,7 @@ class TaskRow:
     flaky: str = ""
     proving: tuple[str, tuple[str, ...]] | None = None
     proof: Proof | None = None
+    files_hash: str = ""
     changed: int = 0
 
     @property

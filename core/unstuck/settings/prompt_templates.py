@@ -11,7 +11,7 @@ Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 PLACEHOLDER = re.compile(r"\{([a-z_]{1,30})\}")
 PLACEHOLDERS = (
     "instruction", "answer", "advice", "approach", "problem", "hint", "failed", "insights", "restored", "progress",
-    "evidence", "check", "signals",
+    "evidence", "ending", "check", "signals",
 )  # fmt: skip
 _LONGEST = 20_000
 

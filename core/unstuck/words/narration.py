@@ -11,6 +11,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck.words.amounts import span
+from unstuck.words.exit_words import exit_words
 from unstuck.words.labels import (
     ACTORS,
     ENDED,
@@ -22,11 +23,13 @@ from unstuck.words.labels import (
     receipt_words,
     tried,
 )
+from unstuck.words.last_words import last_line
 from unstuck.words.questions import earlier_answer
 
 _WIDTH = 160
 _SETUP_LINES = 5
 _NAMED = 6
+_SAID_LINES = 6
 _NAME_WIDTH = 40
 _AT_LEAST = 60
 _PARAGRAPH = 100
@@ -201,8 +204,11 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
         "no_signal": "ended without a signal line",
         "bad_signal": "ended with a signal line that cannot be used",
     }.get(report.how, report.how)
-    code = f"exit code {report.exit_code}, " if report.exit_code else ""
-    problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
+    code = f"{exit_words(report.exit_code)}, " if report.exit_code else ""
+    said = report.error if report.error and report.how in ("crashed", "not_started") else ""
+    if not said and (report.exit_code or report.error):
+        said = last_line(report.said or report.error or "")
+    problem = f": {said}" if said else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
     return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
 
@@ -227,7 +233,11 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "none" and not diagnosis:
         return None
     location = (diagnosis.get("signature") or {}).get("location")
-    return f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
+    failed = f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (
+        f"  {location}" if location else ""
+    )
+    said = f"; it said last: {last_line(event.said)}" if event.said else ""
+    return [failed, f"    the agent {event.ending}{said}"] if event.untouched else failed
 
 
 def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
@@ -294,6 +304,7 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     lines.append(f"    problem: {context.get('problem', '')}{where}")
     analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
+    lines += _ending(context)
     lines += _earlier(context)
     lines += _weakened(context)
     if before := context.get("baseline"):
@@ -303,6 +314,14 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     if touches := context.get("touches"):
         lines.append(f"    waiting for this task: {', '.join(map(str, touches))}")
     return lines
+
+
+def _ending(context: Mapping[str, Any]) -> list[str]:
+    """How the agent's last attempt ended badly, and its last words."""
+    if not context.get("ending"):
+        return []
+    said = [f"      | {one_line(line, _PARAGRAPH)}" for line in str(context.get("said") or "").splitlines()]
+    return [f"    {context['ending']}" + (", and said last:" if said else ""), *said[-_SAID_LINES:]]
 
 
 def _weakened(context: Mapping[str, Any]) -> list[str]:
@@ -328,7 +347,8 @@ def _handed_back(event: e.HandedBack, record: Record) -> str:
 
 def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
-    lines = [f"! {about}"]
+    first, *more = str(about).splitlines() or [""]
+    lines = [f"! {first}", *(f"    {line}" for line in more)]
     for number, option in enumerate(context.get("options") or (), 1):
         takes = f" (choose {number} COMMAND)" if number == context.get("text_for") else ""
         lines.append(f"    {number}. {option}{takes}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from unstuck.contract import HELD, Gate
+from unstuck.contract import AGENT, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
 from unstuck.words.amounts import span, time_of_day
@@ -18,6 +18,7 @@ _MEANWHILE = {
     "runs_on": "the agent cannot be held and keeps running meanwhile",
     "": "nothing is decided without you",
 }
+_ASKS = {HELD: "is paused", AGENT: "has an agent that needs you"}
 _FACT_LIMIT = 2_000
 
 
@@ -38,7 +39,7 @@ def question_title(gate: Gate) -> str:
         "stuck": f"{task} is stuck",
         "loop_detected": f"{task} repeats itself",
         "timeout": f"{task} " + ("shows no activity" if _is_idle(gate) else "has used up its time"),
-        "question": f"{task} is paused" if gate.key == HELD else f"{task} asks",
+        "question": f"{task} {_ASKS.get(gate.key, 'asks')}",
         "permission": f"{task} "
         + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The baseline check fails: no task can start",
@@ -81,6 +82,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
         yield "Tried", _tried(context)
         yield "Analysis", said(context.get("analysis"))
+        yield "Agent", _ending(context)
         yield "Findings", ";  ".join(found.rstrip(":") for found in each(context.get("insights")))
         yield "Changed", "; ".join(each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
@@ -95,6 +97,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Seen", "; ".join(each(context.get("signals")))
     yield "Processes", ", ".join(each(context.get("processes")))
     yield "Last activity", said(context.get("last_sign"))
+    yield "Ended", _ending(context)
     yield "Context", said(context.get("context"))
     yield "Phase", said(context.get("phase"))
     yield "Agent", " › ".join(filter(None, (said(context.get("agent_id")), said(context.get("subagent")))))
@@ -114,6 +117,12 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     task = state.tasks.get(row.gate.task)
     if task is not None and task.diagnosis is not None and row.gate.type != "question":
         yield "Last", said(task.diagnosis.headline)
+
+
+def _ending(context: Mapping[str, Any]) -> str:
+    """How the agent's last attempt ended badly, and its last words."""
+    last = said(context.get("said"))
+    return said(context.get("ending")) + (f", and said last:\n{last}" if last else "")
 
 
 def _more(context: Mapping[str, Any]) -> str:

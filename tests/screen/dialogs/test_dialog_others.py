@@ -281,3 +281,30 @@ async def test_leaving_when_nobody_works(opening: Opening) -> None:
         await world.pilot.pause()
         await world.pilot.pause()
         assert not world.app.is_running
+
+
+async def test_an_agent_that_is_not_signed_in(opening: Opening) -> None:
+    """Its own message first, then its cure; 1 goes on with the same words."""
+    refused = Report(exit_code=1, error=admit("Invalid API key · Please run /login"))
+    async with opening() as world:
+        agent = world.reports(refused, None)
+        await world.asked()
+        await world.awake()
+        shown = world.shown()
+        assert "web has an agent that needs you" in shown
+        assert shown.index("Invalid API key · Please run /login") < shown.index("Run `claude /login` in a terminal.")
+        assert "I have fixed it: go on" in shown
+        assert "the agent ended with exit code 1" in shown
+        await world.press("1")
+        assert (await world.done()).attempts == 2
+    assert agent.told[1].text == agent.told[0].text
+
+
+async def test_a_stuck_dialog_has_the_agents_last_words(opening: Opening) -> None:
+    """How the last attempt ended stands among the facts, beside the analysis."""
+    async with opening() as world:
+        world.reports(*[Report(exit_code=7, said=admit("cannot open the index"))] * 2)
+        await world.asked()
+        await world.reopen()
+        assert "the agent ended with exit code 7" in world.shown()
+        assert "cannot open the index" in world.shown()

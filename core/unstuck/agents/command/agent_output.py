@@ -11,6 +11,8 @@ from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
+from unstuck.words.exit_words import exit_words
+from unstuck.words.last_words import SAID_LIMIT, last_words
 
 MOST_STEPS = 20_000
 """Most observations of one attempt: more would fill the disk with the event log."""
@@ -84,9 +86,27 @@ class AgentOutput:
         if self._stream is not None and self._stream.error:
             return admit(self._stream.error, limit=_ERROR_LIMIT)
         if self.broke_off(code):
-            return admit(f"it ended with exit code {code} before it was done:\n{printed[-_ERROR_LIMIT:]}")
+            said = last_words(_beside_stream(printed))
+            return admit(f"it ended with {exit_words(code or 0)} before it was done:\n{said}", limit=_ERROR_LIMIT)
         return None
+
+    def said(self, code: int | None, printed: str) -> Clean:
+        """Return the agent's last words: its own error, else its last message, else the end of what it printed."""
+        if self._stream is None:
+            return admit(last_words(printed), limit=SAID_LIMIT)
+        beside = _beside_stream(printed) if code != 0 and not self._stream.ended else ""
+        return admit(last_words(self._stream.error or beside or self._stream.last_message), limit=SAID_LIMIT)
+
+    @property
+    def marked(self) -> bool:
+        """Return whether the agent itself reports an error."""
+        return self._stream is not None and bool(self._stream.error)
 
     def broke_off(self, code: int | None) -> bool:
         """Return whether the stream has no end and the exit code is a failure."""
         return self._stream is not None and not self._stream.ended and bool(code)
+
+
+def _beside_stream(printed: str) -> str:
+    """Return what a program printed beside its JSON lines, where there is anything."""
+    return "\n".join(line for line in printed.splitlines() if not line.startswith("{")).strip()

@@ -21,10 +21,12 @@ from unstuck.agents.command.process_agent import (
 from unstuck.agents.command.prompt_delivery import Placed, place
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Report, Task
+from unstuck.diagnosis.classification.agent_troubles import known_agent
 from unstuck.errors import AgentNotFound
 from unstuck.processes import Exit, Launch
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit
+from unstuck.words.exit_words import signal_words
 
 __all__ = ["CommandAgent", "CommandSpec", "require_program"]
 
@@ -118,7 +120,9 @@ class CommandAgent(ProcessAgent):
         if done.code is None:
             # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
-            error = admit(f"ended by signal {done.signal}, not by unstuck: self-inflicted, or from outside", limit=200)
+            killed = signal_words(done.signal or 0)
+            doubt = "" if ":" in killed else ", not by unstuck: self-inflicted, or from outside"
+            error = admit(f"{killed}{doubt}", limit=200)
         elif parsed.broke_off(done.code):
             how = "crashed"
         elif self._spec.signals and signal.problem:
@@ -135,4 +139,7 @@ class CommandAgent(ProcessAgent):
             session=parsed.session,
             last_message=parsed.last_message(printed),
             model=parsed.model or model_in(self._spec.command),
+            said=parsed.said(done.code, printed),
+            program=known_agent(self._spec.command),
+            marked=parsed.marked,
         )

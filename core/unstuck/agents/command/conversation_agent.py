@@ -15,9 +15,12 @@ from unstuck.agents.command.presets import model_in
 from unstuck.agents.command.process_agent import CommandSpec, How, ProcessAgent, account, prompt_file, surroundings
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
+from unstuck.diagnosis.classification.agent_troubles import known_agent
 from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit, one_line
+from unstuck.words.exit_words import exit_words, signal_words
+from unstuck.words.last_words import SAID_LIMIT, last_words
 
 _INTERRUPT_S = 2.0
 """Seconds for an interrupted turn to end, which keeps the agent's session whole, before its process is ended."""
@@ -150,6 +153,9 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             session=outcome.session,
             last_message=outcome.last_message,
             model=outcome.model or model_in(self._spec.command),
+            said=admit(last_words(error or outcome.text), limit=SAID_LIMIT),
+            program=known_agent(self._spec.command),
+            marked=bool(error),
         )
 
 
@@ -186,5 +192,5 @@ async def _last_line(output: Path) -> str:
 
 
 def _early_exit(done: Exit) -> str:
-    how = f"exit code {done.code}" if done.code is not None else f"signal {done.signal}"
+    how = exit_words(done.code) if done.code is not None else signal_words(done.signal or 0)
     return f"it ended before its turn was over ({how})"

@@ -159,10 +159,14 @@ def account(
     session: str = "",
     last_message: str = "",
     model: str = "",
+    said: Clean = Clean(""),
+    program: str = "",
+    marked: bool = False,
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``text`` is the agent's own text, ``signal`` the signal in it, ``last_message`` the last part of the text.
+    ``text`` is the agent's own text, ``signal`` the signal in it, ``last_message`` the last part of the text. The other
+    values are those of the report.
     """
     return Report(
         exit_code=code,
@@ -179,6 +183,9 @@ def account(
         tokens=signal.tokens,
         cost=signal.cost,
         sample=signal.sample if signal.problem else None,
+        said=said,
+        program=program,
+        marked=marked,
         output=f"output/{output.name}",
         output_at=(done.start, done.end),
         output_lost=admit(done.lost, limit=200),

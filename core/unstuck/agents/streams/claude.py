@@ -83,7 +83,8 @@ class ClaudeStream(Stream):
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         self.ended = True
         if data.get("is_error") is True or text(data, "subtype").startswith("error"):
-            self.error = text(data, "result") or _texts(data, "errors") or text(data, "subtype") or "it failed"
+            said = text(data, "result") or _texts(data, "errors") or text(mapping(data, "error"), "message")
+            self.error = said or text(data, "subtype") or "it failed"
         yield from self._rest(data)
 
     def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:

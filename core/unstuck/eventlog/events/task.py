@@ -200,7 +200,9 @@ class CheckFinished(Event):
 
     ``output`` is a file in the ``output/`` folder of the run, ``output_at`` its bytes (start, end). ``extent`` is how
     far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
-    the check, ``protected`` the protected files that it changed.
+    the check, ``protected`` the protected files that it changed. Of an attempt that ended badly or changed nothing,
+    ``ending`` is how it ended and ``said`` the agent's last words; ``untouched`` is true if it changed no file.
+    ``files`` is a hash of the files after a check that did not pass.
     """
 
     result: CheckResult
@@ -217,6 +219,10 @@ class CheckFinished(Event):
     weakened: tuple[Clean, ...] = ()
     protected: tuple[Clean, ...] = ()
     extent: Extent = UNKNOWN_EXTENT
+    ending: Clean = Clean("")
+    said: Clean = Clean("")
+    untouched: bool = False
+    files: str = ""
 
 
 class ProofStarted(Event):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from unstuck.contract import (
     ACCEPT_CHANGES,
+    AGENT,
     BELIEVE_CHECK,
     CONTRADICTED,
     DISTRUST_CHECK,
@@ -130,9 +131,9 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         # The task was held before its start: its needs decide when it starts.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="blocked")
-    waited = state.gates[event.gate].gate.key == QUOTA
-    if event.effect == "go_on" and (waited or (task.report is not None and task.report.how == "stopped")):
-        # After a quota wait or a stop for lack of an answer there is no result to check yet.
+    again = state.gates[event.gate].gate.key in (QUOTA, AGENT)
+    if event.effect == "go_on" and (again or (task.report is not None and task.report.how == "stopped")):
+        # After a quota wait, the agent's own failure or a stop there is no result to check yet.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
     if task.directive is not None and state.gates[event.gate].gate.type == "permission":

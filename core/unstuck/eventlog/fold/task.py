@@ -244,6 +244,9 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         circular=event.circular,
         weakened=event.weakened,
         protected=event.protected,
+        ending=event.ending,
+        said=event.said,
+        untouched=event.untouched,
     )
     diagnosis = _diagnosis(event)
     done = event.result == "passed"
@@ -256,4 +259,5 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         diagnosis=diagnosis if diagnosis or not done else row.diagnosis,
         before=row.files,
         files=Standing(extent=Extent(stage="run") if done else event.extent),
+        files_hash=event.files,
     )

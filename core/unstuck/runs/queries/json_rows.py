@@ -72,6 +72,8 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],
+        "ending": row.check.ending if row.check else "",
+        "said": row.check.said if row.check else "",
         "baseline": row.baseline,
         "checkpoint": row.good,
         "tokens": used.tokens,

@@ -47,6 +47,8 @@ def build(
         advice=() if session else tuple(told for told in climb.advice if told not in (answer, directive.answer)),
         diagnosis=row.diagnosis,
         evidence=row.check.evidence if row.check else "",
+        ending=row.check.ending if row.check else "",
+        said=row.check.said if row.check else "",
         repeats=climb.repeats,
         failed=climb.failed_approaches,
         insights=(*known, *(climb.insights if needs_findings(directive, session) else ())),

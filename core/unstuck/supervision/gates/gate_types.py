@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
-from unstuck.contract import ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, Gate, GateTypeName
+from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
@@ -195,7 +195,7 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"  # without the permission
         case "question", "choose" if gate.key == CHECK:
             return "recheck"
-        case "question", "choose" if gate.key == QUOTA:
+        case "question", "choose" if gate.key in (QUOTA, AGENT):
             return "go_on"
         case _, "show_me" | "retry" | "choose" | "deny":
             return "tell" if gate.attempt else "prepare"

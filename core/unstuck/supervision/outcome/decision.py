@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.detection import is_circular_fix
-from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of
 from unstuck.diagnosis.model import Diagnosis
@@ -29,7 +29,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import Standing, TaskRow
 from unstuck.supervision.checkpointing import checkpoint, said_of, saved_before
-from unstuck.supervision.checks.check import Check, read_output, settled
+from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
@@ -42,6 +42,17 @@ from unstuck.supervision.memory.failure_memory import (
     remember_flaky,
     remember_worked,
     ways_for,
+)
+from unstuck.supervision.outcome.agent_failure import (
+    Ending,
+    about_ending,
+    ending_of,
+    explains,
+    failed_itself,
+    files_of,
+    own_diagnosis,
+    record_failure,
+    surer,
 )
 from unstuck.supervision.outcome.check_environment import explained
 from unstuck.supervision.outcome.halt import halt
@@ -58,6 +69,8 @@ async def check(core: RunContext, row: TaskRow) -> None:
     await end_cut_off(core, row)
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
+    report = row.report or _NO_REPORT
+    files = await files_of(core, row) if failed_itself(report) else ""
     rules = core.head.run.check_rules
     done = settled(
         await core.verifier.check(row.task.verify, tree=tree, label=label),
@@ -78,10 +91,10 @@ async def check(core: RunContext, row: TaskRow) -> None:
         if core.settings.check_policy.prove:
             done, trouble = await prove(core, core.row(row.id), done)
             problem = done.problem
-    report = row.report or _NO_REPORT
-    diagnosis = await _diagnosis(core, row, done, report)
+    ending = await ending_of(core, row, report, files, passed=done.result == "passed")
+    diagnosis = await _diagnosis(core, row, done, report, ending)
     # Where the agent's own failure explains it, the output does not describe the files.
-    told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
+    told = done.result == "failed" and diagnosis is not None and not explains(diagnosis)
     stated = row.climb.approach or report.approach or ""
     circular = bool(
         diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
@@ -102,12 +115,16 @@ async def check(core: RunContext, row: TaskRow) -> None:
             weakened=weakened.lines,
             protected=tuple(map(one_line, weakened.protected)),
             extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
+            ending=ending.how,
+            said=ending.said,
+            untouched=ending.untouched,
+            files=ending.files,
         ),
         task=row.id,
         attempt=row.attempt,
     )
     if done.result != "passed":
-        _say_how_it_failed(core, row, report)
+        record_failure(core, row, report)
 
 
 def _note_flaky(core: RunContext, row: TaskRow, done: Check) -> None:
@@ -120,35 +137,21 @@ def _note_flaky(core: RunContext, row: TaskRow, done: Check) -> None:
     core.append(event, task=row.id, attempt=row.attempt)
 
 
-def _say_how_it_failed(core: RunContext, row: TaskRow, report: Report) -> None:
-    """Record the failure of an agent, independent of the decision."""
-    agent = row.task.agent or row.task.agent_type
-    event: e.AgentCrashed | e.SignalParseFailure
-    if report.how in ("crashed", "not_started"):
-        message = report.error or Clean("it said nothing")
-        event = e.AgentCrashed(agent_id=agent, task_id=row.id, error_message=message)
-    elif report.how in ("no_signal", "bad_signal"):
-        event = e.SignalParseFailure(agent_id=agent, task_id=row.id, raw_output_sample=report.sample or Clean(""))
-    else:
-        return
-    core.append(event, task=row.id, attempt=row.attempt)
-
-
 def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
     """The approaches before this one; retries of the very same approach are one attempt."""
     history = row.climb.approaches
     return history[:-1] if history and history[-1] == stated else history
 
 
-async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
+async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report, ending: Ending) -> Diagnosis | None:
     """Return the diagnosis: the agent's own failure where it explains the result, else the failure of the check."""
     if done.result == "passed":
         return None
-    own = await _own_trouble(core, row, report)
-    if own is not None and _explains(own):
+    own = await own_diagnosis(core, row, report, ending)
+    if own is not None and explains(own):
         return own
     if done.result in ("failed", "contradicted"):
-        return _failed_check(core, row, done)
+        return surer(own, _failed_check(core, row, done))
     return own
 
 
@@ -171,41 +174,6 @@ def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | No
         return found
     counts_itself = found.error_type is ErrorType.TYPE_ERROR
     return with_history(found, (one for one in row.failures if counts_itself or one.identity != found.identity))
-
-
-async def _own_trouble(core: RunContext, row: TaskRow, report: Report) -> Diagnosis | None:
-    failed = bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out")
-    if not failed:
-        return None
-    text = report.error
-    if text is None and report.output:
-        text = await read_output(core.folder / report.output)
-
-    def found(said: str) -> Diagnosis | None:
-        return diagnose(
-            said,
-            exit_code=report.exit_code if report.exit_code else None,
-            root=str(core.tree_of(row)),
-            task_id=row.id,
-            agent_id=row.task.agent,
-        )
-
-    own = found(text) if text else None
-    # What an agent had printed before its time was up is seldom the reason.
-    nothing_known = own is None or (report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN)
-    return found(_how_it_ended(core, row, report)) if nothing_known else own
-
-
-def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
-    if report.how == "timed_out":
-        attempt = core.head.attempts.get(row.attempt)
-        silent = attempt is not None and attempt.timed_out == "idle"
-        return "the agent showed no activity" if silent else "the agent reached its time limit"
-    return f"the agent ended with exit code {report.exit_code}" if report.exit_code else "the agent crashed"
-
-
-def _explains(own: Diagnosis) -> bool:
-    return own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
 
 
 async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None:
@@ -270,6 +238,9 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         before=_extent(row, row.before),
         now=row.files.extent,
         back=_back(row),
+        ending=row.check.ending if row.check else "",
+        said=row.check.said if row.check else "",
+        fruitless=bool(row.check and row.check.untouched and failed_itself(report)),
     )
 
 
@@ -367,6 +338,7 @@ def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None
         "phase": report.phase or "",
         "error_type": decision.error_type,
         **({"weakened": list(row.check.weakened)} if row.check and row.check.weakened else {}),
+        **about_ending(row),
         **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
         **(_about_changes(row) if decision.error_type == WEAKENED else {}),
         **said_of(row.saved),

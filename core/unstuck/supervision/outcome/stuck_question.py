@@ -6,12 +6,14 @@ from typing import Any
 
 import aiofiles
 
+from unstuck.escalation.precedence import AGENT_LINE
 from unstuck.escalation.stuck_report import StuckReport, format_stuck_question, stuck_report
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import changed, said_of
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
+from unstuck.supervision.outcome.agent_failure import about_ending, own_failure
 from unstuck.supervision.outcome.consequences import consequences, dependents, tokens_by_level
 from unstuck.supervision.outcome.weakened_checks import weakened_by
 
@@ -46,6 +48,9 @@ async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = 
         tokens=tokens_by_level(core.head, row.id),
         consequences=consequences(core.head, row),
         weakened=(await weakened_by(core, row)).lines,
+        ending=row.check.ending if row.check else "",
+        said=row.check.said if row.check else "",
+        own=own_failure(row) if row.directive is not None and row.directive.line == AGENT_LINE else "",
     )
 
 
@@ -64,6 +69,7 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
         "touches": list(report.touches),
         "files": list(report.files),
         **({"weakened": list(report.weakened)} if report.weakened else {}),
+        **about_ending(row),
         "tokens": dict(report.tokens),
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),

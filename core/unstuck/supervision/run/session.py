@@ -33,6 +33,7 @@ from unstuck.supervision.memory.failure_memory import keep_safe
 from unstuck.supervision.outcome import decision, restore, stuck_question
 from unstuck.supervision.recovery import interrupted_attempt
 from unstuck.text import Clean, admit, one_line
+from unstuck.words.last_words import SAID_LIMIT
 
 _APPROACH_LIMIT, _OPTION_LIMIT, _LAST_MESSAGE_LIMIT = 500, 4_000, 4_000
 _Result = TypeVar("_Result")
@@ -277,6 +278,8 @@ def _admitted(report: Report) -> Report:
         context=clean(report.context),
         phase=line(report.phase),
         sample=clean(report.sample),
+        said=admit(report.said, limit=SAID_LIMIT),
+        program=one_line(report.program, 100),
         output=admit(report.output, limit=4_096),
         output_lost=admit(report.output_lost, limit=200),
         options=tuple(one_line(option, _OPTION_LIMIT) for option in report.options),

@@ -125,6 +125,11 @@ class CheckpointStore:
                 await self._trim((*known, saved))
         return saved
 
+    async def files_hash(self) -> str:
+        """Return a hash of the files as they are, equal to the ``tree`` of a checkpoint with the same files."""
+        async with self._side.held():
+            return (await self._side.snapshot()).tree
+
     async def list(self) -> tuple[Checkpoint, ...]:
         """All checkpoints of this tree, oldest first."""
         return self._own(await self._catalogue.all())

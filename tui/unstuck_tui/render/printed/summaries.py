@@ -11,6 +11,7 @@ from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, level_word
 
 Row = Mapping[str, Any]
 _MOST = 40
+_SAID_LINES = 8
 _CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "contradicted": "?", "none": "~"}
 _STATES = {"interrupted": "↯", "ended": "▷"}
 
@@ -90,6 +91,7 @@ def _task(row: Row) -> list[str]:
         *_proved(row.get("proof") or {}),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
+        *_ending(row),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(_moment(moment) for moment in row["timeline"][-_MOST:]),
     ]
@@ -109,6 +111,14 @@ def _proved(proof: Row) -> list[str]:
     if found := proof.get("problem") or proof.get("note"):
         return [f"    ! its check proves nothing: {found}" if proof["problem"] else f"    ~ {found}"]
     return ["    proved: its check fails without the work"] if proof else []
+
+
+def _ending(row: Row) -> list[str]:
+    """How the last attempt ended badly, and the agent's last words."""
+    if not row.get("ending") or row["status"] == "succeeded":
+        return []
+    said = [one_line(line, 160) for line in str(row["said"]).splitlines()][-_SAID_LINES:]
+    return [f"    ! the agent {one_line(row['ending'], 160)}", *(f"      | {line}" for line in said)]
 
 
 def _moment(moment: Row) -> str:
@@ -140,5 +150,9 @@ def _gate(row: Row) -> list[str]:
         "",
         f"? {row['gate']}  {row['type']}  {' › '.join(one_line(str(name), 100) for name in row['path'])}",
         *(f"  {line}" for line in str(question).splitlines()),
+        *(
+            f"    {number}. {one_line(str(option), 160)}"
+            for number, option in enumerate(context.get("options") or (), 1)
+        ),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]

@@ -20,6 +20,7 @@ from unstuck.words.labels import (
     rung_of,
     word_of,
 )
+from unstuck.words.last_words import last_line
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, wrapped
 
@@ -150,6 +151,10 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
+    if row.check is not None and row.check.ending and row.status != "succeeded":
+        lines += _field(
+            "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
+        )
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.text import one_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import (
     Tone,
@@ -19,12 +20,14 @@ from unstuck.words.labels import (
     tone_of,
     word_of,
 )
+from unstuck.words.last_words import last_line
 from unstuck_tui.render.format import Cell, bar, clock, fit
 
 NARROW = 84
 _WIDE = 150
 _BAR = 9
 _PLACE = 12
+_WORDS = 200
 _SHORT, _LONG = 7, 40
 _STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 16, 8, 6
 
@@ -170,12 +173,19 @@ def _loop(state: State, row: TaskRow, window: int) -> str:
     return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
 
 
+def _agent_words(row: TaskRow) -> str:
+    """What an agent that failed or changed nothing said last, in one line."""
+    return one_line(last_line(row.check.said), _WORDS) if row.check is not None and row.check.ending else ""
+
+
 def _failure(state: State, row: TaskRow, width: int) -> str:
     if row.state == "blocked":
         return "needs " + ", ".join(need for need in row.task.needs if not _is_done(state, need))
     diagnosis = row.diagnosis
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
+    if words := _agent_words(row):
+        return f"agent: {words} · {diagnosis.headline}" if words not in diagnosis.headline else str(diagnosis.headline)
     name, where = failure_of(diagnosis)
     if not where:
         return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
