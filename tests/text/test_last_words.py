@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from unstuck.text.last_words import SAID_LIMIT, last_line, last_words
 from unstuck.words.exit_words import exit_words, signal_words
-from unstuck.words.last_words import SAID_LIMIT, last_line, last_words
 
 STACK = """Error: Not logged in
     at main (/app/cli.js:3:7)

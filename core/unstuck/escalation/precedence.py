@@ -19,7 +19,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
 from unstuck.escalation.limits import Limits, matches
-from unstuck.words.last_words import last_line
+from unstuck.text.last_words import last_line
 
 LEARNT = "what a person said"
 """Name of the rule for a person's own answer, among the used rules."""

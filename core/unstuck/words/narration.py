@@ -10,6 +10,7 @@ from typing import Any
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
+from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span
 from unstuck.words.exit_words import exit_words
 from unstuck.words.labels import (
@@ -23,7 +24,6 @@ from unstuck.words.labels import (
     receipt_words,
     tried,
 )
-from unstuck.words.last_words import last_line
 from unstuck.words.questions import earlier_answer
 
 _WIDTH = 160

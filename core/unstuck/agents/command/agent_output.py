@@ -11,8 +11,8 @@ from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
+from unstuck.text.last_words import SAID_LIMIT, last_words
 from unstuck.words.exit_words import exit_words
-from unstuck.words.last_words import SAID_LIMIT, last_words
 
 MOST_STEPS = 20_000
 """Most observations of one attempt: more would fill the disk with the event log."""

@@ -19,8 +19,8 @@ from unstuck.diagnosis.classification.agent_troubles import known_agent
 from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit, one_line
+from unstuck.text.last_words import SAID_LIMIT, last_words
 from unstuck.words.exit_words import exit_words, signal_words
-from unstuck.words.last_words import SAID_LIMIT, last_words
 
 _INTERRUPT_S = 2.0
 """Seconds for an interrupted turn to end, which keeps the agent's session whole, before its process is ended."""

@@ -15,8 +15,8 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checks.check import read_output
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
+from unstuck.text.last_words import SAID_LIMIT, last_line, last_words
 from unstuck.words.exit_words import exit_words
-from unstuck.words.last_words import SAID_LIMIT, last_line, last_words
 
 _UNTOUCHED = "changed no file"
 _HOW = {

@@ -33,7 +33,7 @@ from unstuck.supervision.memory.failure_memory import keep_safe
 from unstuck.supervision.outcome import decision, restore, stuck_question
 from unstuck.supervision.recovery import interrupted_attempt
 from unstuck.text import Clean, admit, one_line
-from unstuck.words.last_words import SAID_LIMIT
+from unstuck.text.last_words import SAID_LIMIT
 
 _APPROACH_LIMIT, _OPTION_LIMIT, _LAST_MESSAGE_LIMIT = 500, 4_000, 4_000
 _Result = TypeVar("_Result")

@@ -12,6 +12,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
+from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
 from unstuck.words.labels import (
     Tone,
@@ -20,7 +21,6 @@ from unstuck.words.labels import (
     rung_of,
     word_of,
 )
-from unstuck.words.last_words import last_line
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, wrapped
 

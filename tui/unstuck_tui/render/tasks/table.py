@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
+from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import (
     Tone,
@@ -20,7 +21,6 @@ from unstuck.words.labels import (
     tone_of,
     word_of,
 )
-from unstuck.words.last_words import last_line
 from unstuck_tui.render.format import Cell, bar, clock, fit
 
 NARROW = 84
