@@ -122,7 +122,10 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Used", _spent(context)
     yield "Saved", _saved(row.gate)
     if row.gate.type == "loop_detected":
-        yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
+        yield (
+            "Seen",
+            f"{int(_number(context.get('repeats', context.get('window_size'))))} times, with nothing new in between",
+        )
     yield "Seen", "; ".join(_each(context.get("signals")))
     yield "Processes", ", ".join(_each(context.get("processes")))
     yield "Last activity", _said(context.get("last_sign"))

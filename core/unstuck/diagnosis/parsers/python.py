@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["FATAL_TITLE", "TITLE", "fatal", "traceback"]
+__all__ = ["FATAL_TITLE", "TITLE", "fatal", "innermost", "traceback"]
 
 FRAME = Lazy(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
 HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
@@ -39,6 +39,13 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
     if last is not None and ELSEWHERE in text:
         return next(found for found in reader.found if found.headline == last.headline)
     return last
+
+
+def innermost(trace: str) -> tuple[str, str] | None:
+    """Return the place and the function of the user's innermost frame of a stack without its heading, or None."""
+    frames = (FRAME.match(line) for line in trace.split("\n") if 'File "' in line)
+    own = [frame for frame in frames if frame and frame[3] and not is_library(frame[1])]
+    return (place(own[-1][1], own[-1][2]), own[-1][3]) if own else None
 
 
 def fatal(text: str, lines: list[str]) -> Finding | None:

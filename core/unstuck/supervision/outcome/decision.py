@@ -168,6 +168,7 @@ def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | No
         task_id=row.id,
         agent_id=row.task.agent,
         phase="test",
+        at=core.clock.now(),
     )
     if found is None or not row.failures:
         return found
@@ -190,6 +191,7 @@ async def _own_trouble(core: RunContext, row: TaskRow, report: Report) -> Diagno
             root=str(core.tree_of(row)),
             task_id=row.id,
             agent_id=row.task.agent,
+            at=core.clock.now(),
         )
 
     own = found(text) if text else None

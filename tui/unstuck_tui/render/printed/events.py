@@ -315,7 +315,10 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     what = context.get("problem") or context.get("error_signature", "")
-    return [f"! repeats itself: {context.get('window_size', '')} times {what}", *_before(context)]
+    return [
+        f"! repeats itself: {context.get('repeats', context.get('window_size', ''))} times {what}",
+        *_before(context),
+    ]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
