@@ -201,8 +201,9 @@ class Report:
     ``how`` is the way the attempt ended, ``error`` the text that a failure is diagnosed from. ``output`` is the path of
     the raw output below the run's directory, ``output_at`` its bytes (start, end), and ``output_lost`` the reason if
     some are missing. ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``. ``phase``
-    is the current step in the agent's own words, ``alternatives`` are other approaches. ``tokens`` and ``cost`` are
-    usage that no observation has reported.
+    is the current step in the agent's own words, ``alternatives`` are other approaches. ``cause`` is the cause that the
+    agent states, ``summary`` the first sentence of its last message. ``tokens`` and ``cost`` are usage that no
+    observation has reported.
     """
 
     exit_code: int | None = None
@@ -216,6 +217,8 @@ class Report:
     context: Clean | None = None
     phase: Clean | None = None
     alternatives: tuple[Clean, ...] = ()
+    cause: str = ""
+    summary: Clean | None = None
     output: str = ""
     output_at: tuple[int, int] = (0, 0)
     output_lost: Clean = Clean("")

@@ -15,6 +15,7 @@ from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.escalation.complexity import grows, growth
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
 from unstuck.escalation.limits import Limits, matches
@@ -53,7 +54,8 @@ class Facts:
 
     ``resets_in`` is the number of seconds until a quota resets, 0 where unknown. ``learnt`` is a person's remembered
     answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
-    attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes.
+    attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``size`` is the
+    number of changed lines.
     """
 
     check: CheckResult
@@ -72,6 +74,7 @@ class Facts:
     before: Extent = UNKNOWN_EXTENT
     now: Extent = UNKNOWN_EXTENT
     back: Literal["", "loads", "passes"] = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +399,7 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
         fresh=True,
         restore="baseline",
         checkpoint="pivot",
-        reason=f"from {way.source}",
+        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}",
     )
 
 
@@ -427,7 +430,7 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     """Return the climb with this failure, and whether its signature is new in the climb."""
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
-    noted = facts.climb.noting(identity, approach, facts.report.alternatives)
+    noted = facts.climb.noting(identity, approach, facts.report.alternatives, facts.size)
     best = _best(facts)
     noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best)
     return noted, identity not in facts.climb.seen

@@ -44,7 +44,7 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRow:
-    """The last check of a task."""
+    """The last check of a task. ``approach`` is that of the attempt where the agent stated none, ``size`` in lines."""
 
     result: CheckResult
     command: str = ""
@@ -55,6 +55,8 @@ class CheckRow:
     circular: bool = False
     weakened: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    approach: str = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,5 +124,14 @@ class CommandAgent(ProcessAgent):
         elif self._spec.signals and signal.problem:
             how = "no_signal" if signal.problem == "missing" else "bad_signal"
         return account(
-            guidance, text, signal, done, output=output, code=done.code, how=how, error=error, session=parsed.session
+            guidance,
+            text,
+            signal,
+            done,
+            output=output,
+            code=done.code,
+            how=how,
+            error=error,
+            session=parsed.session,
+            message=parsed.message,
         )

@@ -146,6 +146,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             how=how,
             error=admit(error, limit=_PROBLEM_LIMIT) if error else None,
             session=outcome.session,
+            message=outcome.text,
         )
 
 

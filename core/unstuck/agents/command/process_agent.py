@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from unstuck.agents.command.signal_line import Signal, read_approach
+from unstuck.agents.command.signal_line import Signal, first_sentence, read_approach
 from unstuck.channel import socket_path
 from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
@@ -158,10 +158,11 @@ def account(
     how: How = "ended",
     error: Clean | None = None,
     session: str = "",
+    message: str = "",
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``text`` is the agent's own text, ``signal`` the signal in it.
+    ``text`` is the agent's own text, ``signal`` the signal in it, ``message`` the last message.
     """
     return Report(
         exit_code=code,
@@ -174,6 +175,8 @@ def account(
         context=signal.context,
         phase=signal.phase,
         alternatives=signal.alternatives,
+        cause=signal.cause,
+        summary=first_sentence(message),
         session=session or signal.session,
         tokens=signal.tokens,
         cost=signal.cost,

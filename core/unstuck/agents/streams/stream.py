@@ -54,6 +54,11 @@ class Stream(ABC):
         """Return the last messages of the agent, joined by line ends."""
         return "\n".join(self._messages)
 
+    @property
+    def message(self) -> str:
+        """Return the last message of the agent."""
+        return self._messages[-1] if self._messages else ""
+
     def read(self, line: str | bytes) -> list[Observation]:
         """Return the observations in ``line``; none if it is not a line of this agent."""
         if len(line) > LINE_LIMIT:

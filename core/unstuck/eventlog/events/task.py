@@ -198,7 +198,8 @@ class CheckFinished(Event):
 
     ``output`` is a file in the ``output/`` folder of the run, ``output_at`` its bytes (start, end). ``extent`` is how
     far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
-    the check, ``protected`` the protected files that it changed.
+    the check, ``protected`` the protected files that it changed. ``approach`` is that of the attempt where the agent
+    stated none, ``size`` the number of changed lines since the baseline.
     """
 
     result: CheckResult
@@ -215,6 +216,8 @@ class CheckFinished(Event):
     weakened: tuple[Clean, ...] = ()
     protected: tuple[Clean, ...] = ()
     extent: Extent = UNKNOWN_EXTENT
+    approach: Clean = Clean("")
+    size: int = 0
 
 
 class ProofStarted(Event):

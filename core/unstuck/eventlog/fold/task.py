@@ -246,6 +246,8 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         circular=event.circular,
         weakened=event.weakened,
         protected=event.protected,
+        approach=event.approach,
+        size=event.size,
     )
     diagnosis = _diagnosis(event)
     done = event.result == "passed"

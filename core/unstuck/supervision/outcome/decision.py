@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
-from unstuck.detection import is_circular_fix
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of
@@ -45,6 +44,7 @@ from unstuck.supervision.memory.failure_memory import (
 )
 from unstuck.supervision.outcome.check_environment import explained
 from unstuck.supervision.outcome.halt import halt
+from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
 from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
@@ -84,10 +84,10 @@ async def check(core: RunContext, row: TaskRow) -> None:
     diagnosis = await _diagnosis(core, row, done, report)
     # Where the agent's own failure explains it, the output does not describe the files.
     told = done.result == "failed" and diagnosis is not None and not _explains(diagnosis)
-    stated = row.climb.approach or report.approach or ""
-    circular = bool(
-        diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
-    )
+    extent = extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT
+    best = _extent(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
+    tried = await attempted(core, row, report, diagnosis, progresses=extent.is_better_than(best))
+    diagnosis = tried.labelled(diagnosis) if diagnosis else None
     core.append(
         e.CheckFinished(
             result=done.result,
@@ -100,10 +100,12 @@ async def check(core: RunContext, row: TaskRow) -> None:
             trouble=trouble,
             diagnosis=diagnosis.as_dict() if diagnosis else None,
             evidence=done.evidence,
-            circular=circular,
+            circular=tried.circular,
             weakened=weakened.lines,
             protected=tuple(map(one_line, weakened.protected)),
-            extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
+            extent=extent,
+            approach=tried.approach,
+            size=tried.size,
         ),
         task=row.id,
         attempt=row.attempt,
@@ -134,12 +136,6 @@ def _say_how_it_failed(core: RunContext, row: TaskRow, report: Report) -> None:
     else:
         return
     core.append(event, task=row.id, attempt=row.attempt)
-
-
-def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
-    """The approaches before this one; retries of the very same approach are one attempt."""
-    history = row.climb.approaches
-    return history[:-1] if history and history[-1] == stated else history
 
 
 async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report) -> Diagnosis | None:
@@ -257,6 +253,8 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
 
 def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
     report = row.report or _NO_REPORT
+    if row.check and row.check.approach:
+        report = replace(report, approach=Clean(row.check.approach))
     return Facts(
         check=row.check.result if row.check else "none",
         check_problem=row.check.problem if row.check else "",
@@ -274,6 +272,7 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         before=_extent(row, row.before),
         now=row.files.extent,
         back=_back(row),
+        size=row.check.size if row.check else 0,
     )
 
 

@@ -70,6 +70,8 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),
         "signature": signature,
+        "failure_type": row.diagnosis.failure_type.value if row.diagnosis else "",
+        "category": row.diagnosis.category.value if row.diagnosis else "",
     }
     if learnt := answered_before(core, signature):
         context["learnt"] = learnt

@@ -272,6 +272,7 @@ def _admitted(report: Report) -> Report:
         question=clean(report.question),
         context=clean(report.context),
         phase=line(report.phase),
+        summary=line(report.summary),
         sample=clean(report.sample),
         output=admit(report.output, limit=4_096),
         output_lost=admit(report.output_lost, limit=200),
