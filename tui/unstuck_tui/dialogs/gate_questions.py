@@ -15,7 +15,7 @@ from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
 from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 from unstuck_tui.render.amounts import span
 from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.labels import level_word
+from unstuck_tui.render.labels import failure_words, level_word
 
 __all__ = ["question_of"]
 
@@ -110,6 +110,7 @@ def _facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Before", _before(context)
     if row.gate.type == "stuck":
         yield "Baseline", f"the check {_said(context['baseline'])}" if context.get("baseline") else ""
+        yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
         yield "Tried", _tried(context)
         yield "Analysis", _said(context.get("analysis"))
         yield "Findings", ";  ".join(found.rstrip(":") for found in _each(context.get("insights")))

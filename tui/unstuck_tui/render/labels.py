@@ -25,6 +25,7 @@ __all__ = [
     "doubts_about",
     "ended_as",
     "failure_of",
+    "failure_words",
     "glyph_of",
     "group_of",
     "is_held",
@@ -48,6 +49,13 @@ _EXIT_REASONS = {
     "halted": "halted",
     "budget": "the budget is used up",
     "interrupted": "stopped",
+}
+_FAILURE_TYPES = {
+    "BROKEN_BUILD": "broken build",
+    "VERIFICATION_FAILED": "failed check",
+    "CIRCULAR_FIX": "circular fix",
+    "CONTEXT_EXHAUSTED": "full context",
+    "UNKNOWN": "unknown failure",
 }
 _LONGEST_ASKED = 160
 
@@ -249,6 +257,11 @@ def _counted(count: int, word: str) -> str:
 def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
     """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
     return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+
+
+def failure_words(failure_type: str, category: str) -> str:
+    """A failure's type and category: ``failed check, agent failure``; empty where neither is known."""
+    return ", ".join(filter(None, (_FAILURE_TYPES.get(failure_type, ""), category.replace("_", " "))))
 
 
 def error_name(value: str) -> str:

@@ -187,7 +187,8 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "none" and not diagnosis:
         return None
     location = (diagnosis.get("signature") or {}).get("location")
-    return f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
+    said = f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
+    return [said, "  ↻ circular fix: this approach was tried before in other words"] if event.circular else said
 
 
 def _directive(event: e.DirectiveIssued, record: Record) -> _Text:

@@ -13,6 +13,7 @@ from unstuck_tui.render.labels import (
     Tone,
     doubts_about,
     failure_of,
+    failure_words,
     glyph_of,
     is_held,
     needs_person,
@@ -179,10 +180,17 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
     name, where = failure_of(diagnosis)
+    kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
     if not where:
-        return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
+        return _with_kind(f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline), kind, width)
     room = width - len(name) - 2
     if name and room < _PLACE:
         return name
     # Of a place that is too long the end says more: the file and its line.
-    return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()
+    return _with_kind(f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip(), kind, width)
+
+
+def _with_kind(text: str, kind: str, width: int) -> str:
+    """``text`` with as much of the failure's type and category as there is room for."""
+    fitting = (f"{text}  {part}" for part in (kind, kind.partition(", ")[0]))
+    return next((whole for whole in fitting if len(whole) <= width), text)
