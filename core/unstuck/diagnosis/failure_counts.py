@@ -12,7 +12,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsing.run_summary import RunSummary, run_summaries
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["extent_of"]
+__all__ = ["extent_of", "tests_in"]
 
 _MULTILINE = 8
 
@@ -49,6 +49,12 @@ def extent_of(output: str | bytes, diagnosis: Diagnosis | None) -> Extent:
         errors = errors or _distinct(_FAILS.findall(text))
         passed = passed or _distinct(_PASSES.findall(text))
     return Extent(_stage(text, diagnosis, ran=ran, partly=partly or bool(passed)), errors, passed)
+
+
+def tests_in(output: str | bytes) -> tuple[int, int]:
+    """Return how many tests passed and how many ran, where a known test runner says so; else zeros."""
+    failed, outside, passed = _tests(run_summaries(ends_of(output)))
+    return passed, passed + failed + outside
 
 
 def _stage(text: str, diagnosis: Diagnosis | None, *, ran: bool, partly: bool) -> Stage:

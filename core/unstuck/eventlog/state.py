@@ -119,7 +119,8 @@ class AttemptRow:
     None without a limit. Both move by the time that the attempt is held: since ``held_since``, and ``held`` seconds
     before. ``timed_out`` names the clock that ended it. ``repeats`` is how often its current step occurred before.
     ``tokens`` and ``cost`` (US dollars, None if unknown) are its reported usage. ``note`` is the end of its guidance
-    that is only for this attempt.
+    that is only for this attempt. ``own_check`` is the result of the check as the agent ran it last, with nothing
+    done since; ``asked`` while it runs.
     """
 
     id: str
@@ -149,6 +150,7 @@ class AttemptRow:
     headline: str = ""
     checkpoint: str = ""
     note: str = ""
+    own_check: Literal["", "asked", "passed", "failed"] = ""
 
     @property
     def is_live(self) -> bool:
@@ -166,11 +168,11 @@ class TaskRow:
     """One task, with everything that its next step depends on.
 
     ``saved`` is the checkpoint of the open question, ``none`` if there could be none. ``backoff_quota``: the wait is
-    for a quota. ``used`` are the seconds that interrupted attempts used of the next attempt's time limit. ``left`` are
-    the files that the last of them left, one per line. ``failures`` are those of the present approach that retries
-    have answered, oldest first. ``chosen`` is the escalation level that a person chose. ``loads`` is the last
-    checkpoint that is known to load: its tests ran, or its check passed. ``files`` describes the present files,
-    ``before`` those at the start of the last checked attempt.
+    for a quota; ``backoff_check``: only the check is repeated after it. ``used`` are the seconds that interrupted
+    attempts used of the next attempt's time limit. ``left`` are the files that the last of them left, one per line.
+    ``failures`` are those of the present approach that retries have answered, oldest first. ``chosen`` is the
+    escalation level that a person chose. ``loads`` is the last checkpoint that is known to load: its tests ran, or its
+    check passed. ``files`` describes the present files, ``before`` those at the start of the last checked attempt.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
     at the end of a proof.
@@ -208,6 +210,7 @@ class TaskRow:
     backoff_until: float = 0.0
     backoff_delay: float = 0.0
     backoff_quota: bool = False
+    backoff_check: bool = False
     used: float = 0.0
     left: tuple[str, ...] = ()
     chosen: str = ""

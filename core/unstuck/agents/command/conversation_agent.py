@@ -98,7 +98,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         launch = Launch(
             command=self._command(guidance),
             cwd=guidance.workdir,
-            environment=surroundings(self._environ, task, guidance, prompt_file(self._folder, guidance)),
+            environment=surroundings(self._environ, task, guidance, await prompt_file(self._folder, guidance)),
             output=output,
             limit=self._limit,
             talks=True,

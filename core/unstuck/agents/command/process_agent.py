@@ -12,6 +12,7 @@ from unstuck.agents.command.signal_line import Signal, first_sentence, read_appr
 from unstuck.channel import socket_path
 from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
+from unstuck.eventlog.storage.text_files import write_text
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.settings.paths import runtime_dir
 from unstuck.text import Clean, admit
@@ -19,16 +20,14 @@ from unstuck.text import Clean, admit
 __all__ = ["CommandSpec", "How", "ProcessAgent", "account", "end_of", "prompt_file", "surroundings"]
 
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
-_PROMPT_FILE_MODE = 0o600
 
 
-def prompt_file(folder: Path, guidance: Guidance) -> Path:
+async def prompt_file(folder: Path, guidance: Guidance) -> Path:
     """Write the attempt's prompt below the run's ``folder`` and return the file."""
     prompts = folder / "prompts"
     prompts.mkdir(exist_ok=True, mode=0o700)
     file = prompts / f"{guidance.attempt}.txt"
-    file.write_text(guidance.text, encoding="utf-8")
-    file.chmod(_PROMPT_FILE_MODE)
+    await write_text(file, guidance.text)
     return file
 
 

@@ -199,7 +199,8 @@ class CheckFinished(Event):
     ``output`` is a file in the ``output/`` folder of the run, ``output_at`` its bytes (start, end). ``extent`` is how
     far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
     the check, ``protected`` the protected files that it changed. ``approach`` is that of the attempt where the agent
-    stated none, ``size`` the number of changed lines since the baseline.
+    stated none, ``size`` the number of changed lines since the baseline. ``tests`` are the numbers of tests that passed
+    and that ran, zeros where no known test runner says so.
     """
 
     result: CheckResult
@@ -218,6 +219,7 @@ class CheckFinished(Event):
     extent: Extent = UNKNOWN_EXTENT
     approach: Clean = Clean("")
     size: int = 0
+    tests: tuple[int, int] = (0, 0)
 
 
 class ProofStarted(Event):

@@ -11,7 +11,7 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 from unstuck.workspace.git.refs import head
 
-__all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "explained"]
+__all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "disagreement", "explained"]
 
 UNAVAILABLE = "env_unavailable"
 AVAILABLE_ELSEWHERE = "env_disagreement"
@@ -45,6 +45,16 @@ async def explained(core: RunContext, row: TaskRow, done: Check) -> tuple[str, C
     return AVAILABLE_ELSEWHERE, admit(
         f"{told}Directories: {', '.join(places)}. Environment: {', '.join(surroundings)}", limit=3_000
     )
+
+
+def disagreement(core: RunContext, row: TaskRow, done: Check) -> Clean:
+    """Return what to tell about a check that failed here and passed when the agent ran it; empty otherwise."""
+    attempt = core.head.attempts.get(row.attempt)
+    if done.result != "failed" or attempt is None or attempt.own_check != "passed":
+        return Clean("")
+    surroundings = ", ".join(f"{name}={core.environ[name]}" for name in _TELLING if core.environ.get(name))
+    told = f"the check passed when the agent ran it and fails when unstuck runs `{done.command}` in"
+    return admit(f"{told} {core.workdir(core.tree_of(row))}. Environment: {surroundings}", limit=3_000)
 
 
 async def _on_base(core: RunContext, command: str, label: str) -> tuple[Path, Check] | None:

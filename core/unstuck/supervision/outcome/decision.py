@@ -8,7 +8,7 @@ from typing import Any, Literal
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
-from unstuck.diagnosis.failure_counts import extent_of
+from unstuck.diagnosis.failure_counts import extent_of, tests_in
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose, with_history
 from unstuck.errors import IntegrationConflict, WorkspaceError
@@ -42,7 +42,7 @@ from unstuck.supervision.memory.failure_memory import (
     remember_worked,
     ways_for,
 )
-from unstuck.supervision.outcome.check_environment import explained
+from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, disagreement, explained
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
@@ -70,6 +70,8 @@ async def check(core: RunContext, row: TaskRow) -> None:
     trouble, problem = "", done.problem
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
+    elif disagrees := disagreement(core, row, done):
+        trouble, problem = AVAILABLE_ELSEWHERE, disagrees
     weakened = Weakened()
     if done.result == "passed":
         weakened = await weakened_by(core, row)
@@ -106,6 +108,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
             extent=extent,
             approach=tried.approach,
             size=tried.size,
+            tests=tests_in(done.text) if done.text else (0, 0),
         ),
         task=row.id,
         attempt=row.attempt,
@@ -304,8 +307,17 @@ def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
         delay_seconds=decision.delay,
         climb=decision.climb,
         quota=decision.quota,
+        check_alone=not decision.quota and _failed_alone(core, row),
     )
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _failed_alone(core: RunContext, row: TaskRow) -> bool:
+    """Return whether the check failed after an attempt that ended well, in a tree that no other task uses."""
+    report = row.report
+    ended_well = report is not None and report.how == "ended" and not report.exit_code and report.error is None
+    alone = row.task.isolation == "worktree" or len(core.head.tasks) == 1
+    return ended_well and alone and row.check is not None and row.check.result == "failed"
 
 
 def _resets_in(core: RunContext, row: TaskRow) -> float:

@@ -164,7 +164,8 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     code = f"exit code {report.exit_code}, " if report.exit_code else ""
     problem = f": {report.error}" if report.error and report.how in ("crashed", "not_started") else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
-    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    return [f"  → Phase: {report.phase}", ended] if report.phase else ended
 
 
 def _proved(event: e.CheckProved, record: Record) -> _Text:
@@ -180,7 +181,7 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
         changed = [f"  ! the task changed what decides: {finding}" for finding in event.weakened]
-        return [f"  ✓ {event.command}{believed}", *changed]
+        return [f"  ✓ {event.command}{_tests(event)}{believed}", *changed]
     if event.result in ("could_not_run", "contradicted"):
         return f"  ! {event.problem or 'the check could not run'}"
     diagnosis = event.diagnosis or {}
@@ -188,7 +189,16 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
         return None
     location = (diagnosis.get("signature") or {}).get("location")
     said = f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (f"  {location}" if location else "")
-    return [said, "  ↻ circular fix: this approach was tried before in other words"] if event.circular else said
+    said += _tests(event)
+    more = ["  ↻ circular fix: this approach was tried before in other words"] if event.circular else []
+    more += [f"  ! {event.problem}"] if event.trouble and event.problem else []
+    return [said, *more] if more else said
+
+
+def _tests(event: e.CheckFinished) -> str:
+    """The number of tests that passed, of those that ran; empty where it is not known."""
+    passed, ran = event.tests
+    return f" ({passed}/{ran} {'test' if ran == 1 else 'tests'})" if ran else ""
 
 
 def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
