@@ -20,7 +20,7 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|(?:input|prompt|conversation) is too long"
     r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
     r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input)"
-    r"|(?:^|error: )maximum length (?:was |has been )?exceeded(?=[.!]?$))"
+    r"|(?:^|error: )maximum length (?:was |has been )?exceeded(?=[.!]?\s*$))"
 )
 CONTEXT_LITERALS = Literals("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
 # A limit of the model's output is not its context window.
