@@ -7,7 +7,7 @@ from pathlib import Path
 from unstuck import Capabilities, Guidance, Observation, Report, Supervisor, Task, admit
 from unstuck.eventlog import events as e
 
-# The service answers at the third run; each look at it runs the check twice.
+# The check runs once before the work and twice at each look at it.
 CHECK = """
 n=$(cat runs 2>/dev/null || echo 0); n=$((n + 1)); echo $n > runs
 test $n -ge {runs} || { echo "HTTPError: 429 Client Error: Too Many Requests"; exit 1; }
@@ -24,7 +24,7 @@ async def test_only_the_check_is_repeated(repo: Path) -> None:
 
     async with Supervisor.open(repo) as supervisor:
         supervisor.core.journal.on_append(lambda record: heard.append(record.event))
-        task = Task(id="web", prompt=admit("mend it"), verify=CHECK.replace("{runs}", "5"))
+        task = Task(id="web", prompt=admit("mend it"), verify=CHECK.replace("{runs}", "6"))
         outcome = await supervisor.supervise(task, agent)
     assert outcome.status == "succeeded"
     assert attempts == ["web.1"]
