@@ -187,6 +187,8 @@ def _check_could_not_run(facts: Facts) -> Decision | None:
     if facts.check != "could_not_run":
         return None
     problem = facts.check_problem or "the check could not run"
+    if facts.infrastructure:
+        return Block(issue=problem)
     if not facts.may_ask:
         return Halt(reason=facts.check_trouble, details=problem)
     return AskQuestion(

@@ -42,7 +42,7 @@ from unstuck.supervision.memory.failure_memory import (
     remember_worked,
     ways_for,
 )
-from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, disagreement, explained
+from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, UNAVAILABLE, disagreement, explained
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
@@ -331,6 +331,9 @@ async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
     The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
     """
     failed = row.check is not None and row.check.result == "failed"
+    if row.check is not None and row.check.result == "could_not_run" and row.check.trouble == UNAVAILABLE:
+        # It runs nowhere, not even on the base: no task is at fault.
+        return row.shared_verify and core.remediates
     if not (failed and row.shared_verify and row.diagnosis and core.baseline_check is not None):
         return False
     identity = row.diagnosis.identity
