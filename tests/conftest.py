@@ -26,8 +26,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.processes import Process, orphans
 from unstuck_tui.cli import main
 

@@ -34,33 +34,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "EXIT_CODES",
-    "AgentNotFound",
-    "AnswerRefused",
-    "ChannelError",
-    "CheckpointUnknown",
-    "DeliveryRefused",
-    "GateClosed",
-    "GateError",
-    "GateUnknown",
-    "GitError",
-    "IntegrationConflict",
-    "LaggedBehind",
-    "NoReply",
-    "PlanError",
-    "ProjectError",
-    "ProjectLocked",
-    "RecordDamaged",
-    "RecordError",
-    "RecordWriteFailed",
-    "SettingsError",
-    "TreeTooLarge",
-    "UnstuckError",
-    "UsageError",
-    "WorkspaceError",
-]
-
 EXIT_CODES: dict[int, tuple[str, str]] = {
     0: ("succeeded", "every task passed its check"),
     1: ("incomplete", "the run ended with tasks that were skipped, abandoned, failed or not checked"),

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["when_used"]
-
 
 def when_used(
     package: str, names: Mapping[str, tuple[str, ...]]

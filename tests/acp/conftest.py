@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
 
 if TYPE_CHECKING:
-    from unstuck.agents.acp.agent import AcpAgent
+    from unstuck.agents.acp.turns import AcpAgent
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 PATIENCE = 20
@@ -128,7 +128,7 @@ def talking(repo: Path, tmp_path: Path) -> Talks:
         freeze: bool = True,
         **script: Any,
     ) -> AsyncIterator[Talk]:
-        from unstuck.agents.acp.agent import AcpAgent  # whose protocol takes a second to import
+        from unstuck.agents.acp.turns import AcpAgent  # whose protocol takes a second to import
 
         folder = tmp_path / "agent"
         folder.mkdir(exist_ok=True)

@@ -8,9 +8,9 @@ from typing import Any
 import psutil
 import pytest
 from tests.acp.conftest import Talk, Talks, act, rule, run
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, admit
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
 
 FAILING = "echo oops >&2; exit 3"

@@ -13,8 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from unstuck.agents.appserver.agent import AppServerAgent
-from unstuck.agents.appserver.approvals import approval
+from unstuck.agents.appserver.conversation import AppServerAgent, approval
 from unstuck.agents.appserver.stream import AppServerStream
 from unstuck.agents.command.command_agent import CommandSpec
 from unstuck.contract import Directive, Guidance, Observation, Report, Task

@@ -1,4 +1,4 @@
-"""The ground the other tests stand on."""
+"""Isolation of the tests: no home, network or other project of the machine reaches them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from unstuck.clock import ManualClock
+from tests.manual_clock import ManualClock
 
 
 def git(repo: Path, *arguments: str) -> str:

@@ -19,8 +19,8 @@ from bench_kit import Bench
 from meter import Spent
 from screen_load import change, run_of
 
+from unstuck.runs.view.local_run import LiveRun
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.widgets.task_table import TaskTable
 
 HERE = Path(__file__).parent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import GateManager
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Observation, Verdict
 from unstuck.detection import LoopDetector
 from unstuck.diagnosis.signatures.signature import extract_failure_signature

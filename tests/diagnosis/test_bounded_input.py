@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from unstuck.diagnosis.parsing.truncation import HEAD_LIMIT, TAIL_LIMIT
-from unstuck_tui.cli.diagnose import command
-from unstuck_tui.cli.input_ends import ends_of
+from unstuck_tui.cli.diagnose import command, ends_of
 
 LAST = b"KeyError: 'the_end'\n"
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from tests.eventlog.conftest import Said
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, RecordDamaged, RecordError, RecordWriteFailed
 from unstuck.eventlog.log import log_format as logs
 from unstuck.eventlog.log import snapshot
 from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.eventlog.log.log_format import framed, read_lines, verify
-from unstuck.eventlog.log.records import replay
 from unstuck.eventlog.log.verify import check
 from unstuck.eventlog.log.writer import LogWriter
 from unstuck.eventlog.memory.entry import learnt
@@ -365,15 +364,21 @@ def test_a_snapshot_of_another_run_is_passed_over(folder: Path, tmp_path: Path, 
     assert "something else" in errors
 
 
-def test_a_snapshot_that_is_ahead_of_its_log_is_said(folder: Path, said: Said) -> None:
-    """The end of the log is missing, or it is an older copy: that is good to know, though the log is the truth."""
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_a_log_that_has_lost_its_end_is_not_trusted(folder: Path, said: Said, kept: int) -> None:
+    """Whole lines are missing and the snapshot proves it: exit 6 from the check and from a resume, with what to do."""
     log = folder / LOG_NAME
-    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
-    code, out, _ = said("verify")
-    assert code == 0
-    assert "the log lost its end, or is an older copy" in out
-    assert json.loads(said("verify", "--json")[1])["snapshot"] == "ahead"
-    assert list(replay(log).tasks) == ["a"]
+    cut = b"".join(log.read_bytes().splitlines(keepends=True)[:kept])
+    log.write_bytes(cut)
+    for words in (("verify",), ("run", "--resume", "last", "--headless")):
+        code, _, errors = said(*words)
+        assert code == 6
+        assert errors.count("\n") == 1
+        assert "missing: state.json beside it covers them. Put back the whole log, or delete state.json" in errors
+    assert log.read_bytes() == cut
+    for snapshot_file in folder.glob("state.json*"):
+        snapshot_file.unlink()
+    assert said("verify")[0] == 0
 
 
 @pytest.mark.parametrize("version", [2, 999_999_999])

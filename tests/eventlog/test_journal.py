@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.errors import LaggedBehind, RecordDamaged, RecordWriteFailed
 from unstuck.eventlog import events as e

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from tests.eventlog.conftest import RUN
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals

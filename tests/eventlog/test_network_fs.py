@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.eventlog.conftest import Said
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.errors import ProjectLocked
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.storage import network_fs

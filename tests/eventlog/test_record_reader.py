@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Task
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.errors import RecordDamaged

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from tests.conftest import Inside, Start
 from tests.eventlog.conftest import Disk
+from tests.manual_clock import ManualClock
 
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Gate, Observation, Task
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog import events as e

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 from tests.conftest import Start
+from tests.manual_clock import ManualClock
 
 from unstuck.agents.hooks.claude_hooks import observation
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
 from unstuck.runs.queries.json_rows import show_rows
 from unstuck.supervision.run.coordinator import Coordinator

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock, SystemClock
+from unstuck.clock import SystemClock
 from unstuck.contract import Guidance, Task
 from unstuck.errors import SettingsError
 from unstuck.eventlog.log.records import read_records

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.eventlog.conftest import Said
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Actor, Capabilities, Guidance, Observation, Report, Task
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb

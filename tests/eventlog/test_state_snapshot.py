@@ -8,9 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Task
+from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals
 from unstuck.eventlog.log import snapshot
@@ -81,12 +82,17 @@ async def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str) ->
     assert await tasks(tmp_path) == ["a", "b"]
 
 
-async def test_a_snapshot_that_is_ahead_of_its_log_is_passed_over(tmp_path: Path) -> None:
-    """The log was set back, from a backup for instance: it is the truth."""
+async def test_a_log_that_has_lost_its_end_is_not_gone_on_with(tmp_path: Path) -> None:
+    """The snapshot proves that records are missing: the log stays as it is until a person decides."""
     await (await opened(tmp_path, "a")).close()
     early = (tmp_path / LOG_NAME).read_bytes()
     await (await opened(tmp_path, "b")).close()
     (tmp_path / LOG_NAME).write_bytes(early)
+    with pytest.raises(RecordDamaged, match=r"record 2 is missing: state\.json beside it covers them"):
+        await opened(tmp_path, "c")
+    assert (tmp_path / LOG_NAME).read_bytes() == early
+    for snapshot_file in tmp_path.glob("state.json*"):
+        snapshot_file.unlink()
     assert await tasks(tmp_path) == ["a"]
 
 

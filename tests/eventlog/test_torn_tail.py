@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.eventlog.conftest import Disk
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Task
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 import unstuck.agents
 from unstuck.agents.hooks.bridge import HookBridge
 from unstuck.channel import ChannelServer, Message, Peer
-from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Report, Task
 from unstuck.text import Clean
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from tests.hooks.heard import Heard
+from tests.manual_clock import ManualClock
 
 import unstuck.agents
 from unstuck import Supervisor
 from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S, TIMEOUT_S
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.errors import ProjectLocked
 from unstuck.eventlog import events as e

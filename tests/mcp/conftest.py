@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Supervisor
 from unstuck.agents.mcp.relay import Result, Supervised
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Gate
 from unstuck.eventlog.envelope import Record
 from unstuck.runs.watch import watch

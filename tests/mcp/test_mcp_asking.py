@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.mcp.conftest import PATIENCE, Watched, told
 
 from unstuck.agents.mcp.relay import Supervised
 from unstuck.channel import ChannelServer, socket_path
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import LOG_NAME

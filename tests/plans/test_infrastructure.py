@@ -1,4 +1,4 @@
-"""The project's own check is broken before anybody began: no task is to blame, the ground is mended first."""
+"""The project's own check is broken before anybody began: no task is to blame, the baseline is mended first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BROKEN = {"check.sh": "echo 'ImportError: No module named config'; exit 1\n", "t
 MENDED = 'echo "test -f a.txt -o -f b.txt -o -f fixed.txt" > check.sh; touch fixed.txt; echo mended > tool.txt'
 
 
-def ground(bench: Bench, script, *, remediation=True, settings=None, **more):
+def baseline(bench: Bench, script, *, remediation=True, settings=None, **more):
     """Two tasks side by side on a broken base, with an agent that is sent to mend it."""
     bench.write(BROKEN)
     agents = {name: bench.agent(name, f'cat tool.txt > "$OUT/{name}.$n"; echo x >> {name}.txt') for name in ("a", "b")}
@@ -26,9 +26,9 @@ def ground(bench: Bench, script, *, remediation=True, settings=None, **more):
     )
 
 
-def test_the_ground_is_mended_and_the_tasks_go_on(bench: Bench) -> None:
+def test_the_baseline_is_mended_and_the_tasks_go_on(bench: Bench) -> None:
     """Dispatch stops, the remediation agent mends the base, and the parked tasks go on on the mended one."""
-    done = bench.run(ground(bench, MENDED))
+    done = bench.run(baseline(bench, MENDED))
     assert done.code == 0, done.out + done.err
     assert "ImportError: No module named config" in bench.prompt("_remediation.1")
     assert CHECK in bench.prompt("_remediation.1")
@@ -46,11 +46,11 @@ def test_the_ground_is_mended_and_the_tasks_go_on(bench: Bench) -> None:
     assert "attempt_started" not in between
 
 
-def test_a_pivot_after_that_does_not_break_the_ground_again(bench: Bench) -> None:
+def test_a_pivot_after_that_does_not_break_the_baseline_again(bench: Bench) -> None:
     """A task that pivots later goes back to the mended base, not to the broken one."""
     settings = {"failure_handler": {"max_retries": 0, "max_pivots": 1, "max_research": 0}}
     mended = "test ! -f a.txt || grep -q done a.txt || { echo AssertionError: not done; exit 1; }"
-    plan = ground(bench, f"echo '{mended}' > check.sh; echo mended > tool.txt", settings=settings)
+    plan = baseline(bench, f"echo '{mended}' > check.sh; echo mended > tool.txt", settings=settings)
     told = 'grep -q Approach "$UNSTUCK_PROMPT_FILE" && echo done > a.txt || echo x $n > a.txt'
     bench.agent("a", f'cat tool.txt > "$OUT/a.$n"; {told}')
     done = bench.run(plan)
@@ -64,7 +64,7 @@ def test_a_pivot_after_that_does_not_break_the_ground_again(bench: Bench) -> Non
 
 def test_the_remediation_agent_is_sent_three_times_then_the_person_is_asked(bench: Bench) -> None:
     """Three attempts, then the remediation gate; mended by hand in the named tree, retry lets everything go on."""
-    done = bench.run(ground(bench, "echo tried $n >> tries.txt"))
+    done = bench.run(baseline(bench, "echo tried $n >> tries.txt"))
     assert done.code == 3, done.out + done.err
     assert bench.attempts("_remediation") == 3
     (gate,) = bench.gates().values()
@@ -83,16 +83,16 @@ def test_the_remediation_agent_is_sent_three_times_then_the_person_is_asked(benc
 
 def test_a_retry_that_mended_nothing_asks_again(bench: Bench) -> None:
     """Retry looks again; where the check still fails the question is open again."""
-    plan = ground(bench, "true", remediation=False)
+    plan = baseline(bench, "true", remediation=False)
     done = bench.run(plan, "--answers", bench.answers({"gate": "remediation", "answer": "retry"}))
     assert done.code == 3, done.out + done.err
     assert len(bench.events("gate_opened")) == 2
     assert next(iter(bench.gates().values())).type == "remediation"
 
 
-def test_abandoning_the_ground_halts_the_run(bench: Bench) -> None:
+def test_abandoning_the_baseline_halts_the_run(bench: Bench) -> None:
     """Abandon at the remediation gate ends the run with 4; nothing is integrated."""
-    plan = ground(bench, "true", remediation=False)
+    plan = baseline(bench, "true", remediation=False)
     done = bench.run(plan, "--answers", bench.answers({"gate": "remediation", "answer": "abandon"}))
     assert done.code == 4, done.out + done.err
     assert bench.attempts("a") <= 1
@@ -101,7 +101,7 @@ def test_abandoning_the_ground_halts_the_run(bench: Bench) -> None:
 
 def test_where_nobody_may_be_asked_the_message_is_the_published_one(bench: Bench) -> None:
     """With ask: never the run halts with 4 and the whole message, word for word."""
-    done = bench.run(ground(bench, "true"), "--ask", "never")
+    done = bench.run(baseline(bench, "true"), "--ask", "never")
     assert done.code == 4, done.out + done.err
     (failed,) = bench.events("workflow_failed")
     assert failed["data"]["attempts"] == 3
@@ -183,7 +183,7 @@ def test_a_repair_of_the_project_does_not_keep_what_a_new_approach_takes_back(be
 
 def test_a_check_that_runs_nowhere_is_mended_first(bench: Bench) -> None:
     """A check that can run neither here nor on the base is infrastructure: the remediation agent makes it run."""
-    plan = ground(bench, "echo 'test -f a.txt -o -f b.txt -o -f fixed.txt' > check.sh; touch fixed.txt")
+    plan = baseline(bench, "echo 'test -f a.txt -o -f b.txt -o -f fixed.txt' > check.sh; touch fixed.txt")
     bench.write({"check.sh": "exit 127\n"})
     done = bench.run(plan)
     assert done.code == 0, done.out + done.err

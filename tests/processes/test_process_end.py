@@ -8,9 +8,10 @@ import re
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 from tests.processes.conftest import Lab
 
-from unstuck.clock import ManualClock, SystemClock
+from unstuck.clock import SystemClock
 from unstuck.processes import Process, is_alive, run
 
 DAEMON = """

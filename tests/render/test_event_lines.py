@@ -14,7 +14,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
-from unstuck_tui.render.printed.events import event_text, lines_of, summary
+from unstuck.words.narration import event_text, lines_of, summary
 
 NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.
@@ -257,9 +257,9 @@ def test_the_last_lines_say_what_to_do_now() -> None:
         "  the results are on the branch unstuck/r1/_run; take them with: git merge unstuck/r1/_run",
     )
     assert summary("r1", "needs_person", gates=["g1", "g2"]) == (
-        "run r1: paused: a question needs an answer",
+        "run r1: paused: needs your answer",
         "  answer 2 questions (g1, g2) with `unstuck answer`, see `unstuck show r1`",
         "  then resume with: unstuck run --resume r1",
     )
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
-    assert summary("r1", "incomplete") == ("run r1: not every task succeeded",)
+    assert summary("r1", "incomplete") == ("run r1: ended, not every task succeeded",)

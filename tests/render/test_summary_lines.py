@@ -14,8 +14,8 @@ from unstuck.eventlog.state import State
 from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
+from unstuck.words.narration import event_line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
-from unstuck_tui.render.printed.events import event_line
 from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line, load_words, row_lines
 from unstuck_tui.render.tasks.detail import failure_lines
 

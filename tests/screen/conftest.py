@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.cache import LRUCache
@@ -20,15 +21,14 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable

@@ -11,8 +11,7 @@ from rich.cells import cell_len
 
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.runs.deletion.inventory import Inventory, Item
-from unstuck.runs.queries.failure_groups import groups_of
-from unstuck.runs.queries.failures import rows_of
+from unstuck.runs.queries.failures import groups_of, rows_of
 from unstuck.text import admit
 from unstuck_tui.control.external_editor import Place, command_for, locate
 from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.screen.conftest import Showing
 from textual import events
 from textual.pilot import Pilot
 
 from unstuck import Guidance, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.entry import learnt
@@ -27,8 +27,7 @@ from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.browse.screen import BrowseScreen
-from unstuck_tui.screens.log import LogScreen
-from unstuck_tui.widgets.log_list import LogList
+from unstuck_tui.screens.log import LogList, LogScreen
 
 WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'
 

@@ -17,8 +17,7 @@ from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck_tui.render.log import record_lines
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
-from unstuck_tui.screens.log import LogScreen
-from unstuck_tui.widgets.log_list import LogList
+from unstuck_tui.screens.log import LogList, LogScreen
 
 
 def found(log: Path, query: Query) -> list[int]:

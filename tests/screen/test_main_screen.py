@@ -15,11 +15,11 @@ from textual.widgets import Input, Static
 
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
+from unstuck.runs.view.run_view import meanwhile
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
-from unstuck_tui.runs.run_view import meanwhile
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.task_table import TaskTable
 

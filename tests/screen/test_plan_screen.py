@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.screen.conftest import Showing, Stage
 
 from unstuck import Answer, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import State, TaskRow
@@ -17,9 +17,8 @@ from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.format import width_of
 from unstuck_tui.render.tasks.plan_graph import about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.screens.plan import GraphList, PlanScreen
 from unstuck_tui.widgets.detail import TextPane
-from unstuck_tui.widgets.graph_list import GraphList
 from unstuck_tui.widgets.task_table import TaskTable
 
 LOGS = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.jsonl"))

@@ -127,8 +127,17 @@ def test_what_happens_beside_the_ladder() -> None:
     told.say(e.LoopWarned(pattern="p", repeats=3, evidence=Clean("ls again")))
     told.say(e.AgentTimeout(agent_id="a", task_id="web", elapsed_ms=900_000))
     told.say(e.CheckFlaked(command="make test"))
+    told.say(e.TaskEnded(task_id="web", status="skipped", reason="later"))
     text = "\n".join(told.lines())
-    for said in ("HTTP_ERROR, wait 2", "found 2 findings", "chk-1, 4 files", "3 times: ls again", "15m 00s", "flaky"):
+    for said in (
+        "HTTP_ERROR, wait 2",
+        "found 2 findings",
+        "chk-1, 4 files",
+        "3 times: ls again",
+        "15m 00s",
+        "flaky",
+        " - skipped: later",
+    ):
         assert said in text
 
 

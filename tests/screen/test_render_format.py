@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from unstuck_tui.render.amounts import span
+from unstuck.words.amounts import span
 from unstuck_tui.render.format import bar, clock, fit, wrapped
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])

@@ -13,9 +13,8 @@ from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import State, dump
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex, indexed, last_of, next_of
-from unstuck_tui.runs.replay.moments import MomentCache
-from unstuck_tui.runs.replay.player import AT_ONCE, PAUSE_S, Player
-from unstuck_tui.runs.replay.replayed_run import ReplayedRun
+from unstuck_tui.runs.replay.replayed_run import MomentCache, ReplayedRun
+from unstuck_tui.screens.replay import AT_ONCE, PAUSE_S, Player
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ from tests.screenshots.camera import press, settled, shot, showing
 
 from unstuck.eventlog.log.journal import LOG_NAME
 from unstuck.runs.run import RunOptions, resume_run
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import Project
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
-from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["cut_off", "past_screens", "recovery_screens"]
 

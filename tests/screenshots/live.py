@@ -12,10 +12,10 @@ from textual.pilot import Pilot
 
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.dialogs.takeover import TakeoverDialog
-from unstuck_tui.runs.run_view import LiveRun
 
 __all__ = ["LiveCamera"]
 
@@ -136,16 +136,16 @@ async def browse_screens(supervisor: Supervisor, task: str) -> None:
 
 async def by_hand(supervisor: Supervisor, task: str) -> None:
     """Back from the files of a task that is stuck: what was changed there, and the line of why."""
-    handed = await supervisor.hand_over(task)
-    file = handed.folder / "shop" / "webhook.py"
+    taken = await supervisor.start_takeover(task)
+    file = taken.folder / "shop" / "webhook.py"
     mended = re.sub(r"^SECRET = .*", 'SECRET = Path("endpoint.key").read_bytes()', file.read_text(), flags=re.MULTILINE)
     file.write_text(mended.replace("import hmac\n", "import hmac\nfrom pathlib import Path\n"))
-    (handed.folder / "endpoint.key").write_text("endpoint secret\n")
-    back = await supervisor.give_back(handed)
+    (taken.folder / "endpoint.key").write_text("endpoint secret\n")
+    back = await supervisor.end_takeover(taken)
     app = UnstuckApp(LiveRun(supervisor))
     async with showing(app) as pilot:
         await select(pilot, task)
-        await app.push_screen(TakeoverDialog(handed, back, (), {}, clock=app.tracker.clock))
+        await app.push_screen(TakeoverDialog(taken, back, (), {}, clock=app.tracker.clock))
         await settled(pilot)
         await press(pilot, "hands.tell")
         await pilot.press(*"The endpoint has a key of its own: read it from its file, never write it down.")

@@ -10,7 +10,7 @@ from typing import Any
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck_tui.render.printed.events import lines_of
+from unstuck.words.narration import lines_of
 
 # The check says what the example says, until the work is done.
 CHECK = "test -f done || { cat said; exit 1; }"

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, GateManager
-from unstuck.clock import ManualClock
 
 logger = logging.getLogger("agents")
 

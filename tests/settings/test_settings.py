@@ -12,9 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.loading import default_user_file, load_settings, runs_away
 from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
-from unstuck.settings.regex_safety import runs_away
 
 Load = Callable[..., Settings]
 

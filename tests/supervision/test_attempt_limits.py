@@ -11,11 +11,11 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import GateClosed
 from unstuck.eventlog import events as e

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import (
@@ -24,7 +25,6 @@ from unstuck import (
     Task,
     admit,
 )
-from unstuck.clock import ManualClock
 from unstuck.contract import Choice, GateTypeName
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings

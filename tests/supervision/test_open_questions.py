@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.errors import GateClosed
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings

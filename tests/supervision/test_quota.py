@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit, diagnose
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
 from unstuck.supervision.outcome.quota_reset import seconds_until

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import replay
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempt.runner import CallableAgent
 from unstuck.supervision.run.coordinator import Coordinator, RunResult
-from unstuck.supervision.run.remediation import Ground
+from unstuck.supervision.run.remediation import Remediation
 
 PATIENCE = 60
 CHECK = "sh check.sh"
@@ -60,10 +60,10 @@ async def run(supervisor: Supervisor, mender: Agent, agents: dict[str, Any], lim
     core = supervisor.core
     assert core.worktrees is not None
     await core.worktrees.prepare()
-    ground = Ground(core, CHECK, mender, limit=limit)
+    remediation = Remediation(core, CHECK, mender, limit=limit)
     made = {name: CallableAgent(agent) for name, agent in agents.items()}
     async with asyncio.timeout(PATIENCE):
-        return await Coordinator(supervisor, made, ground=ground).run()
+        return await Coordinator(supervisor, made, remediation=remediation).run()
 
 
 def failures(supervisor: Supervisor) -> list[e.RemediationFailed]:
@@ -111,7 +111,7 @@ async def test_a_remediation_agent_that_is_stopped_is_a_failed_remediation(broke
 
 
 async def test_a_remediation_that_conflicts_with_results_has_failed(broken: Path) -> None:
-    """What a task brought in while the ground was mended may not fit to it: I am asked, and nothing is lost."""
+    """What a task brought in while the baseline was mended may not fit to it: I am asked, and nothing is lost."""
     mending, integrated = asyncio.Event(), asyncio.Event()
 
     async def other(guidance: Guidance) -> Report | None:
@@ -241,7 +241,7 @@ async def test_a_baseline_that_breaks_during_the_run_is_remediated(
         return sum(checked.result == "failed" for checked in record.of(e.CheckFinished))
 
     async def breaks(guidance: Guidance) -> None:
-        """A fault of its own, unless the ground is to blame; then the ground breaks; then it waits for who mends it."""
+        """A fault of its own, unless the baseline is to blame; then that breaks, and it waits."""
         if guidance.number == 1:
             (guidance.workdir / "bad").touch() if service.exists() else None
         elif not left[0]:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.contract import Answer, Guidance, Task
 from unstuck.errors import GitError
 from unstuck.eventlog.log.records import read_records

@@ -11,10 +11,10 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import Gate
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e

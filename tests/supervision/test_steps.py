@@ -149,7 +149,7 @@ def test_a_tree_in_use_is_waited_for(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["ready", "backoff", "waiting", "parked", "interrupted", "ended"])
 def test_a_tree_at_rest_is_free(how: str) -> None:
-    """Who waits for time, a person or the ground lets others work meanwhile."""
+    """A task that waits for time, a person or the baseline lets others work meanwhile."""
     other, attempt = at_work("other", how)
     one = row(state="ready")
     assert step(replace(state(other, one), attempts={attempt.id: attempt}), one).kind == "start"

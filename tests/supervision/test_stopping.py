@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Guidance, Report, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observer, Receipt
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog import events as e

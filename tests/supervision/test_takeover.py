@@ -11,10 +11,10 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, Guidance, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import ANSWER_LIMIT
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.escalation.prompts import IN_HANDS, by_hand
@@ -89,17 +89,17 @@ async def test_the_agent_hears_which_files_a_person_changed(desk: OpenDesk) -> N
     async with desk() as at:
         working = at.works()
         process = await at.process()
-        handed = await at.supervisor.hand_over("web")
-        assert handed.folder == at.root
-        assert handed.standing == "frozen"
-        assert handed.others == ()
+        taken = await at.supervisor.start_takeover("web")
+        assert taken.folder == at.root
+        assert taken.standing == "frozen"
+        assert taken.others == ()
         await become(lambda: process.status() == psutil.STATUS_STOPPED)
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
         (at.root / "README.md").unlink()
         with pytest.raises(AnswerRefused, match="being edited by hand"):
-            await at.supervisor.answer(handed.gate, Answer(choice="continue"))
-        back = await at.supervisor.give_back(handed)
+            await at.supervisor.answer(taken.gate, Answer(choice="continue"))
+        back = await at.supervisor.end_takeover(taken)
         assert back.changes == ("deleted README.md", "changed app.py", "added new.py")
         assert "-one\n+two" in back.diff
         await at.supervisor.core.journal.committed()
@@ -107,7 +107,7 @@ async def test_the_agent_hears_which_files_a_person_changed(desk: OpenDesk) -> N
         assert recorded.files == 3
         assert recorded.diff == back.diff
         text = by_hand("Two, because one is taken.", back.changes, back.diff, files=back.files)
-        await at.supervisor.answer(handed.gate, Answer(choice="show_me", text=text))
+        await at.supervisor.answer(taken.gate, Answer(choice="show_me", text=text))
         (at.seen / "go").touch()
         assert (await working).status == "succeeded"
     first, second = at.told()
@@ -122,14 +122,14 @@ async def test_nothing_reaches_the_agent_by_another_way(desk: OpenDesk) -> None:
     async with desk() as at:
         working = at.works()
         await at.process()
-        handed = await at.supervisor.hand_over("web")
+        taken = await at.supervisor.start_takeover("web")
         for choice in ("skip", "abandon", "continue", "show_me"):
             with pytest.raises(AnswerRefused, match="being edited by hand"):
                 await at.supervisor.step_in("web", Answer(choice=choice, text=admit("now")))
         for rung in RUNGS:
             with pytest.raises(AnswerRefused, match="being edited by hand"):
                 await at.supervisor.choose_rung("web", rung)
-        await at.supervisor.give_back(handed)
+        await at.supervisor.end_takeover(taken)
         await at.supervisor.step_in("web", Answer(choice="skip"))
         assert (await working).status == "skipped"
 
@@ -142,15 +142,15 @@ async def test_no_agent_starts_during_a_takeover(desk: OpenDesk) -> None:
     async with desk() as at:
         working = at.works()
         process = await at.process()
-        handed = await at.supervisor.hand_over("web")
+        taken = await at.supervisor.start_takeover("web")
         process.kill()
-        await become(lambda: at.supervisor.core.head.gates[handed.gate].status == "withdrawn")
+        await become(lambda: at.supervisor.core.head.gates[taken.gate].status == "withdrawn")
         (at.root / "app.py").write_text("by hand", encoding="utf-8")
         for _ in range(100):
             await asyncio.sleep(0)
         assert at.supervisor.core.row("web").state == "running"
         assert at.logged(e.AttemptEnded) == []
-        assert (await at.supervisor.give_back(handed)).changes == ("changed app.py",)
+        assert (await at.supervisor.end_takeover(taken)).changes == ("changed app.py",)
         (at.seen / "go").touch()
         assert (await working).status == "succeeded"
     first, second = at.told()
@@ -163,9 +163,9 @@ async def test_a_run_that_is_stopped_waits_for_nobody(desk: OpenDesk) -> None:
     async with desk() as at:
         working = at.works()
         process = await at.process()
-        handed = await at.supervisor.hand_over("web")
+        taken = await at.supervisor.start_takeover("web")
         process.kill()
-        await become(lambda: at.supervisor.core.head.gates[handed.gate].status == "withdrawn")
+        await become(lambda: at.supervisor.core.head.gates[taken.gate].status == "withdrawn")
         await at.supervisor.stop("enough")
         assert (await working).status == "cancelled"
 
@@ -178,7 +178,7 @@ async def test_a_cancelled_takeover_blocks_nothing(desk: OpenDesk) -> None:
         at.supervisor.core.journal.on_append(
             lambda record: taking.cancel() if isinstance(record.event, e.HandedOver) else None
         )
-        taking = asyncio.ensure_future(at.supervisor.hand_over("web"))
+        taking = asyncio.ensure_future(at.supervisor.start_takeover("web"))
         with pytest.raises(asyncio.CancelledError):
             await taking
         (gate,) = at.supervisor.core.head.open_gates()
@@ -191,16 +191,16 @@ async def test_a_second_takeover_reports_both_changes(desk: OpenDesk) -> None:
     async with desk() as at:
         working = at.works()
         await at.process()
-        handed = await at.supervisor.hand_over("web")
+        taken = await at.supervisor.start_takeover("web")
         with pytest.raises(UsageError, match="already being edited by hand"):
-            await at.supervisor.hand_over("web")
+            await at.supervisor.start_takeover("web")
         (at.root / "app.py").write_text("two\n", encoding="utf-8")
-        await at.supervisor.give_back(handed)
-        again = await at.supervisor.hand_over("web")
+        await at.supervisor.end_takeover(taken)
+        again = await at.supervisor.start_takeover("web")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
-        assert (await at.supervisor.give_back(again)).changes == ("changed app.py", "added new.py")
+        assert (await at.supervisor.end_takeover(again)).changes == ("changed app.py", "added new.py")
         (at.seen / "go").touch()
-        await at.supervisor.answer(handed.gate, Answer(choice="continue"))
+        await at.supervisor.answer(taken.gate, Answer(choice="continue"))
         assert (await working).status == "succeeded"
 
 
@@ -209,14 +209,14 @@ async def test_what_was_saved_before_is_gone(desk: OpenDesk) -> None:
     async with desk() as at:
         working = at.works()
         await at.process()
-        handed = await at.supervisor.hand_over("web")
-        await at.supervisor.give_back(handed)
+        taken = await at.supervisor.start_takeover("web")
+        await at.supervisor.end_takeover(taken)
         core = at.supervisor.core
-        await core.checkpoints(at.root).delete(handed.since)
-        again = await at.supervisor.hand_over("web")
+        await core.checkpoints(at.root).delete(taken.since)
+        again = await at.supervisor.start_takeover("web")
         (at.root / "new.py").write_text("new\n", encoding="utf-8")
-        assert (await at.supervisor.give_back(again)).changes == ("added new.py",)
-        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        assert (await at.supervisor.end_takeover(again)).changes == ("added new.py",)
+        await at.supervisor.answer(taken.gate, Answer(choice="abandon"))
         await working
 
 
@@ -226,14 +226,14 @@ async def test_a_persons_work_is_not_taken_back(desk: OpenDesk) -> None:
         working = at.works()
         await at.process()
         (at.root / "agent.py").write_text("its own\n", encoding="utf-8")
-        handed = await at.supervisor.hand_over("web")
+        taken = await at.supervisor.start_takeover("web")
         (at.root / "mine.py").write_text("mine\n", encoding="utf-8")
-        await at.supervisor.give_back(handed)
+        await at.supervisor.end_takeover(taken)
         (at.root / "later.py").write_text("its own, too\n", encoding="utf-8")
         core = at.supervisor.core
         own = await core.checkpoints(at.root).written_by("web", core.row("web").baseline)
         assert own == {"agent.py", "later.py"}
-        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        await at.supervisor.answer(taken.gate, Answer(choice="abandon"))
         await working
 
 
@@ -248,11 +248,11 @@ async def test_a_task_that_is_stuck_can_be_taken_over(desk: OpenDesk) -> None:
         working = asyncio.ensure_future(at.supervisor.supervise(task, fails))
         await become(lambda: bool(at.supervisor.state.open_gates()))
         at.supervisor.add(Task(id="later", prompt=admit("later")))
-        handed = await at.supervisor.hand_over("web")
-        assert handed.standing == ""
-        assert handed.others == ("later",)
-        assert (await at.supervisor.give_back(handed)).files == 0
-        await at.supervisor.answer(handed.gate, Answer(choice="abandon"))
+        taken = await at.supervisor.start_takeover("web")
+        assert taken.standing == ""
+        assert taken.others == ("later",)
+        assert (await at.supervisor.end_takeover(taken)).files == 0
+        await at.supervisor.answer(taken.gate, Answer(choice="abandon"))
         assert (await working).status == "abandoned"
 
 
@@ -261,18 +261,18 @@ async def test_what_cannot_be_taken_over_says_why(desk: OpenDesk) -> None:
     async with desk() as at:
         at.supervisor.add(Task(id="later", prompt=admit("later")))
         with pytest.raises(UsageError, match="there is no task nothing"):
-            await at.supervisor.hand_over("nothing")
+            await at.supervisor.start_takeover("nothing")
         with pytest.raises(UsageError, match="later: no agent works at it: it has not begun"):
-            await at.supervisor.hand_over("later")
+            await at.supervisor.start_takeover("later")
         working = at.works(hold=False)
         await at.process()
         with pytest.raises(UsageError, match="cannot be held"):
-            await at.supervisor.hand_over("web")
+            await at.supervisor.start_takeover("web")
         assert at.supervisor.core.head.open_gates() == ()
         await at.supervisor.core.clock.advance(600)
         await become(lambda: bool(at.supervisor.state.open_gates()))
         with pytest.raises(UsageError, match="waits for another answer first: timeout"):
-            await at.supervisor.hand_over("web")
+            await at.supervisor.start_takeover("web")
         assert at.logged(e.HandedOver) == []
         await at.supervisor.answer(at.supervisor.state.open_gates()[0].id, Answer(choice="abandon"))
         await working

@@ -21,9 +21,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 
 from unstuck import Answer, GateManager, TimeoutMonitor
-from unstuck.clock import ManualClock
 
 PATIENCE = 60
 

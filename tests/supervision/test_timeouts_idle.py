@@ -14,11 +14,11 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock
 from unstuck.contract import Agent, Capabilities, Observation, Observer, Receipt
 from unstuck.eventlog import events as e
 from unstuck.processes import sample

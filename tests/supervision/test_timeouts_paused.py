@@ -14,11 +14,12 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.clock import ManualClock, SystemClock
+from unstuck.clock import SystemClock
 from unstuck.contract import Observation, Observer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import LOG_NAME, Journal

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records, Reporting
 
 from unstuck import Answer, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
 from unstuck.settings.models import TIMER_ANSWERS, Settings, TimerSettings
 from unstuck.supervision.gates.gate_types import CHOICES

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 
-from unstuck.clock import ManualClock
 from unstuck.workspace.checkpoints.manager import Bounds, CheckpointStore
 from unstuck.workspace.git.repository import Repository, find_repository, project_home
 

@@ -22,8 +22,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-
-from unstuck.clock import ManualClock
+from tests.manual_clock import ManualClock
 
 NAMES = ("a", "b", "a/x", "a/y", "a/x/z", "c.log", "d/e.log", "d/f", "new\nline", "app.py", "lib/util.py")
 TEXTS = ("", "1\n", "2\n", "x" * 50, "\r\n\0")

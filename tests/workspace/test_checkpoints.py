@@ -8,9 +8,9 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.errors import CheckpointUnknown, WorkspaceError
 from unstuck.workspace.checkpoints.manager import Change, CheckpointStore
 from unstuck.workspace.git.repository import project_home

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unstuck.clock import ManualClock
+from tests.manual_clock import ManualClock
+
 from unstuck.workspace.checkpoints.manager import CheckpointStore
-from unstuck.workspace.git.numstat import Counted, parse_counts
+from unstuck.workspace.git.diff_limit import Counted, parse_counts
 from unstuck.workspace.git.repository import find_repository, project_home
 
 

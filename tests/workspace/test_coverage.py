@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.errors import TreeTooLarge, WorkspaceError
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import project_home

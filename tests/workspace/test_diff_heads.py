@@ -10,9 +10,9 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.workspace.git.diff_limit import DiffHeads
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.checkpoints import manager
 from unstuck.workspace.git.case_folding import clash, folds_case

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.workspace.checkpoints.manager import CheckpointStore, belongs, last_restored
 from unstuck.workspace.git.repository import find_repository, project_home

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Start
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
-
-from unstuck.clock import ManualClock
 
 RESTORE = """
 import asyncio, sys

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.checkpoints.last_restore import LastRestore, write_last
 from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan, last_restored

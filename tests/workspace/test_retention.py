@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
-from unstuck.clock import ManualClock
 from unstuck.settings.models import Settings
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.workspace.checkpoints.manager import CheckpointStore, find_checkpoints

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-__all__ = ["KNOWN", "PREFIX", "Quirks", "program_of", "quirks_of", "speaks_acp"]
-
 PREFIX = "acp:"
 """Prefix of a program, or of a known name, that speaks the protocol."""
 

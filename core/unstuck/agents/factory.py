@@ -13,8 +13,6 @@ from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_progr
 from unstuck.contract import Agent
 from unstuck.errors import UsageError
 
-__all__ = ["made_agent", "require_agent", "require_allowed"]
-
 
 def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
     """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
@@ -53,15 +51,15 @@ def made_agent(
     """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":
-        from unstuck.agents.appserver.agent import AppServerAgent
+        from unstuck.agents.appserver.conversation import AppServerAgent
 
         return AppServerAgent(spec, folder=folder, environ=environ, limit=limit, hold=hold or "freeze")
     if protocol == "claude-sdk":
-        from unstuck.agents.sdk.agent import SdkAgent
+        from unstuck.agents.sdk.conversation import SdkAgent
 
         return SdkAgent(spec, folder=folder, environ=environ, limit=limit)
     if protocol == "acp":
-        from unstuck.agents.acp.agent import AcpAgent
+        from unstuck.agents.acp.turns import AcpAgent
 
         return AcpAgent(spec, folder=folder, environ=environ, limit=limit)
     return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)

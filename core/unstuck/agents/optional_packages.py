@@ -11,8 +11,6 @@ from typing import Any
 
 from unstuck.errors import AgentNotFound, UsageError
 
-__all__ = ["MCP_INSTALL", "has_mcp", "require_acp", "require_mcp", "require_sdk", "sdk", "sdk_program"]
-
 MCP_INSTALL = 'pip install "unstuck[mcp]"'
 _SDK = "claude_agent_sdk"
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from unstuck.clock import Clock
 from unstuck.clock.waits import first_of
 
-__all__ = ["Deadlines"]
-
 Then = Callable[[], object]
 _SLACK = 64
 
@@ -43,7 +41,7 @@ class Deadlines:
 
     @property
     def running(self) -> bool:
-        """Whether the timer runs."""
+        """Return whether the timer runs."""
         return self._runner is not None
 
     def __len__(self) -> int:

@@ -6,8 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable
 
-__all__ = ["readable", "until_over"]
-
 _PAUSE = 0.05
 
 
@@ -46,7 +44,7 @@ def _descriptor(pid: int) -> int | None:
 
 
 async def readable(descriptor: int, seconds: float | None) -> bool:
-    """Whether the descriptor has become readable within ``seconds``."""
+    """Return whether the descriptor has become readable within ``seconds``."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-__all__ = ["first_of"]
-
 
 async def first_of(*waits: Awaitable[Any] | None) -> tuple[bool, ...]:
     """Wait until one of ``waits`` is done; for each, whether it is. None never is.

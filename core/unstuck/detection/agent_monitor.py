@@ -15,8 +15,6 @@ from unstuck.detection.steps.external_blockers import is_blocked
 from unstuck.detection.steps.tool_call_kind import TALKING_TOOLS, is_bare_status
 from unstuck.detection.steps.tool_steps import Pairing, Step
 
-__all__ = ["Window"]
-
 
 class Window:
     """Recent steps and messages of one agent on one task, bounded in memory.

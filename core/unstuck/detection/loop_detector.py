@@ -14,8 +14,6 @@ from unstuck.detection.agent_monitor import Window
 from unstuck.detection.recent import Recent
 from unstuck.detection.rules.requested_repeats import times_asked_for
 
-__all__ = ["GateOpener", "LoopDetector"]
-
 TASKS_KEPT = 10_000
 TASKS_WATCHED = 2_000
 AGENTS_KEPT = 16

@@ -12,8 +12,6 @@ from unstuck.detection.steps.external_blockers import is_blocked
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.text import Clean, admit
 
-__all__ = ["Flags"]
-
 FLAGS_KEPT = 64
 STEPS_KEPT = 30
 EVIDENCE_LIMIT = 400

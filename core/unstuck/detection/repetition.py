@@ -8,8 +8,6 @@ from typing import Literal
 
 from unstuck.detection.steps.tool_steps import Step
 
-__all__ = ["ROUNDS", "WAITING_ROUNDS", "Finding", "Kind"]
-
 Kind = Literal["loop", "circular_fix", "blocked", "waiting"]
 
 ROUNDS = 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["is_circular_fix", "keywords", "similarity"]
-
 STOP_WORDS = frozenset({"with", "using", "the", "a", "an", "and", "or", "but", "in", "on", "at", "to", "for", "trying"})
 WORD = re.compile(r"[a-z0-9_]+")
 SIMILAR = 0.3

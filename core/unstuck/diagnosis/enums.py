@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-__all__ = ["Cause", "ErrorCategory", "ErrorType", "FailureType"]
-
 
 class _Tolerant(str, Enum):
     """String enumeration that reads values of other versions."""

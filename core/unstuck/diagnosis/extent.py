@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["NOT_RUN", "UNKNOWN_EXTENT", "Extent", "Stage"]
-
 Stage = Literal["", "parse", "load", "run"]
 """Stage of a failed check: parsing, loading (compile, import, collect) or running tests; empty: unknown."""
 NOT_RUN: tuple[Stage, ...] = ("parse", "load")

@@ -12,8 +12,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsing.run_summary import RunSummary, run_summaries
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["extent_of", "tests_in"]
-
 _MULTILINE = 8
 
 # Messages of a runner about a part that could not be loaded.

@@ -10,8 +10,6 @@ from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean, admit
 
-__all__ = ["Diagnosis"]
-
 LINE_LIMIT = 400
 NOTHING = Clean("")
 

@@ -17,8 +17,6 @@ from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean
 
-__all__ = ["diagnose", "with_history"]
-
 # Before Python 3.12 a member costs a hundred times as much through its class.
 TRANSIENT = ErrorCategory.TRANSIENT
 

@@ -10,8 +10,6 @@ from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause
 from unstuck.escalation.limits import matches
 
-__all__ = ["BUILT_IN", "Tried", "alternatives", "built_in", "known_ways", "learnt_patterns", "remembered_ways"]
-
 _ANYWHERE = (
     "start from the failing check and write the smallest change that satisfies it",
     "revert your edits and solve one failing case at a time",

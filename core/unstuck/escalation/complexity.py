@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["grows", "growth"]
-
 ATTEMPTS = 3
 FACTOR = 2
 LINES = 20

@@ -12,8 +12,6 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import BackOff, Direct, Facts, Redispatch, decide
 
-__all__ = ["Ahead", "Step", "forecast"]
-
 Ahead = Literal["retry", "pivot", "research", "continue", "wait", "again", "human", "halt"]
 _NO_REPORT = Report()
 

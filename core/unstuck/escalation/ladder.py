@@ -14,8 +14,6 @@ from unstuck.diagnosis.enums import Cause, FailureType
 from unstuck.escalation.ladder_state import Climb, Rung
 from unstuck.escalation.limits import Limits
 
-__all__ = ["entry_rung", "next_rung", "step_onto"]
-
 _ORDER: tuple[Rung, ...] = ("retry", "pivot", "research", "human")
 _ENTRY: dict[Cause, Rung] = {
     Cause.SYNTAX_ERROR: "retry",

@@ -8,8 +8,6 @@ from typing import Literal
 
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 
-__all__ = ["LOADS", "Climb", "Rung"]
-
 Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 
 LOADS = "loads"

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-__all__ = ["EscalationLevel", "Limits", "matches"]
-
 
 class EscalationLevel(Enum):
     """Levels of the failure handler, 1 to 4, with their limits and costs."""

@@ -20,21 +20,6 @@ from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
 from unstuck.escalation.limits import Limits, matches
 
-__all__ = [
-    "LEARNT",
-    "AskQuestion",
-    "BackOff",
-    "Block",
-    "Decision",
-    "Direct",
-    "Facts",
-    "Finish",
-    "Halt",
-    "Redispatch",
-    "chosen",
-    "decide",
-]
-
 LEARNT = "what a person said"
 """Name of the rule for a person's own answer, among the used rules."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")

@@ -16,20 +16,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.settings.prompt_templates import PLACEHOLDER
 from unstuck.text import Clean, admit, one_line, shorten
 
-__all__ = [
-    "IN_HANDS",
-    "SIGNAL_HELP",
-    "TEMPLATES",
-    "Brief",
-    "answer_to",
-    "by_hand",
-    "changes_said",
-    "compose",
-    "cut_off",
-    "quoted",
-    "set_back",
-]
-
 TASK_LIMIT = 2**20
 ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000

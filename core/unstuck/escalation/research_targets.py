@@ -12,17 +12,6 @@ from unstuck.detection.similarity import similarity
 from unstuck.diagnosis.enums import Cause
 from unstuck.text import one_line
 
-__all__ = [
-    "MOST_TARGETS",
-    "Target",
-    "dependency_in",
-    "imports_in",
-    "insights_about",
-    "related_files",
-    "research_targets",
-    "resolved",
-]
-
 MOST_TARGETS = 5
 _MOST_RELATED = 3
 _MOST_IMPORTS = 200

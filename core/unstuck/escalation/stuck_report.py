@@ -9,8 +9,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.text import one_line
 
-__all__ = ["STUCK_OPTIONS", "StuckReport", "format_stuck_question", "stuck_report"]
-
 STUCK_OPTIONS = (
     "Show me how to do this",
     "Skip this part for now",

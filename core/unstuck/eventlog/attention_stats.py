@@ -15,8 +15,6 @@ from typing import Any
 from unstuck.eventlog.state import GateRow, State
 from unstuck.eventlog.summary_rows import DecidedBy
 
-__all__ = ["Load", "joined", "load_by_day", "load_of", "seconds_of"]
-
 _LONGEST = timedelta(days=400)
 _LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: calendars end soon after
 Span = tuple[float, float]

@@ -13,8 +13,6 @@ from unstuck.contract import Actor
 from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import sanitise
 
-__all__ = ["SCHEMA", "Record", "decode", "encode"]
-
 SCHEMA = 1
 # A line without these holds no control or format character and needs no sanitising: unstuck writes only ASCII.
 _SUSPECT = re.compile(rb"\\[ubfr]|[^\x00-\x7e]")

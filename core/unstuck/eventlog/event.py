@@ -8,8 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-__all__ = ["EVENTS", "MAX_PATHS_IN_EVENT", "Event", "Object", "Unknown"]
-
 MAX_PATHS_IN_EVENT = 50
 """Largest number of paths that an event names."""
 EVENTS: dict[str, type[Event]] = {}

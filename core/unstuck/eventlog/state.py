@@ -14,23 +14,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
 
-__all__ = [
-    "FOLD",
-    "AttemptRow",
-    "AttemptState",
-    "CheckRow",
-    "DirectiveRow",
-    "GateRow",
-    "RunRow",
-    "Standing",
-    "State",
-    "TaskRow",
-    "TaskState",
-    "copied",
-    "dump",
-    "load",
-]
-
 FOLD = 6
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 
@@ -227,7 +210,7 @@ class TaskRow:
 
     @property
     def passed_before_work(self) -> bool:
-        """Whether its check passed before any work, so that it cannot show that the task is done."""
+        """Return whether its check passed before any work, so that it cannot show that the task is done."""
         before = self.baseline_check
         return before is not None and before.result == "passed" and before.command == self.task.verify
 

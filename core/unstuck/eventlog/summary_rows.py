@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["RUNGS", "Decided", "DecidedBy", "Page", "SignatureRow"]
-
 RUNGS = ("first", "waits", "retry", "pivot", "research", "asked")
 """Escalation levels that a failure can reach, lowest first."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from unstuck.eventlog.state import AttemptRow, State, TaskRow
 
-__all__ = ["Usage", "usage_by_rung", "usage_of", "used_in_session"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:

@@ -7,12 +7,11 @@ when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.environment import clean_environment
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
 from unstuck.processes.orphans import end_survivors, is_alive, is_ours
 from unstuck.processes.resource_usage import Vitals, sample
 from unstuck.processes.run_processes import lives, prompted_from, tree_of, working_in, works_elsewhere
-from unstuck.processes.runner import Exit, Launch, Process, run
+from unstuck.processes.runner import Exit, Launch, Process, clean_environment, run
 from unstuck.processes.shim.process_table import TAG
 
 __all__ = [

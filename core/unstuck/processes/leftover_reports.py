@@ -20,8 +20,6 @@ from unstuck.contract import Receipt
 from unstuck.processes.orphans import Identity, end_survivors, family_of, is_over, is_shim
 from unstuck.processes.shim.agent_process import ACCOUNT
 
-__all__ = ["Account", "Remains", "account_of", "helpers_done"]
-
 _HELPERS_S = 6.0  # a helper without a supervisor needs less
 _PAUSE = 1.0
 

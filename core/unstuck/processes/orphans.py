@@ -17,8 +17,6 @@ from unstuck.contract import Receipt
 from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import SHIM, running
 
-__all__ = ["Identity", "end_survivors", "find", "is_alive", "is_ours", "is_shim", "tag_of"]
-
 Identity = tuple[int, float]
 
 _TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01

@@ -6,8 +6,6 @@ import ctypes
 import os
 from contextlib import suppress
 
-__all__ = ["show_as"]
-
 _ARGUMENTS_BEGIN, _ARGUMENTS_END = 45, 46  # positions after the program's name in /proc/PID/stat
 
 

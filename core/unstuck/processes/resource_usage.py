@@ -10,8 +10,6 @@ import psutil
 
 from unstuck.processes.orphans import family_of, find, is_shim
 
-__all__ = ["Vitals", "sample"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:

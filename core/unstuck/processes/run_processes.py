@@ -11,8 +11,6 @@ import psutil
 from unstuck.errors import UnstuckError
 from unstuck.processes.orphans import Identity, family_of
 
-__all__ = ["lives", "prompted_from", "tree_of", "working_in", "works_elsewhere"]
-
 _PROMPT = "UNSTUCK_PROMPT_FILE"
 _TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 

@@ -27,8 +27,6 @@ from unstuck.processes.orphans import end_survivors, is_alive, tag_of
 from unstuck.processes.shim_client import Connection
 from unstuck.text import known_values
 
-__all__ = ["Exit", "Launch", "Process", "run"]
-
 _WAKE_EVERY = 1.0  # seconds
 _MARGIN = 10.0  # seconds beyond the ladder after which a shim that does not answer is killed itself
 
@@ -36,6 +34,36 @@ Spawned = Callable[[int, float], Awaitable[None]]
 Progress = Callable[[int, str], None]
 Said = Callable[[str], None]
 Heard = Callable[[bytes], None]
+
+# From `git rev-parse --local-env-vars`, and the quarantine of hooks: inherited, they lead git to another repository.
+_DROPPED = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_CONFIG_COUNT",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_VERSION",
+        "PYTEST_XDIST_TESTRUNUID",
+        "PYTEST_XDIST_WORKER",
+        "PYTEST_XDIST_WORKER_COUNT",
+    }
+)
+_DROPPED_PREFIXES = ("UNSTUCK_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,3 +290,13 @@ def _order(launch: Launch) -> dict[str, Any]:
 def _receipt(report: Mapping[str, Any]) -> Receipt:
     ended = tuple((pid, start, how) for pid, start, how in report["ended"])
     return Receipt(ended=ended, alive=tuple((pid, start) for pid, start in report["alive"]))
+
+
+def clean_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str]:
+    """Return ``environ`` without the per-process variables of git, pytest and unstuck, and with ``extra``."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES)
+    }
+    return kept | extra

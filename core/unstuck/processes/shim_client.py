@@ -16,8 +16,6 @@ from typing import Any
 from unstuck.clock.process_exit import until_over
 from unstuck.processes.shim_launcher import start
 
-__all__ = ["Connection"]
-
 _MARGIN = 10.0  # seconds; a shim whose orders have ended needs less than half of them
 
 

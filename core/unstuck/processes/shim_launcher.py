@@ -9,8 +9,6 @@ from weakref import WeakSet
 
 from unstuck.processes import shim
 
-__all__ = ["SHIM", "running", "start"]
-
 SHIM = Path(shim.__file__).with_name("__main__.py")
 _started: WeakSet[subprocess.Popen[bytes]] = WeakSet()
 

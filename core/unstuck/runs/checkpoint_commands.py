@@ -21,8 +21,6 @@ from unstuck.workspace.project import Project
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
 
-__all__ = ["change_row", "checkpoint_row", "full_row", "kept_free", "nobody_at_work", "saved_as", "store_of"]
-
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}
 
 

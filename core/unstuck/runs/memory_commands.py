@@ -13,8 +13,6 @@ from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 
-__all__ = ["found", "made_rule", "memory_of", "memory_rows"]
-
 _TOLD = ("show_me", "retry")
 
 

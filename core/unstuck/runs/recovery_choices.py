@@ -12,8 +12,7 @@ from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.checkpoint_commands import store_of
-from unstuck.runs.queries.live_run import live_run
-from unstuck.runs.queries.run_list import state_of
+from unstuck.runs.queries.run_list import live_run, state_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import state_dir
 from unstuck.supervision.checks.check import Verifier
@@ -25,8 +24,6 @@ from unstuck.words.did_you_mean import suggestion
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.worktrees import Worktrees
-
-__all__ = ["chosen_in", "require_possible", "tree_of", "unfinished", "what_is_left"]
 
 
 def unfinished(place: Project) -> str:

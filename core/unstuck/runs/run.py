@@ -33,14 +33,12 @@ from unstuck.supervision.context.next_step import fallen
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.coordinator import Coordinator, RunResult, record_end
 from unstuck.supervision.run.delivery import REFUSED
-from unstuck.supervision.run.remediation import Ground
+from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import is_text, one_line
 from unstuck.workspace.git.refs import head
 from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
-
-__all__ = ["Beside", "RunOptions", "finished", "resume_run", "signals_heard", "start_run"]
 
 Listener = Callable[[Record], None]
 
@@ -229,17 +227,19 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
     if supervisor.standstill is not None and not await supervisor.standstill.over():
         supervisor.standstill.leave()
         return await record_end(core)
-    ground = _ground(plan, supervisor, apart=apart)
-    return await Coordinator(supervisor, lambda task: _agent(plan, task.agent, supervisor), ground=ground).run()
+    remediation = _remediation(plan, supervisor, apart=apart)
+    return await Coordinator(
+        supervisor, lambda task: _agent(plan, task.agent, supervisor), remediation=remediation
+    ).run()
 
 
-def _ground(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Ground | None:
+def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediation | None:
     """Return the baseline check of the run, None without a commit or a check."""
     core = supervisor.core
     if not core.head.run.base or not (plan.verify or (plan.setup and apart)):
         return None
     mender = _agent(plan, plan.remediation, supervisor) if plan.remediation else None
-    return Ground(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
+    return Remediation(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
 
 
 def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:

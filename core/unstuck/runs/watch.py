@@ -20,8 +20,6 @@ from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 
-__all__ = ["watch"]
-
 
 @asynccontextmanager
 async def watch(

@@ -6,8 +6,6 @@ import re
 
 from unstuck.settings.messages import shown
 
-__all__ = ["LONGEST_S", "parse_duration"]
-
 LONGEST_S = 366 * 86_400.0
 
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,8 @@ from pydantic import ValidationError
 from unstuck.errors import SettingsError
 from unstuck.settings.messages import printable, settings_error, shown
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
-from unstuck.settings.regex_safety import runs_away
 from unstuck.settings.screen_settings import SCREEN_NAMES
 from unstuck.settings.yaml_file import line_of, read_mapping, read_value
-
-__all__ = ["USERS_ONLY", "default_user_file", "load_settings"]
 
 _PREFIX = "UNSTUCK_"
 # Variables for agents, for directories, and for the number of rounds of the project's tests.
@@ -31,6 +29,15 @@ USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
+
+MOST_REPEATS = 2
+"""With as many unbounded repeats a text of 400 characters takes ten million steps at the very worst."""
+_TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"  # one character, or one of a class
+    r"|\(\?(?:P=\w+|#[^)]*|[a-zA-Z-]+)\)"  # a group that holds nothing
+    r"|\((?:\?(?:P<\w*>|[a-zA-Z-]*:|<?[=!]|>))?|\{\d*,\d*\}|.",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +202,28 @@ def _marked(source: str, position: int, item: Any, trusted: bool) -> Any:
         where = f"failure_handler.auto_resolve.{position}.trusted"
         raise SettingsError(source, where, "cannot be set; it follows from where the rule stands")
     return {**item, "trusted": trusted}
+
+
+def runs_away(pattern: str) -> bool:
+    """Return whether matching ``pattern`` may take exponential time.
+
+    That is a repeat of a part that matches in several ways, or more than two unbounded repeats.
+    """
+    repeats, closed = 0, False
+    groups = [False]  # whether what stands in each open group repeats or has a choice
+    for token in _TOKEN.findall(pattern):
+        unbounded = token in "*+" or token.endswith(",}")
+        if unbounded:
+            repeats += 1
+            if closed:
+                return True
+            groups[-1] = True
+        closed = False
+        if token.startswith("(") and not token.endswith(")"):
+            groups.append(False)
+        elif token == ")" and len(groups) > 1:
+            closed = groups.pop()
+            groups[-1] = groups[-1] or closed
+        elif token in ("|", "?") or token.startswith("{"):
+            groups[-1] = True
+    return repeats > MOST_REPEATS

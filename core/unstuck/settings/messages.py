@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["printable", "settings_error", "shown", "unknown_key"]
-
 _LONGEST_SHOWN = 60
 
 

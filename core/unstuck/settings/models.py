@@ -14,20 +14,6 @@ from unstuck.settings.messages import settings_error, shown
 from unstuck.settings.prompt_templates import Rung, checked_templates
 from unstuck.settings.screen_settings import SCREEN_NAMES, ScreenSettings
 
-__all__ = [
-    "DEFAULT_TIMEOUTS",
-    "TIMER_ANSWERS",
-    "AutoResolve",
-    "BudgetSettings",
-    "CheckPolicySettings",
-    "EvaluatorSettings",
-    "FailureHandlerSettings",
-    "KnownWay",
-    "Settings",
-    "TimerSettings",
-    "plain_name",
-]
-
 DEFAULT_TIMEOUTS: Mapping[str, float] = {
     "orchestrator": 1800.0,
     "backend_developer": 900.0,

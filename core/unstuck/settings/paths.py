@@ -9,8 +9,6 @@ from pathlib import Path
 
 from unstuck.errors import SettingsError
 
-__all__ = ["own_directory", "runtime_dir", "state_dir"]
-
 
 def state_dir(environ: Mapping[str, str]) -> Path:
     """Return the directory of worktrees and other lasting data, not created here. ``UNSTUCK_STATE_DIR`` overrides it.

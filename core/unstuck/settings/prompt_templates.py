@@ -7,8 +7,6 @@ from typing import Literal
 
 from unstuck.settings.messages import shown
 
-__all__ = ["PLACEHOLDER", "PLACEHOLDERS", "Rung", "checked_templates"]
-
 Rung = Literal["first", "retry", "pivot", "research", "human", "continue"]
 PLACEHOLDER = re.compile(r"\{([a-z_]{1,30})\}")
 PLACEHOLDERS = (

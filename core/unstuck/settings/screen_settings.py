@@ -9,8 +9,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from unstuck.settings.messages import shown
 
-__all__ = ["SCREEN_NAMES", "ScreenSettings"]
-
 _MOST_KEYS = 500
 _MOST_WORDS = 100
 _LONGEST = 1_000

@@ -11,8 +11,6 @@ from typing import Any
 from unstuck.errors import SettingsError
 from unstuck.settings.messages import printable, shown
 
-__all__ = ["line_of", "read_mapping", "read_value"]
-
 LARGEST_FILE = 2**20
 MOST_ALIASES = 20
 

@@ -17,23 +17,6 @@ if TYPE_CHECKING:
     from unstuck.workspace.checkpoints.checkpoint_index import Checkpoint
     from unstuck.workspace.checkpoints.manager import CheckpointStore
 
-__all__ = [
-    "IDLE",
-    "INTERRUPTED",
-    "NOT_SAVED",
-    "changed",
-    "checkpoint",
-    "diff_since",
-    "leave",
-    "renew_baseline",
-    "said_of",
-    "save_requested",
-    "saved_before",
-    "saved_before_all",
-    "saved_tree",
-    "take_up",
-]
-
 Purpose = Literal["baseline", "good", "directive", "question", "request"]
 
 IDLE = "no agent is at work"

@@ -12,8 +12,6 @@ from unstuck.settings.durations import parse_duration
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["ACTS", "MOST_ACTS", "acts"]
-
 MOST_ACTS = 1_000
 SIGNALS = ("complete", "blocked", "needs_guidance")
 _SIGNAL_KEYS = ("signal", "task", "phase", "approach", "question", "options", "context", "alternatives")

@@ -27,8 +27,6 @@ from unstuck.text import one_line
 from unstuck.workspace.project import locate
 from unstuck.workspace.worktrees.worktrees import REMEDIATION, trees_of
 
-__all__ = ["Rehearsal"]
-
 MOST_AT_ONCE = 4
 _REPOSITORY = {
     "README.md": "# Shop\n\nA small shop whose tests fail until somebody does the work.\n",
@@ -146,7 +144,7 @@ def _for_checks(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _our_python(environ: Mapping[str, str]) -> str:
-    """The Python that runs us, as a shell finds it there and whoever goes on with the run later finds it, too."""
+    """The Python that runs us, as a shell finds it there and as a resumed run finds it later."""
     found = shutil.which(Path(sys.executable).name, path=environ.get("PATH"))
     return Path(sys.executable).name if found == sys.executable else shlex.quote(sys.executable)
 

@@ -18,8 +18,6 @@ from unstuck.testing.acts import Made, acts, checked_path, checked_text
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["Part", "Scenario", "Turn", "curated", "load_scenario", "scenario_names"]
-
 _KEYS = (
     "about", "agent_type", "prompt", "verify", "shared_verify", "timeout", "idle", "isolation", "signals", "context",
     "files", "attempts", "remediation", "settings", "budget",

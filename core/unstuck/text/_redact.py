@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["PLACEHOLDER", "known_values", "redact", "secret_values", "set_secret_values"]
-
 PLACEHOLDER = "[redacted]"
 
 _SHORTEST_VALUE = 8

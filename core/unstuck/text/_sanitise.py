@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["sanitise"]
-
 # A string sequence (OSC, DCS, APC, PM, SOS, screen's title) never runs past its line: a broken one must not hide the
 # rest of the output. The eight-bit introducers are also letters in legacy encodings, so alone they take nothing along.
 _BODY = r"[^\n\r\x07\x18\x1a\x1b\x80-\x9f]*+"

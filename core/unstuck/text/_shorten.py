@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["clip", "ends", "join", "shorten"]
-
 _LONGEST_WORD = 4_096
 _WORTH_A_MARKER = 16
 

@@ -1,1 +1,1 @@
-"""Words shown to people: amounts and suggestions. A leaf that knows nothing of the product."""
+"""Words shown to people, for a terminal, a page or a remote view: made of values, without input or output."""

@@ -1,10 +1,8 @@
-"""What to say about a word that is none of the known ones."""
+"""Suggestions for a word that is none of the known ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-__all__ = ["suggestion"]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

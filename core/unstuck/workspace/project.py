@@ -10,8 +10,6 @@ from unstuck.text import is_text
 from unstuck.workspace.git.repository import Repository, find_repository, record_home
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
-__all__ = ["Project", "locate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Project:

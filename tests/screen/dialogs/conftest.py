@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.manual_clock import ManualClock
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
-from unstuck.clock import ManualClock
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.models import Settings
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.runs.tracker import Tracker
 
 PATIENCE = 60

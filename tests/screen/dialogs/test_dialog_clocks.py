@@ -18,8 +18,7 @@ from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.errors import UnstuckError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck_tui.render.printed.events import lines_of
-from unstuck_tui.runs.run_view import LiveRun
+from unstuck.words.narration import lines_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
 PATIENCE = 60
@@ -91,14 +90,14 @@ async def test_a_key_in_a_dialog_whose_run_has_gone_does_nothing(
     """On a second screen: the run is killed while its question counts down, and I press a key to read on."""
     heard = []
 
-    async def gone(view: LiveRun, gate: str) -> None:
+    async def gone(gate: str) -> None:
         heard.append(gate)
         raise UnstuckError("the supervisor is gone")
 
     async with opening() as world:
         await counting_down(world)
         await world.awake()
-        monkeypatch.setattr(LiveRun, "keep_open", gone)
+        monkeypatch.setattr(world.app.view, "keep_open", gone)
         await world.press("down")
         await world.until(lambda: bool(heard))
         await world.choose("stuck.show_me")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from unstuck.clock import ManualClock
 from unstuck.eventlog import events as e
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.host import show_alone
 from unstuck_tui.app.replay_app import ReplayApp
@@ -21,7 +22,10 @@ from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.keys.preferences import preferences
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
-from unstuck_tui.runs.run_view import LiveRun
+
+sys.path.append(str(Path(__file__).parents[3]))  # a program of its own finds no other file of the tests
+
+from tests.manual_clock import ManualClock
 
 
 class StillClock(ManualClock):

@@ -122,7 +122,7 @@ def test_every_choice_by_keys(desk: Desk, killed: str, tmp_path: Path, inside: I
     terminal.press("q")
     assert terminal.ended() == 3
     assert terminal.is_clean()
-    assert "paused: a question needs an answer" in terminal.after
+    assert "paused: needs your answer" in terminal.after
     gates = {row["task"]: row["gate"] for row in desk.rows() if row.get("type") == "recovery"}
     assert set(gates) == set(AT_WORK)
     assert inside(desk.root, "answer", gates["goeson"], "continue")[0] == 0

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from unstuck.errors import RecordError
+from unstuck.runs.view.followed_run import LOOK_S, FollowedRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.runs.followed_run import LOOK_S, FollowedRun
-
-__all__ = ["AttachedApp"]
 
 _HOLDER_EVERY = 5
 _OVER = ("ended", "parked")
@@ -23,7 +21,7 @@ class AttachedApp(UnstuckApp):
         self._followed = view
         self._was_live = True
         self.trouble: RecordError | None = None
-        """Why the run cannot be followed any more."""
+        """The reason why the run cannot be followed any more."""
 
     def on_mount(self) -> None:
         self.run_worker(self._follow(), group="following")

@@ -12,14 +12,12 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from unstuck.errors import UnstuckError
+from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import admit, one_line
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.runs.run_view import LiveRun
 from unstuck_tui.terminal.driver import TerminalDriver
-
-__all__ = ["ScreenHost", "show_alone"]
 
 _SUSPENDING = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 

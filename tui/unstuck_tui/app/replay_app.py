@@ -8,8 +8,6 @@ from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.screens.replay import ReplayScreen
 
-__all__ = ["ReplayApp"]
-
 
 class ReplayApp(UnstuckApp):
     """The same app on a run of the past."""

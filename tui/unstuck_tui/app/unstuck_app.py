@@ -14,13 +14,13 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
+from unstuck.runs.view.run_view import RunView
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier, run_program
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.terminal.driver import TerminalDriver
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from unstuck.supervision.recovery.review import Standstill
-
-__all__ = ["THEMES", "UnstuckApp"]
 
 _HANDLED_S = 0.2
 THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}

@@ -12,8 +12,6 @@ from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_rules import parse_answer
 from unstuck_tui.cli.common import echo, here, project_option
 
-__all__ = ["command"]
-
 
 @click.command(name="answer", context_settings={"ignore_unknown_options": True})
 @click.argument("gate")

@@ -18,9 +18,7 @@ from unstuck_tui.cli.output import Output
 from unstuck_tui.cli.streams import can_show
 
 if TYPE_CHECKING:
-    from unstuck_tui.runs.followed_run import FollowedRun
-
-__all__ = ["attach"]
+    from unstuck.runs.view.followed_run import FollowedRun
 
 _OVER = ("ended", "parked")
 
@@ -39,7 +37,7 @@ async def attach(
         )
     if live.host:
         raise UsageError(f"run {live.run} is active on {live.host}: attach from there")
-    from unstuck_tui.runs.followed_run import FollowedRun
+    from unstuck.runs.view.followed_run import FollowedRun
 
     run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
@@ -57,7 +55,7 @@ async def attach(
 
 async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     """Print what happens from now on, or the ``whole`` log; the result is the run's own."""
-    from unstuck_tui.runs.followed_run import LOOK_S
+    from unstuck.runs.view.followed_run import LOOK_S
 
     output.started(run.run)
     for record in islice(read_records(run.log), run.state.seq):

@@ -14,7 +14,8 @@ import click
 from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.text import one_line
-from unstuck.words.byte_sizes import sized
+from unstuck.words.amounts import sized
+from unstuck.words.restores import PLANNED, plan_text, under_way_text
 from unstuck.workspace.checkpoints.manager import (
     CheckpointStore,
     Plan,
@@ -25,12 +26,9 @@ from unstuck.workspace.checkpoints.manager import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, here, print_json, project_option
-from unstuck_tui.render.printed.restore import PLANNED, plan_text, under_way_text
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
-
-__all__ = ["command"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 _file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Restrict to this file or folder.")

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from unstuck.errors import UsageError
 from unstuck.workspace.project import Project, locate
-
-__all__ = ["budget_option", "complain", "echo", "here", "limits_in", "print_json", "project_option"]
 
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
@@ -24,6 +22,15 @@ project_option = click.option(
 budget_option = click.option(
     "--budget", metavar="LIMITS", help="Budget of the run, such as tokens=200000,cost=5,time=2h."
 )
+
+scope_option = click.option(
+    "--here",
+    "scope",
+    flag_value="project",
+    default="home",
+    help="Restrict to this project, instead of your whole account.",
+)
+yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
 
 def here(directory: Path) -> Project:
@@ -58,3 +65,14 @@ def limits_in(text: str | None) -> dict[str, str]:
             raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
         limits[f"budget.{name.strip()}"] = value.strip()
     return limits
+
+
+def end_with_status(ctx: click.Context, rows: Sequence[dict[str, Any]], as_json: bool) -> NoReturn:
+    """Print a row per settings file of an agent, and exit with 1 unless all of them are ok."""
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            sign = "ok " if row["ok"] else "!! "
+            echo(f"{sign} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}")
+    ctx.exit(0 if all(row["ok"] for row in rows) else 1)

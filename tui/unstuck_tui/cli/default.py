@@ -9,8 +9,6 @@ from pathlib import Path
 from unstuck.errors import UnstuckError
 from unstuck_tui.cli.streams import can_show
 
-__all__ = ["begin"]
-
 
 def begin() -> int | None:
     """Show the live run of the project round this directory, or what its unfinished one has left; its exit code.
@@ -19,7 +17,7 @@ def begin() -> int | None:
     """
     if not can_show(dict(os.environ)) or "_UNSTUCK_COMPLETE" in os.environ:
         return None
-    from unstuck.runs.queries.live_run import live_run
+    from unstuck.runs.queries.run_list import live_run
     from unstuck.runs.recovery_choices import unfinished
     from unstuck_tui.cli.common import here
 

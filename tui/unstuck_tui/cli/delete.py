@@ -17,8 +17,6 @@ from unstuck.runs.deletion.plan import find_deletable, take_stock
 from unstuck_tui.cli.common import echo, here, print_json
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 
-__all__ = ["command"]
-
 
 @click.command(name="delete")
 @click.argument("run", required=False)

@@ -20,8 +20,6 @@ from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_na
 from unstuck_tui.cli.common import echo, print_json
 from unstuck_tui.cli.output import Output, answers_in, screen
 
-__all__ = ["command"]
-
 _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 
 

@@ -14,8 +14,6 @@ import click
 
 from unstuck_tui.cli.common import echo, print_json, project_option
 
-__all__ = ["command"]
-
 _LEAST = (60, 16)
 
 

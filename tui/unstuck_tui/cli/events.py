@@ -20,10 +20,8 @@ from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.settings.durations import parse_duration
 from unstuck.words.did_you_mean import suggestion
+from unstuck.words.narration import event_line
 from unstuck_tui.cli.common import echo, here, project_option
-from unstuck_tui.render.printed.events import event_line
-
-__all__ = ["command"]
 
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")

@@ -13,19 +13,9 @@ from unstuck.agents.config.settings_files import Scope, SettingsFile, installati
 from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent, hooked_agent
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.common import echo, end_with_status, here, project_option, scope_option, yes_option
 from unstuck_tui.cli.settings_change import applied
 
-__all__ = ["command"]
-
-_scope_option = click.option(
-    "--here",
-    "scope",
-    flag_value="project",
-    default="home",
-    help="Restrict to this project, instead of your whole account.",
-)
-_yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
 
 
@@ -39,8 +29,8 @@ def command() -> None:
 
 @command.command()
 @_agent_argument
-@_scope_option
-@_yes_option
+@scope_option
+@yes_option
 @project_option
 def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
     """Add the hooks to the settings of an agent. Shows the change first, and keeps a copy."""
@@ -52,8 +42,8 @@ def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 
 @command.command()
 @_agent_argument
-@_scope_option
-@_yes_option
+@scope_option
+@yes_option
 @project_option
 def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
     """Remove the hooks; the file is then as before."""
@@ -72,14 +62,7 @@ def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) 
     environ, root = dict(os.environ), here(project).root
     files = [file for file in settings_files(KNOWN, root, environ) if agent in (None, file.agent.name)]
     rows = [row(file, root, environ) for file in files]
-    if as_json:
-        print_json(rows)
-    else:
-        for one in rows:
-            echo(
-                f"{'ok ' if one['ok'] else '!! '} {one['agent']:<7} {one['scope']:<8} {one['state']:<10} {one['note']}"
-            )
-    ctx.exit(0 if all(one["ok"] for one in rows) else 1)
+    end_with_status(ctx, rows, as_json)
 
 
 def row(file: SettingsFile[HookedAgent], root: Path, environ: Mapping[str, str]) -> dict[str, Any]:

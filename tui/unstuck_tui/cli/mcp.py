@@ -9,21 +9,11 @@ from typing import Any
 
 import click
 
-from unstuck_tui.cli.common import project_option
-
-__all__ = ["command"]
+from unstuck_tui.cli.common import end_with_status, project_option, scope_option, yes_option
 
 # As in the table of agents, which is not needed to serve.
 _AGENTS = ("claude", "codex")
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(_AGENTS))
-_scope_option = click.option(
-    "--here",
-    "scope",
-    flag_value="project",
-    default="home",
-    help="Restrict to this project, instead of your whole account.",
-)
-_yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
 
 @click.group(name="mcp", invoke_without_command=True)
@@ -45,8 +35,8 @@ def command(ctx: click.Context) -> None:
 
 @command.command()
 @_agent_argument
-@_scope_option
-@_yes_option
+@scope_option
+@yes_option
 @project_option
 def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Add the server to the settings of an agent. Shows the change first, and keeps a copy."""
@@ -65,8 +55,8 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
 
 @command.command()
 @_agent_argument
-@_scope_option
-@_yes_option
+@scope_option
+@yes_option
 @project_option
 def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
     """Remove the server; the file is then as before."""
@@ -88,19 +78,12 @@ def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) 
     """List agents and whether the server is installed. Exits with 1 if there are problems."""
     from unstuck.agents.config.settings_files import settings_files
     from unstuck.agents.mcp.mcp_agents import KNOWN
-    from unstuck_tui.cli.common import echo, here, print_json
+    from unstuck_tui.cli.common import here
 
     found = settings_files(KNOWN, here(project).root, dict(os.environ))
     files = [file for file in found if agent in (None, file.agent.name)]
     rows = [_row(file) for file in files]
-    if as_json:
-        print_json(rows)
-    else:
-        for row in rows:
-            echo(
-                f"{'ok ' if row['ok'] else '!! '} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}"
-            )
-    ctx.exit(0 if all(row["ok"] for row in rows) else 1)
+    end_with_status(ctx, rows, as_json)
 
 
 def _row(file: Any) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_row
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
-__all__ = ["command"]
-
 _json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 

@@ -13,11 +13,9 @@ from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParke
 from unstuck.runs.answers.answer_rules import AnswerRules
 from unstuck.runs.run import Beside
 from unstuck.supervision.run.coordinator import RunResult
+from unstuck.words.narration import lines_of, no_room, summary
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.printed.events import lines_of, no_room, summary
-
-__all__ = ["Output", "answers_in", "screen"]
 
 
 def answers_in(file: Path | None) -> AnswerRules | None:

@@ -15,8 +15,6 @@ from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo, print_json
 from unstuck_tui.render.recovery import listing
 
-__all__ = ["show_recovery"]
-
 
 def show_recovery(place: Project, run: str, *, check: bool, evaluate: bool, as_json: bool) -> None:
     """Print the facts; with ``as_json`` one object. Nothing is decided, and nothing but the check is run."""

@@ -14,8 +14,6 @@ from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import complain, here, project_option
 from unstuck_tui.cli.streams import can_show
 
-__all__ = ["command"]
-
 
 @click.command(name="replay")
 @click.argument("run", default="last")

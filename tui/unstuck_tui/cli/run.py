@@ -21,8 +21,6 @@ from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import budget_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
-__all__ = ["command", "go_on"]
-
 
 class _Run(click.Command):
     """Remembers whether ``--`` stood on the command line: what follows it is the agent's command."""

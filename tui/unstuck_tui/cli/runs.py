@@ -11,8 +11,6 @@ from unstuck.runs.queries.run_list import day_rows, run_rows
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import load_words
 
-__all__ = ["command"]
-
 
 @click.command(name="runs")
 @click.option("--days", is_flag=True, help="Show the questions per day, over all runs.")

@@ -11,8 +11,6 @@ from unstuck.errors import UsageError
 from unstuck.text import sanitise
 from unstuck_tui.cli.common import echo
 
-__all__ = ["applied"]
-
 
 def applied(change: Change, otherwise: str, yes: bool) -> bool:
     """Show the change, ask at a terminal, and do it; False where there is nothing to do."""

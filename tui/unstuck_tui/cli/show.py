@@ -13,8 +13,6 @@ from unstuck.runs.queries.run_list import find_run, state_of
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import row_lines
 
-__all__ = ["command"]
-
 
 @click.command(name="show")
 @click.argument("run", default="last")

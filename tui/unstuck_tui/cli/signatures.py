@@ -12,8 +12,6 @@ from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
 from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line
 
-__all__ = ["command"]
-
 
 @click.command(name="signatures")
 @click.argument("run", required=False)

@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import TextIO
 
-__all__ = ["can_show", "discard", "keep_standard_streams"]
-
 
 def keep_standard_streams() -> None:
     """Fill the places of standard streams that were closed, so that no file of ours gets one of their numbers."""

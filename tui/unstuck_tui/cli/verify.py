@@ -10,8 +10,6 @@ from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 
-__all__ = ["command"]
-
 
 @click.command(name="verify")
 @click.argument("run", default="last")
@@ -37,8 +35,6 @@ def _besides(found: LogCheck) -> str:
         text += f"; {found.later} of a later version: this version can only show the run"
     elif found.unknown:
         text += f"; {found.unknown} of events that this version does not know"
-    if found.snapshot == "ahead":
-        text += "; its snapshot is newer than the log, so the log lost its end, or is an older copy"
     if found.snapshot == "ignored":
         text += "; its snapshot cannot be used and is ignored"
     return text

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from unstuck.runs.queries.live_run import live_run
+from unstuck.runs.queries.run_list import live_run
 from unstuck.runs.run import Beside, signals_heard
 from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings
@@ -21,8 +21,6 @@ from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
-
-__all__ = ["command"]
 
 
 @click.command(name="watch")

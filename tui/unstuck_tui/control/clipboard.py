@@ -10,8 +10,6 @@ from textual.app import App
 
 from unstuck.text import one_line
 
-__all__ = ["COPIED_NAME", "copy", "copy_and_save"]
-
 COPIED_NAME = "copied.txt"
 
 

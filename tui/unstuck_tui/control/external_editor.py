@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 from textual.app import App
 
 from unstuck.errors import UsageError
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy_and_save
-from unstuck_tui.runs.run_view import RunView
-
-__all__ = ["Place", "command_for", "editor", "has_window", "locate", "open_place", "waited_for"]
 
 _LINES = re.compile(r":(\d{1,9})(?::\d{1,9})?$")
 _COLON = frozenset({"hx", "helix", "subl", "zed"})

@@ -9,15 +9,13 @@ from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
+from unstuck.runs.view.run_view import RunView
+from unstuck.words.labels import named
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.batch_questions import decision_outcome, decision_question
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Jump
-from unstuck_tui.render.labels import named
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.widgets.workers import start
-
-__all__ = ["Interventions"]
 
 
 class Interventions:

@@ -13,9 +13,12 @@ from textual.widgets import Input, TextArea
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.eventlog.state import GateRow
+from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
-from unstuck_tui.control.takeover import Takeover
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import ACTORS, asked_about, named
+from unstuck_tui.control.takeover import TakeoverController
 from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
@@ -25,13 +28,8 @@ from unstuck_tui.dialogs.questions import ByHand, Jump, Program
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import time_of_day
-from unstuck_tui.render.labels import ACTORS, asked_about, named
-from unstuck_tui.runs.run_view import RunView, agents_at_work
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start
-
-__all__ = ["POPS", "TYPING_S", "PopUpChoice", "QuestionController", "next_to_answer"]
 
 POPS = "stuck"
 """The one kind of question that comes up by itself: nothing else says that everything has been tried."""
@@ -89,7 +87,7 @@ class QuestionController:
         self._is_asking = self._is_leaving = False
         self._shown: QuestionDialog | None = None
         self._leaving: QuitDialog | None = None
-        self.takeover = Takeover(app, tracker, view, self.drafts)
+        self.takeover = TakeoverController(app, tracker, view, self.drafts)
 
     def key(self) -> None:
         """The person has pressed a key."""
@@ -370,7 +368,7 @@ class QuestionController:
 
 
 def _answered(by: str, when: str) -> str:
-    """Who answered first, and at which time where that is known."""
+    """The actor who answered first, and the time where it is known."""
     text = f"answered meanwhile by {ACTORS.get(by, by)}"
     with suppress(ValueError):
         text += f" at {time_of_day(when)}"

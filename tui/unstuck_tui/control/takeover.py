@@ -16,24 +16,22 @@ from textual.app import App
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
 from unstuck.escalation.prompts import by_hand
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.runs.view.run_view import RunView
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
+from unstuck.words.amounts import span
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
 from unstuck_tui.dialogs.takeover import TakeoverDialog
-from unstuck_tui.render.amounts import span
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of
 
-__all__ = ["Takeover"]
-
 _NAMED = 4
 
 
-class Takeover:
+class TakeoverController:
     """Hands a worktree over to the person and takes it back; ``is_active`` meanwhile.
 
     ``leaves_when_back``: the screen has nothing to show any more and goes when the person is back.
@@ -44,7 +42,7 @@ class Takeover:
     ) -> None:
         self._app, self._tracker, self._view, self._environ = app, tracker, view, environ
         self._drafts = drafts
-        self._returning: set[asyncio.Task[Back]] = set()
+        self._returning: set[asyncio.Task[TakeoverChanges]] = set()
         self.is_active = self.leaves_when_back = False
 
     async def show(self, task: str, program: Program) -> tuple[str, Answer] | None:
@@ -56,26 +54,26 @@ class Takeover:
             raise UsageError("neither VISUAL nor EDITOR names an editor")
         driver = self._terminal()
         while True:
-            handed = await self._view.hand_over(task)
+            taken = await self._view.start_takeover(task)
             asked = {row.id for row in self._tracker.open_gates()}
-            back, notes = await self._lent(driver, handed, program)
+            back, notes = await self._lent(driver, taken, program)
             if self.leaves_when_back:
                 self._app.exit()
                 return None
-            row = self._tracker.state.gates.get(handed.gate)
+            row = self._tracker.state.gates.get(taken.gate)
             if row is None or row.status != "open":
-                message = f"{task}: its question is closed; your changes stay in {handed.folder}"
+                message = f"{task}: its question is closed; your changes stay in {taken.folder}"
                 self._app.notify(message, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
-            dialog = TakeoverDialog(handed, back, notes, self._drafts, clock=self._tracker.clock)
+            dialog = TakeoverDialog(taken, back, notes, self._drafts, clock=self._tracker.clock)
             chosen = await self._app.push_screen_wait(dialog)
             if chosen is None:
                 return None
             what, why = chosen
             if what == "tell":
-                text = by_hand(why, back.changes, back.diff, files=back.files, others=handed.others)
-                return handed.gate, Answer(choice="show_me", text=text)
+                text = by_hand(why, back.changes, back.diff, files=back.files, others=taken.others)
+                return taken.gate, Answer(choice="show_me", text=text)
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
         """Let ``command`` have the terminal until it ends, for nothing that an agent would be told.
@@ -97,16 +95,18 @@ class Takeover:
             raise UsageError("this terminal cannot run another program now")
         return driver
 
-    async def _lent(self, driver: TerminalDriver, handed: Handed, program: Program) -> tuple[Back, list[str]]:
+    async def _lent(
+        self, driver: TerminalDriver, taken: Takeover, program: Program
+    ) -> tuple[TakeoverChanges, list[str]]:
         """Lend the terminal and take it back; what is different then, and what is to be said about it."""
         notes: list[str] = []
         command: list[str] = []
         began = self._tracker.clock.monotonic()
         self.is_active = True
         try:
-            command = await self._command(handed, program)
-            notice = _notice(handed, command[0], program)
-            code = await driver.lend(command, folder=handed.folder, environ=self._environ, notice=notice)
+            command = await self._command(taken, program)
+            notice = _notice(taken, command[0], program)
+            code = await driver.lend(command, folder=taken.folder, environ=self._environ, notice=notice)
             if code:
                 lasted = span(self._tracker.clock.monotonic() - began)
                 how = f"ended with {code}" if code > 0 else f"was ended by signal {-code}"
@@ -115,21 +115,21 @@ class Takeover:
             notes.append(f"{one_line(command[0], 60)} cannot be started: {problem.strerror or problem}")
         except BaseException:
             # The screen is being left, or broken: the run goes on, and so does the question.
-            returning = asyncio.ensure_future(self._view.give_back(handed))
+            returning = asyncio.ensure_future(self._view.end_takeover(taken))
             self._returning.add(returning)
             returning.add_done_callback(self._returning.discard)
             raise
         finally:
             self.is_active = False
-        return await self._view.give_back(handed), notes
+        return await self._view.end_takeover(taken), notes
 
-    async def _command(self, handed: Handed, program: Program) -> list[str]:
+    async def _command(self, taken: Takeover, program: Program) -> list[str]:
         """The program and its arguments; an editor begins where the failure is."""
         if program == "shell":
             return [self._environ.get("SHELL") or "/bin/sh"]
-        row = self._tracker.state.tasks.get(handed.task)
+        row = self._tracker.state.tasks.get(taken.task)
         location = row.diagnosis.signature.location if row is not None and row.diagnosis is not None else ""
-        place = await asyncio.to_thread(locate, [handed.folder], location) if location else None
+        place = await asyncio.to_thread(locate, [taken.folder], location) if location else None
         return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
 
     def _meanwhile(self, before: set[str]) -> list[str]:
@@ -140,19 +140,19 @@ class Takeover:
         return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
 
 
-def _notice(handed: Handed, command: str, program: Program) -> str:
+def _notice(taken: Takeover, command: str, program: Program) -> str:
     """The text that stands in the terminal before the program starts."""
     meanwhile = {
         "held": "Its agent is held at its next tool call.",
         "frozen": "Its agent is suspended, and its timeouts are paused.",
-    }.get(handed.standing, "No agent works at it.")
-    name = one_line(handed.task, 100)
+    }.get(taken.standing, "No agent works at it.")
+    name = one_line(taken.task, 100)
     leave = "the shell (exit)" if program == "shell" else "the editor"
     lines = [
         f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run continues.",
         f"The agent is shown your changes: leave {leave} to come back.",
     ]
-    if handed.others:
-        others = ", ".join(map(one_line, handed.others[:_NAMED]))
+    if taken.others:
+        others = ", ".join(map(one_line, taken.others[:_NAMED]))
         lines.append(f"These files are shared: agents of {others} may change them meanwhile.")
     return "".join(f"{line}\n" for line in lines) + "\n"

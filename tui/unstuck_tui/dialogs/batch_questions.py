@@ -9,12 +9,10 @@ from unstuck.contract import Answer, Choice, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.supervision.intervention.allowed import RUNGS, why_not
 from unstuck.text import one_line
+from unstuck.words.labels import named, word_of
 from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.questions import AnswerOption, Jump, Question, Takes
 from unstuck_tui.keys.actions import actions_of, keys_now, spoken
-from unstuck_tui.render.labels import named, word_of
-
-__all__ = ["decision_outcome", "decision_question", "shared_question"]
 
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")

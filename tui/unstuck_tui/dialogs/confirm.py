@@ -14,8 +14,6 @@ from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.widgets.inputs import LineField
 
-__all__ = ["ConfirmDialog"]
-
 
 class ConfirmDialog(Dialog[bool, Option]):
     """True for a yes. Where ``typed`` is given the yes is that text, letter by letter."""

@@ -24,8 +24,6 @@ from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["QUIET_S", "Choices", "Dialog"]
-
 QUIET_S = 0.3
 """A key that was on its way when the dialog came up was meant for something else."""
 _LABEL = 32

@@ -8,11 +8,9 @@ from pathlib import Path
 from unstuck.eventlog.state import State
 from unstuck.text import admit, one_line
 
-__all__ = ["UNSENT_NAME", "Drafts", "drafts_of_ended", "save"]
-
 UNSENT_NAME = "unsent.txt"
 Drafts = MutableMapping[tuple[str, str], str]
-"""What a person has begun to write, by task and name of the choice."""
+"""The unsent text of a person, by task and name of the choice."""
 
 
 def drafts_of_ended(state: State, drafts: Drafts) -> Drafts:

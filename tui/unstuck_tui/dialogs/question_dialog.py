@@ -20,8 +20,6 @@ from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.inputs import LineField, LinesField
 
-__all__ = ["QuestionDialog"]
-
 _HOW_MUCH = {
     "lines": "What should the agent do?",
     "line": "The other approach, in a sentence",

@@ -12,8 +12,6 @@ from unstuck.supervision.gates.gate_types import accept
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import admit, one_line
 
-__all__ = ["AnswerOption", "ByHand", "Jump", "Option", "Program", "Question", "Takes", "question_text", "to_answer"]
-
 Program = Literal["shell", "editor"]
 Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost", "command"]
 Scope = Literal["once", "pattern", "task"]

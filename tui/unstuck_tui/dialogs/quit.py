@@ -11,12 +11,10 @@ from textual.widgets import Static
 
 from unstuck.clock import Clock
 from unstuck.eventlog.state import State
+from unstuck.runs.view.run_view import agents_at_work
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
-from unstuck_tui.runs.run_view import agents_at_work
-
-__all__ = ["QuitChoice", "QuitDialog"]
 
 QuitChoice = Literal["stop", "leave", "stay"]
 

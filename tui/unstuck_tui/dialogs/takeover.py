@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog
 from unstuck_tui.dialogs.drafts import Drafts
@@ -19,8 +19,6 @@ from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
-
-__all__ = ["WHY_LIMIT", "TakeoverAnswer", "TakeoverDialog"]
 
 WHY_LIMIT = 4_000
 _DIFF_LINES = 400
@@ -42,9 +40,11 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     TakeoverDialog.-typing #choices { display: none; }
     """
 
-    def __init__(self, handed: Handed, back: Back, notes: Sequence[str], drafts: Drafts, *, clock: Clock) -> None:
-        self._handed, self._back, self._notes, self._drafts = handed, back, notes, drafts
-        self.about = handed.task
+    def __init__(
+        self, taken: Takeover, back: TakeoverChanges, notes: Sequence[str], drafts: Drafts, *, clock: Clock
+    ) -> None:
+        self._taken, self._back, self._notes, self._drafts = taken, back, notes, drafts
+        self.about = taken.task
         does = {
             "tell": "the agent is told what you changed, and why" if back.files else "what to do, in your words",
             "again": "you continue to edit its files",
@@ -55,21 +55,21 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
             if (name := action.id.partition(".")[2])
         ]
         leaves = f"{spoken('dialog.back')} leaves the question open: your changes stay in the files"
-        super().__init__(f"{handed.task}: editing has ended", choices, clock=clock, hint=leaves)
+        super().__init__(f"{taken.task}: editing has ended", choices, clock=clock, hint=leaves)
         self._leaving = leaves
 
     def compose_reading(self) -> ComposeResult:
         yield Static(Content.styled(_problem(self._back), "bold"), classes="text", markup=False)
         facts = [("Note", note) for note in self._notes]
-        if self._handed.others:
-            others = ", ".join(map(one_line, self._handed.others))
+        if self._taken.others:
+            others = ", ".join(map(one_line, self._taken.others))
             facts.append(("Shared", f"{others}: in the same directory, so some changes may not be yours"))
         for label, text in facts:
             with Horizontal(classes="part"):
                 yield Static(Content(label), classes="label", markup=False)
                 yield Static(Content(text), classes="text", markup=False)
         if self._back.diff:
-            lines = changes_lines(self._handed.since, self._back.diff, note="", width=_WIDTH)[: 1 + _DIFF_LINES]
+            lines = changes_lines(self._taken.since, self._back.diff, note="", width=_WIDTH)[: 1 + _DIFF_LINES]
             shown = "\n".join("".join(cell.text for cell in line).rstrip() for line in lines)
             yield Static(Content(shown), id="diff", classes="text", markup=False)
 
@@ -118,7 +118,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         self.set_focus(self.query_one("#choices"))
 
 
-def _problem(back: Back) -> str:
+def _problem(back: TakeoverChanges) -> str:
     if back.trouble:
         return f"Your changes cannot be sent: {back.trouble}"
     if not back.files:

@@ -8,21 +8,6 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-__all__ = [
-    "ACTIONS",
-    "AREA_NAMES",
-    "Action",
-    "Area",
-    "actions_of",
-    "bindings_of",
-    "key_of",
-    "keys_now",
-    "keys_of",
-    "remap",
-    "spoken",
-    "taken_of",
-]  # fmt: skip
-
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",

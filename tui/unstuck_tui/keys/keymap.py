@@ -8,8 +8,6 @@ from difflib import get_close_matches
 
 from unstuck_tui.keys.actions import ACTIONS, Action, Area, spoken
 
-__all__ = ["KeysProblem", "check_keys"]
-
 _NAMED = frozenset((
     "enter", "escape", "tab", "space", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown", "up",
     "down", "left", "right", "comma", *(f"f{number}" for number in range(1, 25)),

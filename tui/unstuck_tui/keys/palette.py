@@ -12,9 +12,6 @@ from textual.dom import DOMNode
 
 from unstuck_tui.keys.actions import ACTIONS, Action
 
-__all__ = ["ActionCommands"]
-
-
 _LEFT_OUT = ("app.palette", "app.interrupt")
 """What is under way already, and what leaving has its own name for."""
 

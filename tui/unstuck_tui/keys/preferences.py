@@ -12,8 +12,6 @@ from unstuck.settings.yaml_file import line_of
 from unstuck_tui.keys.actions import remap
 from unstuck_tui.keys.keymap import KeysProblem, check_keys
 
-__all__ = ["preferences"]
-
 
 def preferences(environ: Mapping[str, str], user_file: Path | None = None) -> ScreenSettings:
     """The screen's settings from the person's own file and environment; their keys hold from now on.

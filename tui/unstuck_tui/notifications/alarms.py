@@ -12,20 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
-from unstuck_tui.render.labels import asked_about, ended_as
-from unstuck_tui.render.printed.events import broken_check
-
-__all__ = [
-    "GATHER_S",
-    "HUSH_S",
-    "PACE_S",
-    "SETTLED_S",
-    "Alarm",
-    "AlarmRegister",
-    "Notification",
-    "alarms_of",
-    "run_over",
-]
+from unstuck.words.labels import asked_about, ended_as
+from unstuck.words.narration import broken_check
 
 GATHER_S = 1.0
 """Alarms within this time (seconds) go into one notification."""
@@ -111,7 +99,7 @@ class AlarmRegister:
     ) -> list[Notification]:
         """The notifications that are due. ``over`` is the run's end, ``is_muted`` tells of a task (or "").
 
-        Somebody who is there sees what happens, and is not told of it later. What there is at the first look has not
+        A person who is there sees what happens, and is not told of it later. What there is at the first look has not
         happened since.
         """
         first = self._over is None

@@ -11,15 +11,13 @@ from math import ceil, inf
 from typing import Protocol
 
 from unstuck.eventlog.state import State
+from unstuck.runs.view.run_view import RunView
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.text import one_line
 from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over
 from unstuck_tui.render.format import fit, width_of
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.escapes import notification
-
-__all__ = ["ALONE_S", "MUTED_S", "MuteList", "NotificationOutlet", "Notifier", "run_program", "title_of", "words_of"]
 
 ALONE_S = 60.0
 """Seconds without a key after which a person counts as away, where the terminal does not report its focus."""

@@ -9,13 +9,11 @@ from heapq import nsmallest
 from rich.cells import cell_len
 
 from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck_tui.render.amounts import span
+from unstuck.words.amounts import span
+from unstuck.words.labels import Tone, question_words, some
+from unstuck.words.narration import broken_check
 from unstuck_tui.render.format import Cell, clock, fit
-from unstuck_tui.render.labels import Tone, question_words
-from unstuck_tui.render.printed.events import broken_check
 from unstuck_tui.render.tasks.table import time_left
-
-__all__ = ["Attention", "attention_cells", "attentions"]
 
 _TOLD = 20
 _SHORT_NAME = 7
@@ -94,8 +92,7 @@ def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
 def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequence[str]) -> Attention:
     what, why = question_words(row.gate.type, row.gate.context)
     if blocked:
-        more = f" and {len(blocked) - _BLOCKS_NAMED} more" if len(blocked) > _BLOCKS_NAMED else ""
-        what = " · ".join(filter(None, (what, f"blocks {', '.join(blocked[:_BLOCKS_NAMED])}{more}")))
+        what = " · ".join(filter(None, (what, f"blocks {some(blocked, _BLOCKS_NAMED)}")))
     # Of a line that is too long the end is cut: the problem stands in the table, the dialog and the detail as well.
     text = (" · " if blocked else ": ").join(filter(None, (what, why)))
     then = f"waits for you {span(age):>7}"

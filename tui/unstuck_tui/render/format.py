@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
 from unstuck.text import sanitise
-from unstuck_tui.render.labels import Tone
-
-__all__ = ["Cell", "Line", "bar", "clock", "fit", "flat", "laid_out", "pieces", "time_of_day", "width_of", "wrapped"]
+from unstuck.words.labels import Tone
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +35,6 @@ def bar(fraction: float, width: int) -> str:
     halves = round(min(1.0, max(0.0, fraction)) * width * 2)
     full, half = divmod(halves, 2)
     return ("━" * full + "╸" * half).ljust(width)
-
-
-def time_of_day(time: str, *, seconds: bool = False) -> str:
-    """An ISO 8601 time as hours and minutes (and ``seconds``) where the person is."""
-    return datetime.fromisoformat(time).astimezone().strftime("%H:%M:%S" if seconds else "%H:%M") if time else ""
 
 
 def flat(text: str) -> str:

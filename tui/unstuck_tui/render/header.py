@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.cells import cell_len
 
 from unstuck.eventlog.state import RunRow
-from unstuck_tui.render.amounts import spent_of
+from unstuck.words.amounts import spent_of
+from unstuck.words.labels import GROUPS, Tone, ended_as
 from unstuck_tui.render.format import Cell, clock, fit, flat
-from unstuck_tui.render.labels import GROUPS, Tone, ended_as
-
-__all__ = ["header_line"]
 
 _LEAST_NAME = 16
 _SPOKEN = ("needs you", "working", "done", "failed")

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.format import Cell, fit, laid_out, pieces, time_of_day
-from unstuck_tui.render.labels import Tone
-from unstuck_tui.render.printed.events import event_line, event_text
-
-__all__ = ["record_cells", "record_lines", "record_text", "title_cells"]
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import Tone
+from unstuck.words.narration import event_line, event_text
+from unstuck_tui.render.format import Cell, fit, laid_out, pieces
 
 _TASK = 16
 _EVENT = 22

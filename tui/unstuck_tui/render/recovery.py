@@ -7,23 +7,10 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
+from unstuck.words.amounts import span, time_of_day
+from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import actions_of, spoken
-from unstuck_tui.render.amounts import span
-from unstuck_tui.render.format import Cell, fit, time_of_day, wrapped
-from unstuck_tui.render.labels import Tone
-
-__all__ = [
-    "WORDS",
-    "choice_lines",
-    "facts_lines",
-    "facts_of",
-    "heading",
-    "listing",
-    "name_width",
-    "other_lines",
-    "task_cells",
-    "title_of",
-]
+from unstuck_tui.render.format import Cell, fit, wrapped
 
 WORDS: dict[RecoveryChoice, str] = {
     "continue": "continue",

@@ -12,8 +12,6 @@ from rich.cells import cell_len
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, fit
 
-__all__ = ["Track", "place_at", "scrubber_cells"]
-
 _LEVELS = "▁▂▃▄▅▆▇█"
 _LEAST = 12
 

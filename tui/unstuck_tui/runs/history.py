@@ -9,11 +9,10 @@ from typing import Any
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
+from unstuck.words.labels import Tone, rung_label
+from unstuck.words.narration import MOMENTS, moment_of
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.labels import ACTORS, ENDED, Tone, receipt_words, rung_label
 from unstuck_tui.render.tasks.detail import FailureCount, TimelineEntry
-
-__all__ = ["History", "failure_key"]
 
 KEPT = 80
 UNREAD = 8
@@ -61,7 +60,7 @@ class History:
     def see(self, record: Record) -> None:
         """Note ``record``. Its line is written when its task is looked at: most tasks never are."""
         task, kind = record.task, type(record.event)
-        if not task or kind not in _WRITERS:
+        if not task or (kind not in _WRITERS and kind not in MOMENTS):
             return
         if isinstance(record.event, e.CheckFinished):
             self._count_failure(record, record.event)
@@ -94,7 +93,10 @@ class History:
 
     def _read(self, task: str) -> None:
         for record in self._unread.pop(task, ()):
-            _WRITERS[type(record.event)](self, record, record.event)
+            if (moment := moment_of(record)) is not None:
+                self._add(record, moment.label, moment.glyph, moment.tone, moment.text, seconds=moment.seconds)
+            if (write := _WRITERS.get(type(record.event))) is not None:
+                write(self, record, record.event)
 
     def _count_failure(self, record: Record, event: e.CheckFinished) -> None:
         identity = _identity(event)
@@ -180,69 +182,16 @@ class History:
     def _directed(self, record: Record, event: e.DirectiveIssued) -> None:
         self._labels[record.task] = rung_label(event.level, event.climb, event.limit)
 
-    def _waits(self, record: Record, event: e.TransientErrorRetry) -> None:
-        self._labels[record.task] = "again"
-        self._add(record, "waits", "…", "wait", f"{event.error_type}, wait {event.retry}", seconds=event.delay_seconds)
-
-    def _told_again(self, record: Record, event: e.AgentFailure) -> None:
-        self._labels[record.task] = "again"
-        self._add(record, "agent", "✗", "bad", f"the agent failed, not its work ({event.error_type}, {event.attempt})")
-
-    def _researched(self, record: Record, event: e.ResearchDone) -> None:
-        count = len(event.insights)
-        self._add(record, "research", "→", "work", f"found {count} finding{'' if count == 1 else 's'}")
-
     def _restored(self, record: Record, event: e.RestoreDone) -> None:
-        if not event.changed:
-            return
-        files = f"{event.target}, {event.changed} {'file' if event.changed == 1 else 'files'}"
-        self._add(record, "restored", "↺", "quiet", ": ".join(filter(None, (files, ", ".join(event.changes)))))
-        if event.safety:
+        if event.changed and event.safety:
             keys = " ".join(map(spoken, ("view.browse", "browse.checkpoints", "checkpoints.restore")))
             self._add(record, "", "", "quiet", f"saved as {event.safety}: {keys} gets them back")
 
-    def _asked(self, record: Record, event: e.GateOpened) -> None:
-        self._add(record, "asked", "!", "ask", event.type.replace("_", " "))
+    def _again(self, record: Record, event: e.TransientErrorRetry | e.AgentFailure) -> None:
+        self._labels[record.task] = "again"
 
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
-        by = "you" if record.actor == "human" else ACTORS[record.actor]
-        message = f"{by}: {event.choice.replace('_', ' ')}"
         self._labels[record.task] = "answered"
-        self._add(record, "answer", "›", "plain", f"{message}: {event.text}" if event.text else message)
-
-    def _withdrawn(self, record: Record, event: e.GateWithdrawn) -> None:
-        self._add(record, "withdrawn", "·", "quiet", event.reason)
-
-    def _stopped(self, record: Record, event: e.StopReceipt) -> None:
-        self._add(record, "stopped", "■", "bad" if event.alive else "quiet", receipt_words(event))
-
-    def _looped(self, record: Record, event: e.LoopWarned) -> None:
-        self._add(record, "loop", "↻", "wait", f"{event.repeats} times: {event.evidence}")
-
-    def _timed_out(self, record: Record, event: e.AgentTimeout) -> None:
-        if event.clock == "idle":
-            self._add(record, "stalled", "◷", "wait", ", ".join(event.signals), seconds=event.limit_s)
-        else:
-            self._add(record, "time is up", "◷", "wait", seconds=event.elapsed_ms / 1000)
-
-    def _judged(self, record: Record, event: e.LivenessJudged) -> None:
-        self._add(record, event.verdict.lower(), "◷", "quiet", ", ".join(event.signals), seconds=event.silent_s)
-
-    def _spoke(self, record: Record, event: e.SilenceEnded) -> None:
-        self._add(record, "silence", "◷", "quiet", f"ended by {event.sign}", seconds=event.seconds)
-
-    def _flaked(self, record: Record, event: e.CheckFlaked) -> None:
-        self._add(record, "flaky", "~", "wait", _joined(event.test, "failed, then passed without a change"))
-
-    def _blocked(self, record: Record, event: e.InfrastructureBlocked) -> None:
-        self._add(record, "paused", "‖", "wait", event.issue)
-
-    def _over(self, record: Record, event: e.TaskEnded) -> None:
-        glyph, tone = ENDED[event.status]
-        self._add(record, "ended", glyph, tone, _joined(event.status, event.reason))
-
-    def _reopened(self, record: Record, event: e.TaskReopened) -> None:
-        self._add(record, "reopened", "○", "plain", "offered again")
 
 
 def _identity(event: e.CheckFinished) -> str:
@@ -263,21 +212,9 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.AttemptInterrupted: History._interrupted,
     e.RecoveryDecided: History._recovered,
     e.CheckFinished: History._checked,
-    e.CheckFlaked: History._flaked,
     e.DirectiveIssued: History._directed,
-    e.TransientErrorRetry: History._waits,
-    e.AgentFailure: History._told_again,
-    e.AgentTimeout: History._timed_out,
-    e.LivenessJudged: History._judged,
-    e.SilenceEnded: History._spoke,
-    e.ResearchDone: History._researched,
+    e.TransientErrorRetry: History._again,
+    e.AgentFailure: History._again,
     e.RestoreDone: History._restored,
-    e.GateOpened: History._asked,
     e.GateAnswered: History._answered,
-    e.GateWithdrawn: History._withdrawn,
-    e.LoopWarned: History._looped,
-    e.StopReceipt: History._stopped,
-    e.InfrastructureBlocked: History._blocked,
-    e.TaskEnded: History._over,
-    e.TaskReopened: History._reopened,
 }

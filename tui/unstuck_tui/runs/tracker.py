@@ -19,11 +19,9 @@ from unstuck.clock import Clock
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import GateRow, State
-from unstuck_tui.render.labels import group_of
+from unstuck.runs.view.run_view import RunView
+from unstuck.words.labels import group_of
 from unstuck_tui.runs.history import History
-from unstuck_tui.runs.run_view import RunView
-
-__all__ = ["Changes", "Tracker"]
 
 _ROW_NEWS = frozenset((
     "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
@@ -66,13 +64,13 @@ class Tracker:
         self.clock = clock
         self.history = History()
         self.counts: Counter[str] = Counter()
-        """How many tasks are counted under each word."""
+        """The number of tasks that are counted under each word."""
         self.timed: dict[str, float] = {}
         """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
         self.gates: tuple[GateRow, ...] = self.state.open_gates()
         """The gates that wait for an answer, oldest first, as of the last frame."""
         self.placed = 0
-        """How often a task has begun or ceased to wait for another one or for a person, or has ended."""
+        """The number of times that a task has begun or ceased to wait for a task or a person, or has ended."""
         self._groups: dict[str, str] = {}
         self._places: dict[str, str] = {}
         self._tasks: set[str] = set()
@@ -80,11 +78,11 @@ class Tracker:
         self._trouble: Exception | None = None
         self._last = ""
         self.title = ""
-        """What stands where the project's name does; empty where that does."""
+        """The text in the place of the project's name; empty where that stands there."""
         self._unfollow: Callable[[], None] = lambda: None
         self.held: Callable[[], str] = lambda: ""
+        """The reason why nothing can be recorded for the moment; empty where it can."""
         self.unrecorded: Callable[[], GateRow | None] = lambda: None
-        """Why nothing can be recorded for the moment; empty where it can."""
         self.wake: Callable[[], None] = lambda: None
         for task in self.state.tasks:
             self._look_at(task)

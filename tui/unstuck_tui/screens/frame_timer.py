@@ -7,8 +7,6 @@ from collections.abc import Callable
 from contextvars import copy_context
 from math import inf
 
-__all__ = ["FRAME_S", "FrameTimer"]
-
 FRAME_S = 0.2
 """The least time between two drawings."""
 _GATHER_S = 0.1

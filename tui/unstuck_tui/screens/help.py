@@ -15,8 +15,6 @@ from textual.widgets import Static
 from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
 from unstuck_tui.textual_internals import SteadyScreen
 
-__all__ = ["HelpScreen"]
-
 
 class HelpScreen(SteadyScreen[None], ModalScreen[None]):
     """The keys of these areas, one after the other."""

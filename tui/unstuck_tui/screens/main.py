@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
@@ -19,7 +20,6 @@ from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.table import NARROW
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.frame_timer import FrameTimer
 from unstuck_tui.widgets.attention import AttentionList
@@ -30,8 +30,6 @@ from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
-
-__all__ = ["MainScreen"]
 
 _LOW = 30
 _LEAST_LINES = 3

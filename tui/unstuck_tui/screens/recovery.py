@@ -29,8 +29,6 @@ from unstuck_tui.render.recovery import (
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 
-__all__ = ["RecoveryScreen"]
-
 _LOOK_S = 0.5
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import ClassVar, Literal
 
 from textual import events, on
@@ -12,13 +13,13 @@ from textual.widgets import Input
 
 from unstuck.clock import iso
 from unstuck.errors import RecordError
+from unstuck.words.amounts import time_of_day
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.notifications.notifier import Notifier
-from unstuck_tui.render.format import Cell, time_of_day
+from unstuck_tui.render.format import Cell
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import last_of, next_of
-from unstuck_tui.runs.replay.player import Player
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.log import LogScreen
@@ -26,11 +27,45 @@ from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.widgets.lines import OneLine
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["ReplayScreen", "Scrubber"]
+PAUSE_S = 2.0
+AT_ONCE = 150
 
 _FRAME_S = 0.2
 _OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
 _NAMES = {"failures": "failure", "gates": "question"}
+
+
+class Player:
+    """Moves a run on by the time that has passed since it was last asked to; ``now`` is a monotonic clock."""
+
+    def __init__(self, run: ReplayedRun, now: Callable[[], float] = monotonic) -> None:
+        self._run, self._now = run, now
+        self._last = now()
+
+    def begin(self) -> None:
+        """From now on time passes."""
+        self._last = self._now()
+
+    async def play(self, speed: float) -> bool:
+        """Let ``speed`` seconds pass for each that has gone by. False where the run is over.
+
+        No pause takes longer than two seconds, and of a flood of records no more come at once than can be shown.
+        """
+        now = self._now()
+        ahead = self._run.clock.ahead + (now - self._last) * speed
+        self._last = now
+        seq, most = self._run.seq, self._run.seq + AT_ONCE
+        while seq < len(self._run.index) and seq < most:
+            gap = min(max(0.0, self._run.index.time_of(seq + 1) - self._run.index.time_of(seq)), PAUSE_S * speed)
+            if ahead < gap:
+                break
+            ahead -= gap
+            seq += 1
+        if seq > self._run.seq:
+            await self._run.go_to(seq)
+        over = seq >= len(self._run.index)
+        self._run.clock.ahead = 0.0 if over or seq == most else ahead
+        return not over
 
 
 class Scrubber(OneLine):

@@ -31,8 +31,6 @@ from unstuck_tui.terminal.handoff import LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.textual_internals import RedirectedDriver
 
-__all__ = ["IN_CELLS", "Outlet", "TerminalDriver"]
-
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0
 INPUT_S = 0.1
@@ -42,7 +40,7 @@ _PLAIN = (
     "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
 )
 IN_CELLS = "unstuck-in-cells"
-"""How a stream spells what its encoding lacks: sign for sign as wide, so that every column stays in its place."""
+"""Error handler of a stream: a replacement of the same width for each sign that its encoding lacks."""
 _SPELLED = dict(zip("▶▷✓✗×○◌◷‖…↯↻━╸▕▏▾▴╭╮╰╯─│┌┐└┘·›→⏎", ">)vXxoc@=.z@=-[]v^++++-|++++->>^", strict=True))
 
 

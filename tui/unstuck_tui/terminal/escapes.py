@@ -6,8 +6,6 @@ from base64 import b64encode
 
 from unstuck.text import one_line
 
-__all__ = ["TITLE_BACK", "TITLE_KEPT", "clipboard", "notification", "through_tmux", "title"]
-
 TITLE_KEPT = "\x1b[22;2t"
 """The terminal remembers its title."""
 TITLE_BACK = "\x1b]2;\x1b\\\x1b[23;2t"

@@ -18,8 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
-__all__ = ["LEFT_ON", "Handoff"]
-
 LEFT_ON = (
     "\x1b[?1l\x1b>\x1b[4l\x1b[r\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
     "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?1049l\x1b[?25h"

@@ -14,14 +14,12 @@ from textual.message import Message
 from unstuck.text import sanitise
 from unstuck_tui.textual_internals import XTermParser
 
-__all__ = ["TerminalInput"]
-
 _ESCAPE, _FOR_ESCAPE = "\x1b", "\ufdd0"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 # A digit, or a sign with which no report of a terminal begins. Escape and a letter are alt and that letter.
 _NEXT_KEY = re.compile(r"(?<=\x1b)(?=[ -@`{|}~])")
 _AS_KEY = "[27u"
-"""What makes of an escape the escape key, as terminals do that tell every key apart."""
+"""The bytes that end an escape as the escape key, as terminals send it that tell every key apart."""
 
 
 class TerminalInput:

@@ -14,8 +14,6 @@ from unstuck_tui.render.format import Cell, flat
 from unstuck_tui.runs.tracker import Tracker, seconds_of
 from unstuck_tui.widgets.lines import Lines
 
-__all__ = ["AttentionList"]
-
 _LEAST = 3
 _NAME_LIMIT = 100
 _SHARE = 5

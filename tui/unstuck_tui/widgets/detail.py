@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -15,7 +13,7 @@ from textual.widgets import Static
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
-from unstuck.text import admit
+from unstuck.runs.view.run_view import OutputTail, RunView
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
@@ -28,14 +26,10 @@ from unstuck_tui.render.tasks.detail import (
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines
 from unstuck_tui.runs.history import failure_key
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
-__all__ = ["Detail", "TextPane"]
-
-_TAIL = 16_384
 _PAGES = ("timeline", "ladder", "changes")
 
 
@@ -65,18 +59,18 @@ class TextPane(Lines, can_focus=True):
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         return self._lines[index]
 
-    def fill(self, lines: Sequence[Line], *, anew: bool = False) -> None:
-        """Show these lines; ``anew``: they are another task's, and are shown from the start."""
-        if anew:
+    def fill(self, lines: Sequence[Line], *, from_start: bool = False) -> None:
+        """Show these lines; ``from_start``: they are another task's, and are shown from the start."""
+        if from_start:
             self._follows = self._from_end
         before, self._lines = self._lines, lines
-        if len(lines) == len(before) and not anew:
+        if len(lines) == len(before) and not from_start:
             # A clock that runs changes one line of many.
             self.redraw(index for index, line in enumerate(lines) if line != before[index])
             return
         self.resized()
         self.refresh()
-        if anew or self._follows:
+        if from_start or self._follows:
             self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
@@ -99,15 +93,6 @@ class TextPane(Lines, can_focus=True):
     def on_resize(self) -> None:
         if self._follows:
             self.call_after_refresh(self._settle)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tail:
-    """The end of an attempt's output: which attempt, its text, and what has to be said about it."""
-
-    attempt: str = ""
-    text: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +124,7 @@ class Detail(Vertical):
         self._tracker, self._view = tracker, view
         self._task_id = ""
         self._page = _PAGES[0]
-        self._tail = _Tail()
+        self._tail = OutputTail()
         self._changes = _Changes()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
@@ -162,14 +147,14 @@ class Detail(Vertical):
     def select(self, task_id: str) -> None:
         """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
-        self._tail, self._changes = _Tail(), _Changes()
+        self._tail, self._changes = OutputTail(), _Changes()
         if not self._due:
             self._due = True
             self.call_after_refresh(self._turn_to)
 
     def _turn_to(self) -> None:
         self._due = False
-        self.draw(anew=True)
+        self.draw(from_start=True)
         self._read()
         self._compare()
 
@@ -201,7 +186,7 @@ class Detail(Vertical):
     def on_resize(self) -> None:
         self.draw()
 
-    def draw(self, *, anew: bool = False) -> None:
+    def draw(self, *, from_start: bool = False) -> None:
         """Draw it all again."""
         if not self.display:
             return
@@ -215,16 +200,16 @@ class Detail(Vertical):
         page, failure, output = (self.query_one(f"#{name}", TextPane) for name in (self._page, "failure", "output"))
         if row is None:
             for one in (page, failure, output):
-                one.fill((), anew=True)
+                one.fill((), from_start=True)
             return
-        page.fill(self._lines(row, page.room), anew=anew)
+        page.fill(self._lines(row, page.room), from_start=from_start)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
         if signature is not None:
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
-        failure.fill(failure_lines(state, row, seen, width=failure.room), anew=anew)
+        failure.fill(failure_lines(state, row, seen, width=failure.room), from_start=from_start)
         note = self._tail.note if self._tail.attempt else "no output yet"
-        output.fill(output_lines(self._tail.text, width=output.room, note=note), anew=anew)
+        output.fill(output_lines(self._tail.text, width=output.room, note=note), from_start=from_start)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
@@ -272,31 +257,9 @@ class Detail(Vertical):
     async def _follow(self) -> None:
         row = self._row
         try:
-            if row is not None:
-                limit = self._view.output_limit
-                path = self._view.log.parent / "output" / f"{row.attempt}.log"
-                live = row.state == "running" and not self._view.is_past
-                found = await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live, limit)
-                if row.id == self._task_id and found != self._tail:
-                    self._tail = found
-                    self.draw()
+            found = await self._view.output(row.id) if row is not None else None
+            if row is not None and found is not None and row.id == self._task_id and found != self._tail:
+                self._tail = found
+                self.draw()
         finally:
             self._reading = False
-
-
-def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> _Tail:
-    """The end of a file of raw output, admitted. Only the end is read, from the beginning of a line on."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL))
-            raw = file.read(_TAIL)
-    except OSError:
-        return _Tail(attempt, "", f"attempt {number} leaves no output")
-    if size > _TAIL:
-        raw = raw.partition(b"\n")[2] or raw
-    if live and size >= limit - limit // 2:
-        note = f"attempt {number} prints more than is kept: the end is shown when it ends"
-    else:
-        note = f"attempt {number} is at work" if live else f"end of attempt {number}"
-    return _Tail(attempt, admit(raw, limit=2 * _TAIL), note)

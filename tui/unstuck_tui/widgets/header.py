@@ -9,8 +9,6 @@ from unstuck_tui.render.header import header_line
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.lines import OneLine
 
-__all__ = ["RunHeader"]
-
 
 class RunHeader(OneLine):
     """``show`` draws it again where it has changed; ``muted`` says what no notifications go out of."""

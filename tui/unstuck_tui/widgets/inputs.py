@@ -8,8 +8,6 @@ from textual.widget import Widget
 from unstuck.contract import ANSWER_LIMIT
 from unstuck_tui.textual_internals import PasteInput, PasteTextArea
 
-__all__ = ["LineField", "LinesField"]
-
 
 class LineField(PasteInput):
     """One line; what is pasted as several becomes one, and nothing of it is left out."""

@@ -11,8 +11,6 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-__all__ = ["Hint", "KeyHints"]
-
 _KEY = "bold $footer-key-foreground on $footer-key-background"
 _LABEL = "$footer-description-foreground on $footer-description-background"
 _HOVERED = "on $block-hover-background"

@@ -17,8 +17,6 @@ from textual.strip import Strip
 from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
 
-__all__ = ["CursorLines", "Lines", "OneLine"]
-
 
 class _Look(NamedTuple):
     """The look that all lines of one drawing share: the first line in view, their width, the style of each tone."""
@@ -158,6 +156,10 @@ class OneLine(Lines):
 
 class CursorLines(Lines, can_focus=True):
     """A list with a cursor on one of its lines, moved by keys and by the mouse."""
+
+    DEFAULT_CSS = """
+    CursorLines { height: 1fr; }
+    """
 
     class Selected(Message):
         """Another line is under the cursor."""

@@ -11,10 +11,8 @@ from textual.screen import ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from unstuck_tui.runs.run_view import meanwhile
+from unstuck.runs.view.run_view import meanwhile
 from unstuck_tui.textual_internals import SteadyScreen
-
-__all__ = ["MINIMUM", "FittingScreen", "SmallNotice", "is_below"]
 
 MINIMUM = Size(60, 16)
 

@@ -1,6 +1,6 @@
 """The styles of tones and of the selected line, kept once for the whole app.
 
-Textual works out a component class anew for each widget that has it, whenever that widget is styled: nine for every
+Textual works out a component class again for each widget that has it, whenever that widget is styled: nine for every
 one that draws lines were most of what styling a screen cost.
 """
 
@@ -13,8 +13,6 @@ from textual.color import Color
 
 if TYPE_CHECKING:
     from textual.widget import Widget
-
-__all__ = ["TONES", "TONE_CLASSES", "TONE_CSS", "cursor_colour", "style_of"]
 
 TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
 _CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"

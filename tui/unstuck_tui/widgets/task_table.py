@@ -17,8 +17,6 @@ from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, t
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines, OneLine
 
-__all__ = ["TableHeading", "TaskTable"]
-
 _NAME_LIMIT = 100
 
 

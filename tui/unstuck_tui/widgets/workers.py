@@ -8,8 +8,6 @@ from typing import Any, ParamSpec, cast
 
 from textual.dom import DOMNode
 
-__all__ = ["start"]
-
 P = ParamSpec("P")
 
 

@@ -35,8 +35,6 @@ from unstuck.agents.streams.stream import canonical, items, mapping, text
 from unstuck.clock import Clock
 from unstuck.text import one_line
 
-__all__ = ["Broken", "Client", "Conversation"]
-
 INITIALIZE_S = 120.0
 """Seconds to initialize: with five others on a small machine an agent may need more than forty."""
 SESSION_S = 300.0

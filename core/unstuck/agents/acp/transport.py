@@ -12,8 +12,6 @@ from typing import Any
 
 from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 
-__all__ = ["AcpTransport"]
-
 _WAIT_S = 1.0
 """Seconds to wait after the end of the stream: the process mostly exits next, and its exit code says more."""
 

@@ -6,21 +6,22 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from unstuck.agents.acp.conversation import Broken, Conversation
 from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
-from unstuck.agents.acp_agents import Quirks
+from unstuck.agents.acp_agents import Quirks, program_of, quirks_of
 from unstuck.agents.command.agent_output import MOST_STEPS, own, see
-from unstuck.agents.command.conversation_agent import Outcome
+from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
+from unstuck.agents.command.process_agent import CommandSpec
 from unstuck.agents.streams.stream import text
-from unstuck.clock import Clock
-from unstuck.contract import Directive, Guidance, Observation, Observer
+from unstuck.clock import Clock, SystemClock
+from unstuck.contract import Directive, Guidance, Observation, Observer, Report, Task
 from unstuck.errors import RecordError
-from unstuck.text import Clean
-
-__all__ = ["Turns"]
+from unstuck.processes import Exit
+from unstuck.text import Clean, one_line
 
 _MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
@@ -275,3 +276,33 @@ class _ObservationQueue:
                 self._waiting.popleft()
         finally:
             self._working = None
+
+
+class AcpAgent(ConversationAgent[Turns]):
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
+
+    def __init__(
+        self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, clock: Clock | None = None
+    ) -> None:
+        super().__init__(spec, folder=folder, environ=environ, limit=limit, hold="freeze" if spec.freeze else "none")
+        self._program = program_of(spec.command)
+        self.label = one_line(self._program[0])
+        self._clock, self._quirks = clock or SystemClock(), quirks_of(self._program)
+        self._used: dict[str, int] = {}
+
+    def _command(self, guidance: Guidance) -> tuple[str, ...]:
+        return self._program
+
+    def _conversation(self, guidance: Guidance, observer: Observer) -> Turns:
+        return Turns(
+            guidance,
+            observer,
+            clock=self._clock,
+            quirks=self._quirks,
+            before=self._used.get(guidance.session or "", 0),
+            is_suspended=lambda: guidance.attempt in self._suspended,
+        )
+
+    def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:
+        self._used[conversation.outcome.session] = conversation.updates.tokens
+        return super()._report(task, guidance, conversation, done, problem)

@@ -18,8 +18,6 @@ from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapp
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["CANCELLED", "Updates", "permission_outcome"]
-
 _MOST_CALLS = 1_024
 _PIECES_LIMIT = 64 * 1024
 _WHY_LIMIT = 2_000

@@ -14,8 +14,6 @@ from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 from unstuck.agents.streams.stream import canonical
 from unstuck.text import one_line
 
-__all__ = ["JsonRpc", "Refused"]
-
 _UNKNOWN_METHOD = -32601
 _ERROR_LIMIT = 300
 

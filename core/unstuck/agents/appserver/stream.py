@@ -12,8 +12,6 @@ from unstuck.agents.streams.codex import mcp_name
 from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["AppServerStream"]
-
 _MOST_CALLS = 4_096
 
 

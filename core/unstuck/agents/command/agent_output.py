@@ -12,8 +12,6 @@ from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
 
-__all__ = ["MOST_STEPS", "AgentOutput", "own", "see"]
-
 MOST_STEPS = 20_000
 """Most observations of one attempt: more would fill the disk with the event log."""
 _ERROR_LIMIT = 4_000

@@ -18,8 +18,6 @@ from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit, one_line
 
-__all__ = ["Conversation", "ConversationAgent", "Outcome"]
-
 _INTERRUPT_S = 2.0
 """Seconds for an interrupted turn to end, which keeps the agent's session whole, before its process is ended."""
 _EXIT_S = 5.0
@@ -79,7 +77,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         folder: Path,
         environ: Mapping[str, str],
         limit: int,
-        hold: Literal["step", "freeze", "none"],
+        hold: Literal["step", "freeze", "none"] = "freeze",
     ) -> None:
         super().__init__(spec, folder=folder, environ=environ, limit=limit, hold=hold, tell=True)
         self._conversations: dict[str, C] = {}

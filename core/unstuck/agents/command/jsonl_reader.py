@@ -9,8 +9,6 @@ from typing import Any
 from unstuck.errors import UnstuckError
 from unstuck.text import one_line
 
-__all__ = ["LINE_LIMIT", "Lines", "ProtocolProblem"]
-
 LINE_LIMIT = 16 * 2**20
 """Bytes of the longest line; a longer one ends the conversation."""
 _SHOWN = 300

@@ -15,18 +15,6 @@ from unstuck.agents.acp_agents import PREFIX, speaks_acp
 from unstuck.agents.command.prompt_delivery import named_prompt
 from unstuck.errors import UsageError
 
-__all__ = [
-    "EXPERIMENTAL",
-    "KNOWN",
-    "PRESETS",
-    "Protocol",
-    "can_resume",
-    "preset_command",
-    "protocol_of",
-    "resumed",
-    "stream_of",
-]
-
 Protocol = Literal["", "acp", "app-server", "claude-sdk"]
 EXPERIMENTAL: frozenset[Protocol] = frozenset({"app-server"})
 """Protocols that their own makers call experimental."""

@@ -17,8 +17,6 @@ from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.settings.paths import runtime_dir
 from unstuck.text import Clean, admit
 
-__all__ = ["CommandSpec", "How", "ProcessAgent", "account", "end_of", "prompt_file", "surroundings"]
-
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-__all__ = ["Placed", "named_prompt", "place", "stated_task"]
-
 # Agents that take the prompt as the value of an option.
 _PROMPT_OPTIONS = {
     "gemini": ("-p", "--prompt"),

@@ -39,8 +39,6 @@ from typing import Any, Literal, cast
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
-__all__ = ["Signal", "first_sentence", "read_approach", "read_signal", "read_step"]
-
 # Every pattern begins at a line and bounds its repetitions, so parsing is linear in the output.
 _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
 _WORD = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK:?[ \t].{0,200}", re.MULTILINE)

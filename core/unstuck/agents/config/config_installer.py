@@ -23,8 +23,6 @@ from typing import Any, Protocol
 
 from unstuck.errors import UsageError
 
-__all__ = ["Change", "Editor", "installing", "program_path", "read_settings", "removing"]
-
 _FILE_LIMIT = 2**24
 
 

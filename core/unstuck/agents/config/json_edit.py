@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Node", "append", "cut", "parse"]
-
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _DECODER = json.JSONDecoder()
 _INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)

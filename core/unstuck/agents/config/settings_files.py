@@ -17,8 +17,6 @@ from unstuck.agents.config.config_installer import Change, Editor, installing, p
 from unstuck.errors import UsageError
 from unstuck.settings.paths import state_dir
 
-__all__ = ["ConfiguredAgent", "EntryEditor", "Scope", "SettingsFile", "installation", "removal", "settings_files"]
-
 Scope = Literal["home", "project"]
 _SCOPES: tuple[Scope, ...] = ("home", "project")
 

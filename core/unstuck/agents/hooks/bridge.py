@@ -27,8 +27,6 @@ from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Observation, Report, Task, TaskSession
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["CAPABILITIES", "HookBridge"]
-
 CAPABILITIES = Capabilities(hold="step", tell=True, resume=True, fresh=False, stop=True, may_restore=False)
 LATE_PROMPT = Clean("(the session began before anybody watched)")
 MAX_REMEMBERED = 1024

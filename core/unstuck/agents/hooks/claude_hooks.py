@@ -19,8 +19,6 @@ from unstuck.agents.streams.stream import text as string
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["CONTEXT_EVENTS", "STOPPING_EVENTS", "observation", "output", "task_id"]
-
 Payload = Mapping[str, Any]
 
 CONTEXT_EVENTS = frozenset(

@@ -19,8 +19,6 @@ from typing import Any, Literal
 
 from unstuck.agents.hooks.hook_entries import is_ours
 
-__all__ = ["Trust", "trust_of"]
-
 Trust = Literal["trusted", "untrusted", "unknown"]
 
 _TIMEOUT_S = 5.0

@@ -16,8 +16,6 @@ from typing import Any
 from unstuck.agents.hooks.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS
 from unstuck.agents.streams.stream import mapping, text
 
-__all__ = ["DIALECTS", "Dialect", "Payload"]
-
 Payload = Mapping[str, Any]
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d{1,3})$", re.MULTILINE)

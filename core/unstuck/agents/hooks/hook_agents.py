@@ -12,8 +12,6 @@ from unstuck.agents.config.settings_files import ConfiguredAgent, Scope
 from unstuck.agents.hooks.hook_entries import FORWARDER, HookEditor
 from unstuck.errors import UsageError
 
-__all__ = ["HOLD_LIMIT_S", "KNOWN", "OPEN", "TIMEOUT_S", "HookedAgent", "hooked_agent"]
-
 OPEN = "the agent continues unsupervised"
 """Consequence of a hook that cannot be called: every agent fails open."""
 

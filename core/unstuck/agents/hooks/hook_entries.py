@@ -10,8 +10,6 @@ from typing import Any
 
 from unstuck.agents.config.json_edit import Node, append, cut, parse
 
-__all__ = ["FORWARDER", "HookEditor", "entries", "is_ours", "with_entries", "without_entries"]
-
 FORWARDER = "unstuck-hook"
 
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from unstuck.agents.streams.stream import mapping, number, text
 
-__all__ = ["Meter", "exit_code"]
-
 _PIECE = 2**20
 """Most bytes read in one call; the next call reads the rest."""
 _MOST_FILES = 1_024

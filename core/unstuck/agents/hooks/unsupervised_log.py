@@ -14,8 +14,6 @@ from unstuck.errors import ChannelError
 from unstuck.settings.paths import runtime_dir
 from unstuck.text import Clean, one_line
 
-__all__ = ["Unwatched", "unwatched_calls", "unwatched_file"]
-
 
 class Unwatched(NamedTuple):
     """Number of logged ``calls``, as far as the file had room; ``last`` is the newest with its time."""

@@ -17,8 +17,6 @@ from unstuck.eventlog import events as e
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean
 
-__all__ = ["CAPABILITIES", "Caller", "Sessions", "Visitors", "attempt_of", "lineage"]
-
 CAPABILITIES = Capabilities(hold="step", tell=True)
 PROMPT = Clean("(an agent that is known by its calls alone)")
 

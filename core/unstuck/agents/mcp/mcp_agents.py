@@ -17,8 +17,6 @@ from unstuck.agents.mcp.tools import SERVER
 from unstuck.agents.optional_packages import MCP_INSTALL, has_mcp
 from unstuck.text import one_line
 
-__all__ = ["CALL_S", "KNOWN", "CallingAgent", "trouble_with"]
-
 CALL_S = 24 * 60 * 60
 """Seconds an agent waits for one call: a person may sleep over it."""
 START_S = 60

@@ -15,8 +15,6 @@ from unstuck.agents.forwarder import connect, socket_paths
 from unstuck.channel import Exchange, Message, converse
 from unstuck.errors import ChannelError
 
-__all__ = ["Result", "Supervised"]
-
 _ABSENT = "Nobody watches this project at the moment (neither `unstuck watch` nor `unstuck run` is at work here). "
 _ADVICE = {
     "ask_human": "So nobody can be asked this way. Do not wait and do not guess: put the question into your answer and "

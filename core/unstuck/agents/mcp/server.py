@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
     from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-__all__ = ["Calls", "serve"]
-
 ALIVE_S = 10.0
 """Seconds between progress notifications to an agent that waits."""
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from unstuck.agents.config.json_edit import Node, append, cut, parse
 
-__all__ = ["PROGRAM", "JsonEntry", "TomlEntry"]
-
 PROGRAM = "unstuck"
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _COMMENTS = re.compile(r"^[ \t]*#[^\n]*(?:\n[ \t]*(?:#[^\n]*)?\r?)*\Z", re.MULTILINE)

@@ -17,8 +17,6 @@ from typing import Any, BinaryIO
 
 from unstuck.text import one_line
 
-__all__ = ["MAX_LINE", "Lines", "Replies", "complain"]
-
 MAX_LINE = 2**25
 _CHUNK, _AHEAD = 2**16, 8
 _NOT_OURS = "not a message of the Model Context Protocol"

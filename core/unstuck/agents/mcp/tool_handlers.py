@@ -26,8 +26,6 @@ from unstuck.supervision.intervention.advice import Advice, Reported, advise
 from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import admit, one_line
 
-__all__ = ["ToolHandlers"]
-
 QUESTION_LIMIT, OPTION_LIMIT, CONTEXT_LIMIT, STEP_LIMIT = 4_000, 500, 8_000, 2_000
 LOST_S = 10.0
 """Seconds without an acknowledgement after which an answer counts as not delivered."""

@@ -12,8 +12,6 @@ from typing import Any
 from unstuck.errors import UsageError
 from unstuck.text import one_line
 
-__all__ = ["INSTRUCTIONS", "MAX_GIVEN", "SERVER", "TOOLS", "Tool", "given", "is_ours"]
-
 SERVER = "unstuck"
 """Name of the server in agents' settings."""
 MAX_GIVEN = 1_000_000

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from unstuck.agents.command.agent_output import MOST_STEPS, own, see
-from unstuck.agents.command.conversation_agent import Outcome
+from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
+from unstuck.agents.command.presets import resumed
+from unstuck.agents.command.process_agent import CommandSpec
 from unstuck.agents.hooks.claude_hooks import observation, output
+from unstuck.agents.optional_packages import sdk, sdk_program
 from unstuck.agents.sdk.transport import Transport
 from unstuck.agents.streams.claude import ClaudeStream
 from unstuck.agents.streams.stream import text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
 from unstuck.text import Clean, admit
-
-__all__ = ["SdkConversation"]
 
 _HELD_S = 24 * 3600.0
 """Seconds that a hook may wait: past its limit the program would proceed without an answer."""
@@ -157,3 +159,20 @@ class SdkConversation:
                 self._late.append(directive.text)
                 await self._client.query(directive.text)
                 await self._observer.delivered(directive)
+
+
+class SdkAgent(ConversationAgent[SdkConversation]):
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
+
+    label = "Claude Agent SDK"
+
+    def __init__(self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int) -> None:
+        environ = {**environ, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}
+        super().__init__(spec, folder=folder, environ=environ, limit=limit, hold="step")
+
+    def _command(self, guidance: Guidance) -> tuple[str, ...]:
+        command = resumed(self._spec.command, guidance.session)
+        return (sdk_program(command[0], self._environ), *command[1:])
+
+    def _conversation(self, guidance: Guidance, observer: Observer) -> SdkConversation:
+        return SdkConversation(sdk(), guidance, observer)

@@ -8,8 +8,6 @@ from typing import Any
 
 from unstuck.agents.command.jsonl_reader import Lines, ProtocolProblem
 
-__all__ = ["Transport"]
-
 
 class Transport:
     """Transport as the SDK defines it. ``feed`` takes the program's output; ``seen`` gets each message, too."""

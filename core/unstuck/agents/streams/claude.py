@@ -15,8 +15,6 @@ from typing import Any
 from unstuck.agents.streams.stream import Stream, amount, items, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["ClaudeStream", "QwenStream"]
-
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
 _MOST_CALLS = 4_096
 _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate

@@ -12,8 +12,6 @@ from typing import Any
 from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["CodexStream", "mcp_name"]
-
 
 class CodexStream(Stream):
     """Codex. Its error is a failed turn or an error of the whole stream."""

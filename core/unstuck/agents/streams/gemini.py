@@ -13,8 +13,6 @@ from typing import Any
 from unstuck.agents.streams.stream import Stream, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["GeminiStream"]
-
 _EXIT_CODE = re.compile(r"^(?:Exit Code|Command exited with code):? (\d{1,3})\b", re.MULTILINE)
 _PIECES_LIMIT = 64 * 1024
 _MOST_CALLS = 4_096

@@ -12,8 +12,6 @@ from typing import Any
 from unstuck.agents.streams.stream import Stream, amount, canonical, exit_code, mapping, number, text
 from unstuck.contract import Observation
 
-__all__ = ["OpencodeStream"]
-
 
 class OpencodeStream(Stream):
     """opencode. Its input excludes cached tokens."""

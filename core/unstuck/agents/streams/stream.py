@@ -16,8 +16,6 @@ from typing import Any, Literal
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["LINE_LIMIT", "Stream", "canonical", "items", "mapping", "number", "text", "unwrapped"]
-
 LINE_LIMIT = 2**20
 """Bytes of the longest line; a longer one is skipped, as the agent's next line says enough."""
 

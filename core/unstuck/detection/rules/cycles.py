@@ -12,8 +12,6 @@ from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
-__all__ = ["Cycles"]
-
 LONGEST_PERIOD = 6
 SILENT_QUESTION_ROUNDS = 4
 SILENT_ROUNDS = 6

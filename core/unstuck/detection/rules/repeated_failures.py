@@ -17,8 +17,6 @@ from unstuck.detection.steps.tool_call_kind import check_of, is_bare_status
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
-__all__ = ["Streaks"]
-
 STEPS_KEPT = 30
 CHECKS_KEPT = 8
 FAILURES_KEPT = 6

@@ -10,8 +10,6 @@ from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.volatile_text import comparable, digest
 
-__all__ = ["Messages"]
-
 MESSAGE_LIMIT = 6_000
 SHOWN = 200
 MESSAGES_KEPT = 6

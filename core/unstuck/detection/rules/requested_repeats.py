@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["times_asked_for"]
-
 MOST = 1_000
 
 _SPELT = (

@@ -7,8 +7,6 @@ from unstuck.detection.repetition import Finding
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
-__all__ = ["Trees"]
-
 STATES_KEPT = 64
 RETURNS = 2
 RESET = "the check getting further, or a word from the user"

@@ -13,8 +13,6 @@ from unstuck.detection.steps.tool_call_kind import file_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
-__all__ = ["Exploration"]
-
 STEPS_KEPT = 12
 AGAIN = 5
 LOOKS = 6

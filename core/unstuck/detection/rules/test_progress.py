@@ -9,8 +9,6 @@ from functools import cached_property
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
-__all__ = ["Failure", "is_progress", "is_same", "missing_name_message"]
-
 ALIKE = 0.7
 MISS_LIMIT = 300
 DRIFT = 2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_blocked", "is_outage"]
-
 LOOKED_AT = 600
 
 _OUTAGE = re.compile(

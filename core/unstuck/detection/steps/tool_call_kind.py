@@ -5,17 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = [
-    "TALKING_TOOLS",
-    "CallKind",
-    "check_of",
-    "file_of",
-    "is_bare_status",
-    "is_in_progress",
-    "kind_of",
-    "shows_image",
-]
-
 CallKind = Literal["work", "query", "wait", "advance", "idle", "edit", "tree"]
 
 SHORT = 160

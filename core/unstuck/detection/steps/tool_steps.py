@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import deque
 from dataclasses import dataclass
 
 from unstuck.contract import Observation
 from unstuck.detection.recent import Recent
-from unstuck.detection.steps.edits import replacement_in
 from unstuck.detection.steps.external_blockers import is_outage
 from unstuck.detection.steps.tool_call_kind import CallKind, is_bare_status, is_in_progress, kind_of, shows_image
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
-__all__ = ["Pairing", "Step"]
+_OLD_AND_NEW = re.compile(
+    r"\bold(?:_?(?:str|string|text))?\s*[=:]\s*(?P<old>'[^']*'|\"[^\"]*\")"
+    r".{0,40}?\bnew(?:_?(?:str|string|text))?\s*[=:]\s*(?P<new>'[^']*'|\"[^\"]*\")",
+    re.DOTALL | re.IGNORECASE,
+)
+_OLD = ("old_string", "old_str", "oldText", "old_text", "old")
+_NEW = ("new_string", "new_str", "newText", "new_text", "new")
+_FILE = ("file_path", "path", "file", "filePath")
 
 SHOWN = 200
 CALL_LIMIT = 2_000
@@ -21,8 +29,26 @@ TEXT_HEAD = 500
 TEXT_TAIL = 1_500
 PENDING_KEPT = 64
 IDS_KEPT = 256
-
 _NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def replacement_in(call: str) -> tuple[str, str, str] | None:
+    """Return file, old and new text of an edit, or None where the call does not have them."""
+    start = call.find("{")
+    if start >= 0:
+        try:
+            given = json.loads(call[start:])
+        except (ValueError, RecursionError):
+            given = None
+        if isinstance(given, dict):
+            old, new = _text(given, _OLD), _text(given, _NEW)
+            return (_text(given, _FILE), old, new) if old and new else None
+    found = _OLD_AND_NEW.search(call)
+    return (call[: found.start()], found["old"], found["new"]) if found else None
+
+
+def _text(given: dict[str, object], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := given.get(name), str)), "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,6 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-__all__ = ["comparable", "digest"]
-
 HEAD = 500
 TAIL = 1_500
 WORD_LIMIT = 400

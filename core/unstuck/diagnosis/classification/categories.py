@@ -11,8 +11,6 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["category_of", "classify_error", "http_status"]
-
 TRANSIENT = frozenset({"timeout", "network_error", "rate_limit"})
 AGENT = frozenset({"agent_timeout", "agent_crash", "parse_failure", "signal_missing"})
 BASELINE = frozenset({"test_failure", "lint_error", "type_error", "env_unavailable"})

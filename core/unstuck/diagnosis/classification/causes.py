@@ -11,8 +11,6 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["Approach", "Execution", "Failure", "HandlerResult", "cause_after", "cause_of", "classify_cause"]
-
 # Patterns in lower case, each with the literals that a line needs for it.
 SYNTAX = Lazy(r"syntax|\bparse ?error|unexpected token|indentation ?error")
 SYNTAX_PARTS = ("syntax", "parse", "unexpected token", "indentation")

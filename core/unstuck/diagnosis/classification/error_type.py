@@ -8,8 +8,6 @@ from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, EN
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["error_type_of"]
-
 EXITS = {
     124: ErrorType.TIMEOUT_ERROR,
     127: ErrorType.IMPORT_ERROR,

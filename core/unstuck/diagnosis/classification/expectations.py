@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 
-__all__ = ["EXPECTED", "by_expectation"]
-
 EXPECTED = "expected"
 # A quoted token, or a word of grammars that is not the name of a value.
 _QUOTED = r"""['"‘“`<](?:[^\w\s]{1,4}|end|in|then|do|of|as|is|fi|from|where|asm|<?eof>?)['"’”`>]"""

@@ -10,8 +10,6 @@ from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import ends_of
 
-__all__ = ["classify_failure", "failure_type_of"]
-
 BUILD_INDICATORS = (
     "syntax error",
     "compilation error",

@@ -11,8 +11,6 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.text import Clean
 
-__all__ = ["ErrorAnalysis", "analyze_error", "hint_for"]
-
 PATTERNS: dict[str, tuple[str, ...]] = {
     "syntax_error": (r"SyntaxError", r"Unexpected token", r"Parse error"),
     "test_assertion": (r"Expected.*but received", r"AssertionError", r"expect\(.*\)\.to"),

@@ -9,8 +9,6 @@ from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
-__all__ = ["QUOTAS", "STRONG", "SYNTAX", "WEAK", "Phrase", "Phrases", "Table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Phrase:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from unstuck.diagnosis.enums import ErrorType
 
-__all__ = ["CLASSES", "CODES", "CURL", "ENDINGS", "GENERIC", "LIBRARIES"]
-
 _CLASSES: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError "
     "TokenMissingError MismatchedDelimiterError",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import Literals
 
-__all__ = ["CONTEXT_LITERALS", "says_context_exhausted"]
-
 # Whole phrases only, in lower case: "context" alone is a word of every second program.
 CONTEXT_EXHAUSTED = Lazy(
     r"(?<![a-z])(?:prompt is too long|context_length_exceeded|maximum context length"

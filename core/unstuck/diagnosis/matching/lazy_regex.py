@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Lazy", "lines_with"]
-
 
 class Lazy:
     """Regular expression with the methods of :class:`re.Pattern` that are used here."""

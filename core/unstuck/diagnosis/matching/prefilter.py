@@ -10,8 +10,6 @@ from typing import Generic, Protocol, TypeVar
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 
-__all__ = ["IndexedText", "Literals", "Prefilter"]
-
 _LETTERS_ALONE = bytes(code if chr(code) in string.ascii_letters else ord(" ") for code in range(256))
 _WORD = Lazy(r"[A-Za-z]+")
 _EITHER_CASE = Lazy(r"\[(\w)(\w)\]")

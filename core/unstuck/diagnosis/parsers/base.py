@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from unstuck.diagnosis.matching.prefilter import Literals
 
-__all__ = ["Finding", "OutputParser", "all_of", "is_library", "place"]
-
 TESTS_KEPT = 50
 
 # Frames in these are never the user's own code; a marker is matched anywhere in the path.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, place
 
-__all__ = ["NOT_BUILT", "docker", "failed_step"]
-
 NOT_BUILT = "failed to solve"
 INSTRUCTION = Lazy(r"((?:\S*/)?(?:Docker|Container)file\S{0,40}):(\d{1,7})$")
 FAILED_STEP = Lazy(r"#(\d{1,5}) ERROR: ")

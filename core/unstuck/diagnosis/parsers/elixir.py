@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["elixir"]
-
 FILE = r"(?P<file>[\w./-]{1,300}\.(?:exs?|l?eex|heex))"
 TEST = Lazy(r"\s+\d{1,5}\) ((?:test|doctest|property|feature) .{1,300} \([\w.]{1,200}\))$")
 RAISED = Lazy(r"\s*\*\* \((?P<name>[A-Z][\w.]{0,100})\) ?(?P<msg>.*)$")

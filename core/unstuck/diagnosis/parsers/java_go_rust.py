@@ -8,8 +8,6 @@ from typing import NamedTuple
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["go", "java", "rust_panic"]
-
 JAVA_HEAD = Lazy(r'(Exception in thread "[^"]*" |Caused by: )?((?:[a-z]\w*\.)*[A-Z][\w$]*)(?:: (.*))?$')
 JAVA_AT = Lazy(r"\s+at ([\w.$/<>@-]{1,300})\(([\w$-]{1,200}\.\w{1,10}):(\d{1,7})\)$")
 JAVA_LIBRARY = Lazy(r"(?:java\.|javax\.|jdk\.|sun\.|org\.junit|org\.gradle|org\.apache\.maven|kotlin\.|scala\.)")

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["stack", "tap", "thrown"]
-
 HEAD = Lazy(
     r"\s*(?:\S{1,30}\|\S{1,30}\s*\| )?(?:Uncaught )?(?:[✘✗⨯×] )?(?:\[cause\]: )?"
     r"(?:[A-Z][a-z]+(?: [a-z]+){1,4}: )?([A-Z]\w{0,80})(?: \[(\w+)\])?: (.*)$"

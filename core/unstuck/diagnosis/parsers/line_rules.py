@@ -8,8 +8,6 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
-__all__ = ["ANY_PLACE", "COMMAND_LINE", "Rule", "first_match", "rule"]
-
 FILES_KEPT = 50
 LINE_LIMIT = 2_000
 MACROS = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from unstuck.diagnosis.parsers.line_rules import ANY_PLACE, Rule, rule
 
-__all__ = ["LOCATED"]
-
 # A file name with an extension, where nothing else in the line is sure.
 PHP = r"(?:PHP )?"
 SOURCE = r"(?P<file>[^\s:]{1,300}\.[A-Za-z]\w{0,7})"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["doctest", "minitest", "perl_test"]
-
 MINITEST = Lazy(r"\s*\d{1,5}\) (?P<what>Failure|Error):$")
 MINITEST_TEST = Lazy(r"(?P<test>\S.{0,200}?)(?: \[(?P<file>[^\s\]]{1,300}):(?P<line>\d{1,7})\])?:$")
 MINITEST_AT = Lazy(r"\s+(?P<file>\S{1,300}\.rb):(?P<line>\d{1,7}):in [`'](?P<function>.{1,200})'$")

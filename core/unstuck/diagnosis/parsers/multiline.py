@@ -5,19 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
-__all__ = [
-    "cmake",
-    "listed",
-    "pointed",
-    "pyright",
-    "ruby",
-    "sanitizer",
-    "shellcheck",
-    "terminated",
-    "terraform",
-    "webpack",
-]
-
 CODED = Lazy(
     r"(?:error(?:\[(?P<code>[A-Z]\d{1,5})\])?: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
     r"(?P<msg>\S.*)$"

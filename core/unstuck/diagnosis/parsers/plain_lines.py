@@ -7,8 +7,6 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsers.base import Finding
 from unstuck.diagnosis.parsers.line_rules import LINE_LIMIT, Rule, rule
 
-__all__ = ["PLAIN", "context_exhausted", "message_of", "with_symbol"]
-
 ERRNO = (
     "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE EADDRINUSE ETIMEDOUT "
     "ESOCKETTIMEDOUT ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY "

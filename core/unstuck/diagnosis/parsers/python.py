@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-__all__ = ["FATAL_TITLE", "TITLE", "fatal", "innermost", "traceback"]
-
 FRAME = Lazy(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
 HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")

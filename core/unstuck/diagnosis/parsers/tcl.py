@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, place
 
-__all__ = ["tcl"]
-
 DOING = ("    while executing", "    invoked from within")
 IN_PROCEDURE = Lazy(r'    \(procedure "(?P<function>[^"\n]{1,200})" line \d{1,7}\)$')
 IN_FILE = Lazy(r'    \(file "(?P<file>[^"\n]{1,400})" line (?P<line>\d{1,7})\)$')

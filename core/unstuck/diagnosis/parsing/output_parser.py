@@ -19,8 +19,6 @@ from unstuck.diagnosis.parsing.truncation import ends_of
 from unstuck.diagnosis.parsing.wrappers import before_wrapper, without_wrappers
 from unstuck.text import Clean, admit
 
-__all__ = ["parse_output"]
-
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000

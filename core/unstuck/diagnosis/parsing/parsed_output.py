@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.text import Clean
 
-__all__ = ["ParsedOutput"]
-
 
 @dataclass(slots=True)
 class ParsedOutput:

@@ -11,8 +11,6 @@ from typing import Literal
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 
-__all__ = ["RunSummary", "contradiction", "is_test_run", "ran_nothing", "run_summaries"]
-
 LINE_LIMIT = 400
 _PHRASE_LIMIT = 100
 _SEVERAL_LINES = ("node", "jest", "vitest", "mocha", "bun", "tap", "automake", "stestr")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["HEAD_LIMIT", "TAIL_LIMIT", "ends_of"]
-
 HEAD_LIMIT = 16 * 1024
 TAIL_LIMIT = 64 * 1024
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
 
-__all__ = ["before_wrapper", "without_wrappers"]
-
 _LITERALS = Literals(
     "make: *** [",
     "gmake: *** [",

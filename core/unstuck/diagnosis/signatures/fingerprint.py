@@ -8,8 +8,6 @@ from hashlib import sha256
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
-__all__ = ["context_and_subject", "digest", "mask", "without_volatile", "words_of"]
-
 HASH_LENGTH = 16
 # The message of these is the key, which may be a number.
 KEYED = ("KeyError", "KeyNotFoundException")

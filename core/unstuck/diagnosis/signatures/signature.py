@@ -13,8 +13,6 @@ from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.fingerprint import context_and_subject, digest, mask, words_of
 from unstuck.text import Clean, admit, shorten
 
-__all__ = ["SIMILAR", "FailureSignature", "extract_failure_signature", "parse_error", "signature_of"]
-
 SIMILAR = 0.7
 # With its other fields a signature stays near half a kilobyte.
 MESSAGE_LIMIT = 320

@@ -16,6 +16,7 @@ __all__ = [
     "InfrastructureBlocked",
     "InfrastructureRestored",
     "LogRepaired",
+    "NotificationSent",
     "RemediationDispatched",
     "RemediationFailed",
     "ResultsDelivered",
@@ -152,3 +153,15 @@ class InfrastructureRestored(Event):
     """The baseline check passes again."""
 
     attempts_used: int
+
+
+class NotificationSent(Event):
+    """A notification about ``tasks`` was sent while the terminal had no focus. No tasks means the whole run.
+
+    ``way`` is ``bell``, ``osc9``, ``osc99``, ``osc777`` or ``command``.
+    """
+
+    kind: Literal["needs_you", "resolved", "run"] = "needs_you"
+    way: str = ""
+    tasks: tuple[str, ...] = ()
+    text: Clean = Clean("")

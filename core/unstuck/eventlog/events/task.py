@@ -17,6 +17,8 @@ __all__ = [
     "CheckFinished",
     "CheckFlaked",
     "CheckProved",
+    "HandedBack",
+    "HandedOver",
     "LoopWarned",
     "ProofStarted",
     "RecoveryDecided",
@@ -252,3 +254,29 @@ class CheckFlaked(Event):
     exit_code: int | None = None
     test: Clean = Clean("")
     seen: int = 1
+
+
+class HandedOver(Event):
+    """A takeover began: a person edits the task's worktree by hand. ``checkpoint`` holds the files from before.
+
+    The agent waits at the question ``gate``. ``others`` are tasks whose agents may change the same worktree meanwhile.
+    """
+
+    gate: str
+    checkpoint: str
+    others: tuple[str, ...] = ()
+
+
+class HandedBack(Event):
+    """A takeover ended with ``files`` changed since ``checkpoint``.
+
+    ``changes`` names the first of them, one per line, and ``diff`` holds their differences. ``trouble`` is the reason
+    if the differences are unknown.
+    """
+
+    gate: str
+    checkpoint: str
+    files: int = 0
+    changes: tuple[str, ...] = ()
+    diff: Clean = Clean("")
+    trouble: Clean = Clean("")

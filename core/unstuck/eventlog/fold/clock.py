@@ -10,8 +10,6 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, on
 from unstuck.eventlog.state import AttemptRow, AttemptState, State
 
-__all__ = ["HANDLERS", "WARN_SHARE", "budget_answered", "exclude", "extend", "hold", "release", "stop_run_clock"]
-
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 WARN_SHARE = 0.8

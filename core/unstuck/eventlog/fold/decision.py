@@ -15,8 +15,6 @@ from unstuck.eventlog.fold.clock import release
 from unstuck.eventlog.fold.rows import Handlers, change_gate, change_task, is_current, on
 from unstuck.eventlog.state import DirectiveRow, Standing, State
 
-__all__ = ["HANDLERS"]
-
 FAILURES_KEPT = 8
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)

@@ -24,8 +24,6 @@ from unstuck.eventlog.fold.clock import budget_answered, exclude, extend, hold, 
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, on, open_gate, withdraw
 from unstuck.eventlog.state import DirectiveRow, GateRow, Standing, State, TaskRow
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 

@@ -10,19 +10,6 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.event import Event
 from unstuck.eventlog.state import State
 
-__all__ = [
-    "Handler",
-    "Handlers",
-    "change_attempt",
-    "change_gate",
-    "change_task",
-    "end_task",
-    "is_current",
-    "on",
-    "open_gate",
-    "withdraw",
-]
-
 Handler = Callable[[State, Record, Any], None]
 Handlers = dict[type[Any], Handler]
 

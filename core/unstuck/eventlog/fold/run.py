@@ -11,8 +11,6 @@ from unstuck.eventlog.fold.clock import stop_run_clock
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, on
 from unstuck.eventlog.state import State
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 

@@ -14,8 +14,6 @@ from unstuck.eventlog.fold.rows import Handlers, change_attempt, on
 from unstuck.eventlog.state import State
 from unstuck.eventlog.summary_rows import RUNGS, Decided, DecidedBy, Page, SignatureRow
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 _TEXT = 300

@@ -16,8 +16,6 @@ from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, ch
 from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Proof, Standing, State, TaskBaseline, TaskRow
 from unstuck.text import Clean
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 

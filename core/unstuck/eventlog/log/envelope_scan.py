@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from unstuck.text import sanitise
 
-__all__ = ["Envelope", "envelope_of"]
-
 # The envelope comes first. Its texts are JSON, in which a quotation mark is always escaped.
 _TEXT = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _ENVELOPE = re.compile(

@@ -21,7 +21,7 @@ from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWrite
 from unstuck.eventlog.envelope import SCHEMA, Record, encode
 from unstuck.eventlog.events import Event, LogRepaired
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, restored
+from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, require_end, restored
 from unstuck.eventlog.log.log_format import Line, Position, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
@@ -90,6 +90,8 @@ class Journal:
                 raise RecordDamaged(path, line.seq, line.offset, later)
             fold(head, decoded(path, line))
             end = line.end
+        if path.exists():
+            require_end(path, end, safe)
         journal = cls(folder, run, clock, head, copied(head))
         journal._saved = end.seq
         journal._writer = LogWriter.open(

@@ -15,8 +15,6 @@ from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_l
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.eventlog.state import FOLD, State, load
 
-__all__ = ["FULL_CHECK_BYTES", "LOG_NAME", "SNAPSHOT_NAME", "STATE_PREFIX", "Restored", "current_state", "restored"]
-
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024
@@ -48,6 +46,19 @@ def restored(snapshot: Path, log: Path) -> Restored:
     return Restored(state, found.position, found.seq)
 
 
+def require_end(path: Path, end: Position, safe: int) -> None:
+    """Raise RecordDamaged where the log at ``path`` ends before record ``safe``, which its snapshot proves."""
+    if safe > end.seq:
+        missing = f"record {safe} is" if safe == end.seq + 1 else f"records {end.seq + 1} to {safe} are"
+        raise RecordDamaged(
+            path,
+            end.seq + 1,
+            end.offset,
+            f"{missing} missing: {SNAPSHOT_NAME} beside it covers them. Put back the whole log, or delete "
+            f"{SNAPSHOT_NAME} and {SNAPSHOT_NAME}.1 to go on without these records: what they did may be done again",
+        )
+
+
 def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDamaged | None]:
     """Return the state of the run in ``folder`` and the damage of its log, if any; the state stops at the damage.
 
@@ -57,10 +68,13 @@ def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDa
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
     begin = place if place.offset > FULL_CHECK_BYTES and not whole else START
+    end = begin
     try:
         for line in read_lines(path, start=begin, safe=safe):
+            end = line.end
             if line.seq > place.seq:
                 _fold(state, path, line)
+        require_end(path, end, safe)
     except RecordDamaged as damage:
         return (state if damage.line > place.seq else _state_before(path, damage.line)), damage
     return state, None

@@ -20,20 +20,6 @@ from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.log.torn_tail import SECTOR, was_never_synced
 from unstuck.eventlog.storage.durable_files import open_for_reading
 
-__all__ = [
-    "LINE_LIMIT",
-    "SCHEMA",
-    "START",
-    "Inspection",
-    "Line",
-    "Position",
-    "check_body",
-    "framed",
-    "holds",
-    "read_lines",
-    "verify",
-]
-
 SCHEMA = 1
 LINE_LIMIT = 16 * 1024 * 1024
 """Largest size of a line in bytes. Longer texts belong in files of their own."""

@@ -24,8 +24,6 @@ from unstuck.eventlog.log.log_format import START, Line, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 
-__all__ = ["RunReader", "Wanted", "signatures_in"]
-
 _DECISIONS = frozenset(
     {
         "agent_failure",

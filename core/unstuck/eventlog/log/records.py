@@ -13,8 +13,6 @@ from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.log_format import START, Line, Position, read_lines
 from unstuck.eventlog.state import State
 
-__all__ = ["decoded", "read_records", "replay"]
-
 
 def read_records(path: Path, *, start: Position = START) -> Iterator[Record]:
     """Yield the records of a log file from ``start`` on. Raises RecordDamaged."""

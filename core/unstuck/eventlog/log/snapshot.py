@@ -16,8 +16,6 @@ from unstuck.errors import RecordError
 from unstuck.eventlog.log.log_format import Position
 from unstuck.eventlog.storage.durable_files import open_for_reading, open_fresh, sync_directory, write_all
 
-__all__ = ["Snapshot", "load", "save"]
-
 _HEAD = re.compile(
     rb'\{"v":1,"seq":(\d{1,18}),"offset":(\d{1,18}),"crc":"([0-9a-f]{8})","sha256":"([0-9a-f]{64})","state":'
 )

@@ -12,8 +12,6 @@ from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import State
 
-__all__ = ["LogFollower"]
-
 
 class LogFollower:
     """State of the run whose log is at ``path``. Starts from the snapshot, if there is one.

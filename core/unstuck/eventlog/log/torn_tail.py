@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
-__all__ = ["SECTOR", "was_never_synced"]
-
 SECTOR = 512
 _BLOCK = 256 * SECTOR
 _MARK = re.compile(rb',"safe":(\d{1,18}),"crc":"[0-9a-f]{8}"\}\n\Z')

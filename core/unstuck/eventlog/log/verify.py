@@ -8,23 +8,19 @@ from typing import Literal, NamedTuple
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog.envelope import SCHEMA
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, restored
+from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, require_end, restored
 from unstuck.eventlog.log.log_format import START, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import State, dump
 
-__all__ = ["LogCheck", "check"]
-
-
-SnapshotStatus = Literal["none", "good", "ahead", "ignored"]
+SnapshotStatus = Literal["none", "good", "ignored"]
 
 
 class LogCheck(NamedTuple):
     """Result for an undamaged log: ``bytes`` of whole records, then ``torn`` bytes that were never acknowledged.
 
     ``later`` counts records of a newer schema, ``unknown`` records of an unknown event. ``snapshot`` is ``none``,
-    ``good`` (equal to the log), ``ahead`` (covers a record that the log does not have) or ``ignored`` (does not fit the
-    log).
+    ``good`` (equal to the log) or ``ignored`` (does not fit the log).
     """
 
     records: int
@@ -38,7 +34,8 @@ class LogCheck(NamedTuple):
 def check(folder: Path) -> LogCheck:
     """Check every record of the run in ``folder``, and compare the snapshot with them.
 
-    Raises RecordDamaged (file, line, offset), also for a snapshot whose state differs from the log.
+    Raises RecordDamaged (file, line, offset), also for a snapshot that differs from the log or covers records that the
+    log does not have.
     """
     path = folder / LOG_NAME
     kept, place, safe = restored(folder / SNAPSHOT_NAME, path)
@@ -53,6 +50,5 @@ def check(folder: Path) -> LogCheck:
                 problem = "it says something else than the log, which is the truth: delete it"
                 raise RecordDamaged(folder / SNAPSHOT_NAME, 1, 0, problem)
             snapshot = "good"
-    if safe > end.seq:
-        snapshot = "ahead"
+    require_end(path, end, safe)
     return LogCheck(end.seq, end.offset, path.stat().st_size - end.offset, later, state.unknown, snapshot)

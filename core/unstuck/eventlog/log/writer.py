@@ -20,8 +20,6 @@ from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog.log.log_format import START, Position, check_body, framed, verify
 from unstuck.eventlog.storage.durable_files import NO_ROOM, open_for_writing, sync_directory, write_all
 
-__all__ = ["BURST", "LogWriter", "Torn"]
-
 BURST = 256
 """Largest number of records acknowledged in one turn of the event loop."""
 

@@ -12,24 +12,6 @@ from typing import Literal, get_args
 from unstuck.contract import ANSWER_LIMIT
 from unstuck.text import Clean, admit
 
-__all__ = [
-    "AGE_LIMIT_DAYS",
-    "ENTRIES_LIMIT",
-    "LINE_LIMIT",
-    "RULES_LIMIT",
-    "Kind",
-    "Remembered",
-    "Result",
-    "bounded",
-    "clean",
-    "learnt",
-    "line_of",
-    "read_entry",
-    "rule_of",
-    "rule_words",
-    "worth_keeping",
-]
-
 Kind = Literal["approach", "insight", "answer", "rule", "flaky"]
 Result = Literal["worked", "failed", ""]
 

@@ -36,8 +36,6 @@ from unstuck.eventlog.storage.durable_files import (
     write_all,
 )
 
-__all__ = ["READ_LIMIT", "SPARE_LINES", "Memory", "memory_file"]
-
 READ_LIMIT = 32 * 1024 * 1024
 """Bytes that are read, from the end of the file. Entries before them are forgotten."""
 SPARE_LINES = 1_000

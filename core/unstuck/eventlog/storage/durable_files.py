@@ -8,8 +8,6 @@ import stat
 from pathlib import Path
 from typing import IO
 
-__all__ = ["NO_ROOM", "open_for_reading", "open_for_writing", "open_fresh", "sync_directory", "write_all"]
-
 # A size limit of the process (EFBIG) can be raised like a quota.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

@@ -14,8 +14,6 @@ from unstuck.errors import ProjectError, ProjectLocked
 from unstuck.eventlog.storage.durable_files import open_for_reading, open_for_writing
 from unstuck.text import one_line
 
-__all__ = ["Holder", "ProjectLock", "read_holder"]
-
 _READ_LIMIT = 4096
 
 

@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Mount", "mount_of", "shared_risk"]
-
 TABLE = Path("/proc/self/mountinfo")
 """Mount table as in proc(5). It exists only on Linux."""
 

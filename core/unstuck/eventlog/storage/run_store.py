@@ -15,8 +15,6 @@ from typing import NamedTuple
 from unstuck.errors import RecordError
 from unstuck.eventlog.storage.durable_files import open_for_reading
 
-__all__ = ["KEPT_ALWAYS", "Ended", "ended", "new_run", "outdated", "remove", "run_names"]
-
 KEPT_ALWAYS = 10
 """Number of newest runs that stay at any age, in case the clock was wrong."""
 

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import aiofiles
 
-__all__ = ["read_ends", "write_text"]
-
 _MODE = 0o600
 _Result = TypeVar("_Result")
 

@@ -189,7 +189,7 @@ class Attendant:
         self.news, self.heard_at = True, time.monotonic()
 
     def is_open(self) -> bool:
-        """Whether anything may still be heard."""
+        """Return whether anything may still be heard."""
         return bool(self.pipe) or (self.speech is not None and self.speech.open)
 
     def pass_on(self, lines: list[str]) -> None:
@@ -231,7 +231,7 @@ class Attendant:
                     send(pid, number)
 
     def linger(self) -> None:
-        """Let the last words arrive; a pipe that somebody keeps open after them is not waited for."""
+        """Let the last words arrive; a pipe that another process keeps open after them is not waited for."""
         while self.is_open() and self.stop is None:
             left = min(max(self.ended_at, self.heard_at) + QUIET, self.ended_at + LINGER) - time.monotonic()
             if left <= 0:
@@ -268,7 +268,7 @@ class Attendant:
             self.leave(account)
 
     def leave(self, account: dict[str, Any]) -> None:
-        """Write the account beside the output, for whoever goes on with the run: nobody hears it now."""
+        """Write the account beside the output, for a resumed run: no one hears it now."""
         assert self.launch is not None
         with suppress(OSError):
             file = os.open(self.launch["output"] + ACCOUNT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

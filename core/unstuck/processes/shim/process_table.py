@@ -32,12 +32,12 @@ class Row:
 
 
 def is_there() -> bool:
-    """Whether there is a table at all; macOS has none."""
+    """Return whether there is a table at all; macOS has none."""
     return os.path.isdir("/proc/self")
 
 
 def group_exists(group: int) -> bool:
-    """Whether anybody is left in the process group."""
+    """Return whether anybody is left in the process group."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -80,7 +80,7 @@ def descendants(root: int) -> dict[int, Row]:
 
 
 def tagged(tag: str) -> dict[int, Row]:
-    """Every living process that carries ``tag`` in its environment, whoever its parent is by now."""
+    """Every living process that carries ``tag`` in its environment, with any parent."""
     wanted = f"\0{TAG}={tag}\0".encode()
     carriers = (pid for pid in _process_ids() if wanted in b"\0" + _read(f"/proc/{pid}/environ"))
     return {pid: row for pid in carriers if (row := row_of(pid)) and row.alive}

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Redactor"]
-
 _LONGEST_LINE = 128 * 1024  # more without a line end is written before one comes
 _END = 64 * 1024
 _LONGEST_WORD = 4 * 1024

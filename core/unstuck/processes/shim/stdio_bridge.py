@@ -33,7 +33,7 @@ class Speech:
 
     @property
     def open(self) -> bool:
-        """Whether the agent may still say something."""
+        """Return whether the agent may still say something."""
         return bool(self._pipe)
 
     def listen(self) -> None:

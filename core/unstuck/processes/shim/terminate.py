@@ -74,7 +74,7 @@ class Ladder:
             self.hear_end(pid)
 
     def wait(self, seconds: float) -> None:
-        """Until somebody has ended, or the stop is to be quicker."""
+        """Wait until a process has ended, or the stop is to be quicker."""
         asked = self.attendant.stop
         self.attendant.pump(lambda: self.attendant.changed or self.attendant.stop is not asked, seconds)
 
@@ -88,7 +88,7 @@ class Ladder:
         return asked if self.attendant.status is None else min(asked, LEFT_OVER)
 
     def hears_all(self, alive: dict[int, Row]) -> bool:
-        """Whether the end of each wakes us: the system tells of our own children, and of others by a descriptor."""
+        """True where the end of each wakes us: the system tells of our own children, and of others by a descriptor."""
         if self.blind and self.attendant.status is not None:
             return False  # the agent has gone, and nobody knows who of its group is left
         for pid, row in alive.items():
@@ -108,9 +108,9 @@ class Ladder:
         self.attendant.changed = True
 
     def survey(self) -> dict[int, Row]:
-        """Who of ours is alive. Whoever was, and is no longer, ended by the signal that was sent last."""
+        """Look which processes of ours are alive. One that no longer is ended by the signal that was sent last."""
         self.attendant.reap()
-        # Whoever descends from us is below a living child of ours: without one the whole table need not be read.
+        # Each descendant of ours is below a living child of ours: without one the whole table need not be read.
         alive = {} if self.attendant.childless else descendants(os.getpid())
         self.attendant.reap()  # after the look, too, so that an agent seen dead has its status
         # Orphans would be our children. Without any nobody is left; with one, it was started during the look.
@@ -126,7 +126,7 @@ class Ladder:
         return alive
 
     def tell(self, alive: dict[int, Row], number: int, told: set[int]) -> None:
-        """Signal, once each, whoever was not told yet; an interrupt goes to the agent's own group alone."""
+        """Signal, once each, every process not signalled yet; an interrupt goes to the agent's own group alone."""
         child = self.attendant.child
         fresh = {pid: row for pid, row in alive.items() if pid not in told}
         told.update(fresh)

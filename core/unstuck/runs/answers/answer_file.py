@@ -16,8 +16,6 @@ from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["load_answers"]
-
 _RULE_KEYS = ("gate", "key", "task", "answer", "approach", "text", "number", "scope", "always")
 
 

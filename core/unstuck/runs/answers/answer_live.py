@@ -10,8 +10,6 @@ from unstuck.errors import AnswerRefused, ChannelError, NoReply
 from unstuck.settings.paths import runtime_dir
 from unstuck.workspace.project import Project
 
-__all__ = ["CONFIRM_S", "answer_message", "answer_online"]
-
 CONFIRM_S = 30.0
 """Seconds in which a live run has to confirm an answer, which it does once the answer is on disk."""
 

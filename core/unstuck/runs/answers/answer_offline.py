@@ -17,8 +17,6 @@ from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.memory.answer_memory import remember_given
 from unstuck.workspace.project import Project
 
-__all__ = ["answer_offline"]
-
 _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
 

@@ -15,8 +15,6 @@ from unstuck.supervision.gates.gate_types import accept, admitted
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["AnswerRule", "AnswerRules", "made_answer", "parse_answer"]
-
 _SCOPES = ("once", "pattern", "task")
 _TEXT_CHOICES = ("show_me", "retry")
 _REASON_CHOICES = ("skip", "abandon", "deny")

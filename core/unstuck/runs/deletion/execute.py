@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,14 @@ from pathlib import Path
 from unstuck.agents.config.settings_files import removal
 from unstuck.agents.hooks.unsupervised_log import unwatched_file
 from unstuck.contract import Receipt
-from unstuck.errors import UnstuckError, UsageError
-from unstuck.eventlog.storage.lock import ProjectLock
-from unstuck.processes import TAG
+from unstuck.errors import RecordError, UnstuckError, UsageError
+from unstuck.eventlog import events as e
+from unstuck.eventlog.log.record_reader import RunReader, Wanted
+from unstuck.eventlog.storage.lock import Holder, ProjectLock
+from unstuck.processes import TAG, end_survivors, helpers_done, lives, until_over
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folder
-from unstuck.runs.deletion.project_files import folders_of, memory_files
-from unstuck.runs.deletion.stop_processes import end_processes, end_supervisor
+from unstuck.runs.deletion.project_files import Identity, folders_of, memory_files
 from unstuck.runs.deletion.verify import leftovers
 from unstuck.workspace.git.repository import project_home
 from unstuck.workspace.project import Project
@@ -36,7 +38,51 @@ from unstuck.workspace.worktrees.cleanup import (
     erase_checkpoints,
 )
 
-__all__ = ["Destroyed", "destroy", "refuse"]
+_PATIENCE_S = 30.0
+_RECEIPTS = Wanted(types=frozenset({"stop_receipt"}))
+
+
+async def end_supervisor(holder: Holder, folder: Path) -> Receipt:
+    """End the supervisor of the run in ``folder``: by SIGTERM, or by SIGKILL after 30 s. Raises UnstuckError.
+
+    The stop report has the processes of its agents, and the supervisor itself.
+    """
+    before = len(_receipts(folder))
+    how = await _ended(holder)
+    ended = [process for receipt in _receipts(folder)[before:] for process in receipt.ended]
+    return Receipt(ended=(*ended, (holder.pid, holder.started, how)))
+
+
+async def _ended(holder: Holder) -> str:
+    """End the supervisor; return how it ended."""
+    for number, how in ((signal.SIGTERM, "terminated"), (signal.SIGKILL, "killed")):
+        with suppress(ProcessLookupError):
+            os.kill(holder.pid, number)
+        if await until_over(holder.pid, lambda: not lives(holder.pid, holder.started), _PATIENCE_S):
+            return how
+    raise UnstuckError(f"process {holder.pid}, which works on run {holder.run}, does not end")
+
+
+async def end_processes(identities: Collection[Identity]) -> Receipt:
+    """End orphans, agents without a supervisor. Raises UnstuckError where one does not end."""
+    if not identities:
+        return Receipt()
+    await helpers_done(identities)
+    receipt = await end_survivors(identities)
+    alive = [f"{pid}" for pid, start in {*receipt.alive, *identities} if lives(pid, start)]
+    if alive:
+        raise UnstuckError(f"would not end: process {', '.join(alive)}; nothing was deleted")
+    return receipt
+
+
+def _receipts(folder: Path) -> list[e.StopReceipt]:
+    """Return the stop reports of an event log, up to its damage if it has any."""
+    found: list[e.StopReceipt] = []
+    with suppress(RecordError):
+        for record in RunReader(folder).records(_RECEIPTS):
+            if isinstance(record.event, e.StopReceipt):
+                found.append(record.event)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

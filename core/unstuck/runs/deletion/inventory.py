@@ -7,8 +7,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["KINDS", "Inventory", "Item", "Kind", "Stays"]
-
 Kind = Literal[
     "processes",
     "gates",

@@ -50,8 +50,6 @@ from unstuck.workspace.worktrees.owned_refs import (
 )
 from unstuck.workspace.worktrees.worktrees import trees_of
 
-__all__ = ["Stock", "find_deletable", "socket_of", "take_stock", "trees_folder"]
-
 BY_HAND = "manual"
 """The run in checkpoints that a person's own commands make."""
 

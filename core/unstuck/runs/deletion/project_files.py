@@ -20,11 +20,6 @@ from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
 from unstuck.workspace.worktrees.worktree import registered_tree
 
-__all__ = [
-    "Identity", "checkpoints_of", "describe", "folders_of", "holder_of", "kept_items", "linked", "memory_files",
-    "processes_of", "record_items", "runs_in", "state_if_any", "strangers",
-]  # fmt: skip
-
 Identity = tuple[int, float]
 _OURS = frozenset({"lock", "runs", "checkpoints", "worktrees", ".gitignore"})
 _NAMED = 20

@@ -21,8 +21,6 @@ from unstuck.workspace.project import Project
 from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
 
-__all__ = ["leftovers"]
-
 
 async def leftovers(
     place: Project, environ: Mapping[str, str], run: str, stays: Collection[Stays] = ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Finding"]
-
 
 class Finding(NamedTuple):
     """A checked item and its value. ``ok`` is off for an obstacle, and ``mend`` is its remedy."""

@@ -15,11 +15,9 @@ from unstuck.runs.doctor.finding import Finding
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.text import one_line
-from unstuck.words.byte_sizes import sized
+from unstuck.words.amounts import sized
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import size_of
-
-__all__ = ["places"]
 
 
 def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:

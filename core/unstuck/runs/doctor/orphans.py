@@ -22,8 +22,6 @@ from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
 from unstuck.workspace.worktrees.worktrees import kept_trees
 
-__all__ = ["orphans"]
-
 
 async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
     """Return everything that needs attention."""

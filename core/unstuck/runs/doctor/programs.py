@@ -28,8 +28,6 @@ from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 
-__all__ = ["agents", "git", "hooks", "mcp_servers", "versions"]
-
 _OTHERS = ("aider",)
 _TIMEOUT_S = 3.0
 _OUTPUT_LIMIT = 4096

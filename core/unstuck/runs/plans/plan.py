@@ -15,8 +15,6 @@ from unstuck.errors import UsageError
 from unstuck.settings.durations import parse_duration
 from unstuck.text import admit, is_text
 
-__all__ = ["Plan", "PlannedAgent", "PlannedTask", "one_task_plan", "ordered"]
-
 AfterSkip = Literal["block", "run", "skip"]
 Mode = Literal["orchestrated", "direct"]
 Hold = Literal["step", "freeze", "none"]

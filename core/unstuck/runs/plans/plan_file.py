@@ -23,8 +23,6 @@ from unstuck.settings.models import BudgetSettings
 from unstuck.text import admit, one_line, sanitise
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["AGENT_KEYS", "ID_SHAPE", "PLAN_KEYS", "TASK_KEYS", "is_task_id", "load_plan"]
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ID_SHAPE = "up to 64 letters, digits, `.`, `_`, `-`, a letter or digit first, no `..`, no `.lock` or `.` last"
 """Rule of :func:`is_task_id`, in words for a message."""

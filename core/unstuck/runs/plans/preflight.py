@@ -17,8 +17,6 @@ from unstuck.workspace.git.repo_status import under_way
 from unstuck.workspace.git.repository import dirty
 from unstuck.workspace.project import Project
 
-__all__ = ["require_agents", "require_checks", "start_warnings"]
-
 
 def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> None:
     """Raise UsageError if an agent of the plan cannot be started."""

@@ -15,8 +15,6 @@ from unstuck.settings.durations import parse_duration
 from unstuck.text import one_line, sanitise
 from unstuck.words.did_you_mean import suggestion
 
-__all__ = ["FILE_LIMIT", "Document", "Section", "is_scalar", "kind_of", "line_of"]
-
 FILE_LIMIT = 2**20
 NODE_LIMIT = 250_000
 DEPTH_LIMIT = 32

@@ -1,4 +1,4 @@
-"""Who of a live run works in a tree now."""
+"""The task of a live run that works in a tree now."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 from unstuck.runs.queries.run_list import state_of
 from unstuck.supervision.context.next_step import working
 from unstuck.workspace.project import Project
-
-__all__ = ["task_at"]
 
 
 def task_at(tree: Path, place: Project, run: str) -> str:

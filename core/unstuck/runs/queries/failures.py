@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.errors import RecordError
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.summary_rows import RUNGS, SignatureRow
 from unstuck.runs.queries.run_list import states_of
 from unstuck.workspace.project import Project
 
-__all__ = ["failure_rows", "learnt_in", "rows_of"]
+GROUPED = 300
+"""Each of so many is compared with the first of every group; those after them stand alone."""
 
 
 @dataclass(slots=True)
@@ -100,3 +102,27 @@ def _row(failure: _Failure, learnt: str) -> dict[str, Any]:
         "rung": failure.rung,
         "worked": failure.worked or learnt,
     }
+
+
+def groups_of(
+    identities: Sequence[str], signatures: Mapping[str, FailureSignature], *, most: int = GROUPED
+) -> dict[str, str]:
+    """For each of ``identities`` the one that speaks for its group; itself where it is like none before it.
+
+    Two are alike as :meth:`FailureSignature.is_similar_to` says (0.7). What has no signature stands alone.
+    """
+    speakers: list[FailureSignature] = []
+    names: list[str] = []
+    found: dict[str, str] = {}
+    for place, identity in enumerate(identities):
+        found[identity] = identity
+        signature = signatures.get(identity)
+        if signature is None or place >= most:
+            continue
+        speaker = next((name for name, one in zip(names, speakers, strict=True) if one.is_similar_to(signature)), "")
+        if speaker:
+            found[identity] = speaker
+        else:
+            speakers.append(signature)
+            names.append(identity)
+    return found

@@ -11,8 +11,6 @@ from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.eventlog.usage import usage_by_rung, usage_of
 
-__all__ = ["run_row", "show_rows"]
-
 
 def run_row(run: str, state: State, now: float) -> dict[str, Any]:
     """Return the row of one run; ``now`` is in seconds since 1970."""

@@ -8,14 +8,12 @@ from typing import Any
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
 from unstuck.eventlog.attention_stats import joined, load_by_day
-from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.log.load_state import LOG_NAME, current_state
 from unstuck.eventlog.state import State
-from unstuck.eventlog.storage.lock import read_holder
+from unstuck.eventlog.storage.lock import Holder, read_holder
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.json_rows import run_row
 from unstuck.workspace.project import Project
-
-__all__ = ["day_rows", "find_run", "is_live", "run_rows", "state_of", "states_of"]
 
 
 def find_run(place: Project, wanted: str) -> str:
@@ -82,3 +80,11 @@ def is_live(place: Project, run: str) -> bool:
     from unstuck.processes import is_alive  # an ended run is shown without it
 
     return bool(holder.host) or is_alive(holder.pid, holder.started)
+
+
+def live_run(place: Project) -> Holder | None:
+    """Return the process that works a run here; None without one, also where the lock is held for something else."""
+    holder = read_holder(place.home / "lock")
+    if holder is None or not (place.runs / holder.run / LOG_NAME).exists():
+        return None
+    return holder if is_live(place, holder.run) else None

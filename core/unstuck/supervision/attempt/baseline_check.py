@@ -15,8 +15,6 @@ from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean
 
-__all__ = ["check_baseline"]
-
 
 async def check_baseline(core: RunContext, row: TaskRow, workdir: Path) -> None:
     """Run the check of ``row`` once on the files that its first attempt starts from, and record the result.

@@ -12,8 +12,6 @@ from unstuck.eventlog.state import DirectiveRow, State, TaskRow
 from unstuck.supervision.gates.gate_types import asked_by_agent
 from unstuck.text import Clean
 
-__all__ = ["build", "first_guidance", "needs_findings", "note_for", "repeated", "restarted", "with_answer"]
-
 Prompts = Mapping[Level, str]
 
 
@@ -70,7 +68,7 @@ def _disagreement(row: TaskRow) -> str:
 
 
 def needs_findings(directive: DirectiveRow, session: str | None) -> bool:
-    """Whether the attempt gets the findings that earlier attempts had."""
+    """Return whether the attempt gets the findings that earlier attempts had."""
     return directive.level in ("research", "human") or session is None
 
 

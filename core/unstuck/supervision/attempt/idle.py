@@ -20,8 +20,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, one_line
 from unstuck.workspace.git.tree_fingerprint import print_of
 
-__all__ = ["Attentive", "IdleClock"]
-
 HALF, MOST, WHOLE = 0.5, 0.8, 1.0
 # So late a timer shows that this process was stopped, not that the agent is silent.
 LATE_S, LATE_SHARE = 5.0, 0.1

@@ -8,8 +8,6 @@ from unstuck.eventlog.events import LivenessVerdict
 from unstuck.processes import Vitals
 from unstuck.workspace.git.tree_fingerprint import TreePrint
 
-__all__ = ["Liveness", "Look", "judge"]
-
 BUSY_SHARE = 0.01
 """The share of one processor from which an agent works; the timers of an idle event loop stay below it."""
 

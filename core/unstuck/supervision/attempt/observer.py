@@ -32,8 +32,6 @@ from unstuck.supervision.memory.answer_memory import answered_before, keep_rules
 from unstuck.supervision.memory.failure_memory import keep_safe
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Holding", "permission_key"]
-
 _GO_ON = Directive(kind="go_on")
 _ENDED = Directive(kind="stop", text=Clean("The person has ended this task."))
 _NO_ROOM = Directive(
@@ -115,7 +113,7 @@ class Holding:
             self._core.detector.answered(self._task)
 
     def _is_repeated(self, observation: Observation) -> bool:
-        """Whether this call, or this result, of this agent has been seen under the same id."""
+        """Return whether this call, or this result, of this agent has been seen under the same id."""
         if not observation.id:
             return False
         key = (observation.kind == "action", observation.agent_id, observation.id)
@@ -304,7 +302,7 @@ class Holding:
                 yield gate
 
     def _is_for(self, agent: str, gate: GateRow, observation: Observation) -> bool:
-        """Whether the answer is for this agent: the one that led to the question, or the main agent in its place.
+        """True where the answer is for this agent: the one that led to the question, or the main agent in its place.
 
         A permission is only for the call that it is about.
         """

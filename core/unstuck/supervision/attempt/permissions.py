@@ -14,8 +14,6 @@ from unstuck.supervision.gates.live_questions import ask
 from unstuck.supervision.gates.service import standing_of
 from unstuck.text import Clean, admit
 
-__all__ = ["NOBODY", "Permitting"]
-
 NOBODY = Clean("Nobody may be asked whether this is allowed, so it is not. Do without it.")
 _NOT_ASKED = Clean("This was not allowed: it could not be asked.")
 _TEXT_LIMIT = 2_000

@@ -21,8 +21,6 @@ from unstuck.supervision.memory.failure_memory import insights_before, remember_
 from unstuck.text import admit, one_line
 from unstuck.workspace.research.research import gather, surroundings
 
-__all__ = ["gathered", "prepare", "research", "run_command"]
-
 
 async def run_command(core: RunContext, row: TaskRow, command: str) -> None:
     """Run the command that the user's settings name for this failure, in the task's worktree."""

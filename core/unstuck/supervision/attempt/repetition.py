@@ -11,8 +11,6 @@ from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog.state import GateRow
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["EVIDENCE_LIMIT", "STEP_LIMIT", "Concern", "concern_of", "failure_fields", "is_dismissed", "nudge"]
-
 STEP_LIMIT = 2_000
 EVIDENCE_LIMIT = 300
 _UNKNOWN_LIMIT = 200
@@ -52,7 +50,7 @@ def failure_fields(observation: Observation, text: Clean, task: str) -> dict[str
 
 
 def is_dismissed(gates: Iterable[GateRow], task: str, signature: str) -> bool:
-    """Whether a person has answered that this, or anything that ``task`` repeats, is no loop."""
+    """Return whether a person has answered that this, or anything that ``task`` repeats, is no loop."""
     for row in gates:
         gate, answer = row.gate, row.answer
         if (gate.task, gate.type) != (task, "loop_detected") or answer is None or answer.choice != "continue":

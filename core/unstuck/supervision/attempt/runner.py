@@ -29,8 +29,6 @@ from unstuck.supervision.gates.service import standing_of
 from unstuck.supervision.standalone.timeout_monitor import timeout_context
 from unstuck.text import admit, one_line
 
-__all__ = ["CallableAgent", "run_attempt"]
-
 Attempt = Callable[[Guidance], Awaitable[Report | None]]
 
 
@@ -166,7 +164,7 @@ class _Running:
             await first_of(work, changed.wait())
 
     def _cannot_hear_answer(self) -> bool:
-        """Whether an answer is pending that only the next attempt can get."""
+        """Return whether an answer is pending that only the next attempt can get."""
         row, can = self._core.row(self._task.id), self._agent.can
         deaf = not can.tell and can.hold != "step" and self._row.state == "live" and self._receipt is None
         if not deaf or row.gate:
@@ -210,7 +208,7 @@ class _Running:
             self._arm(row.warn_at, row.deadline)
 
     def _waits_in_call(self) -> bool:
-        """Whether the agent waits for every open answer in its own calls: suspended, it could not receive them."""
+        """True where the agent waits for every open answer in its own calls: suspended, it could not receive them."""
         core, key = self._core, self._key
         if core.journal.held or core.head.run.over or is_asking(core, key):
             return False

@@ -11,8 +11,6 @@ from unstuck.supervision.checks.check import Check
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["set_up", "setup_problem", "tree_ready"]
-
 
 async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     """Create the task's worktree, save it as the baseline, and return the agent's directory in it.

@@ -16,8 +16,6 @@ from unstuck.processes import Launch, clean_environment, run
 from unstuck.supervision.checks.check_command import is_direct
 from unstuck.text import Clean, admit
 
-__all__ = ["Check", "Verifier", "detect_check", "read_output", "settled"]
-
 READ_LIMIT = 1_000_000
 _EVIDENCE_LIMIT = 4_000
 _NOT_FOUND = (126, 127)

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Part", "check_warnings", "is_direct", "missing_program", "parts_of", "repaired"]
-
 _OPERATORS = ("&&", "||", "|&", ";;", "|", ";", "&", "\n")
 _IN_TURN = (";", "\n")
 _LAUNCHERS = ("env", "time", "nice", "exec", "npx", "bunx", "xvfb-run")

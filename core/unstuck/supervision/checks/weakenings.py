@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Weakening", "is_test_file", "weakenings"]
-
 TEXT_LIMIT = 160
 MOST_FINDINGS = 50
 

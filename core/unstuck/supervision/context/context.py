@@ -20,12 +20,10 @@ from unstuck.settings.models import Settings
 from unstuck.supervision.checks.check import Check, Verifier
 from unstuck.supervision.context.next_step import working
 from unstuck.supervision.context.signals import Signals
-from unstuck.supervision.context.types import RUN, Handed, Question
+from unstuck.supervision.context.types import RUN, Question, Takeover
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
-
-__all__ = ["GatePolicy", "LiveAttempts", "RecoveryChoices", "RunContext", "SharedBaseline", "Takeovers", "limits_of"]
 
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
@@ -83,19 +81,19 @@ class SharedBaseline:
 class Takeovers:
     """The worktrees that a person edits by hand, by the gate at which their agents wait."""
 
-    by_gate: dict[str, Handed] = field(default_factory=dict)
+    by_gate: dict[str, Takeover] = field(default_factory=dict)
     """Those that were given back, too: they may be taken again."""
     active: set[str] = field(default_factory=set)
     """The gates whose worktrees a person has now."""
 
     def has(self, task: str) -> bool:
-        """Whether a person edits the files of ``task`` now."""
+        """Return whether a person edits the files of ``task`` now."""
         return any(self.by_gate[gate].task == task for gate in self.active)
 
 
 @dataclass(slots=True, kw_only=True)
 class RecoveryChoices:
-    """How interrupted attempts continue."""
+    """Choices of how interrupted attempts continue."""
 
     interrupted: frozenset[str] = frozenset()
     """The attempts that this process has found interrupted."""
@@ -162,7 +160,7 @@ class RunContext:
 
     @property
     def may_ask(self) -> bool:
-        """Whether a gate may be opened for a person at all."""
+        """Return whether a gate may be opened for a person at all."""
         return self.settings.ask != "never"
 
     @property

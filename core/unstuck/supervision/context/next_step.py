@@ -12,8 +12,6 @@ from typing import Literal
 
 from unstuck.eventlog.state import State, TaskRow
 
-__all__ = ["Step", "StepKind", "can_progress", "fallen", "next_step", "pending_answer", "working"]
-
 StepKind = Literal[
     "unblock", "skip", "start", "baseline", "check", "integrate", "finish", "decide", "checkpoint", "restore",
     "run", "research", "ask", "prepare", "recover",
@@ -128,7 +126,7 @@ def working(state: State) -> tuple[TaskRow, ...]:
 
 
 def _is_working(state: State, row: TaskRow) -> bool:
-    """Whether ``row`` uses its tree: an agent that is being stopped does, though its task has ended."""
+    """Return whether ``row`` uses its tree: an agent that is being stopped does, though its task has ended."""
     attempt = state.attempts.get(row.attempt)
     return row.state in _WORKING or (attempt is not None and attempt.is_live)
 
@@ -170,7 +168,7 @@ def pending_answer(state: State, row: TaskRow) -> str:
 
 
 def can_progress(state: State, row: TaskRow, *, accept_unverified: bool = False) -> bool:
-    """Whether ``row`` can go on without a person."""
+    """Return whether ``row`` can go on without a person."""
     step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="", accept_unverified=accept_unverified)
     attempt = state.attempts.get(row.attempt)
     if attempt is not None and attempt.state == "stopping":

@@ -6,8 +6,6 @@ import asyncio
 from enum import Enum, auto
 from weakref import WeakValueDictionary
 
-__all__ = ["Signals", "Subject"]
-
 
 class Subject(Enum):
     """The kinds of things that change; those after ``TAKEOVER`` exist once in a run and have no id."""

@@ -10,8 +10,6 @@ from typing import Any
 from unstuck.contract import Actor, Answer, GateTypeName, Standing
 from unstuck.text import Clean
 
-__all__ = ["RUN", "Back", "Handed", "Question"]
-
 RUN = ""
 """The attempt id of a question about the whole run."""
 
@@ -37,7 +35,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class Takeover:
     """A takeover: ``folder`` is the agent's directory in the worktree, ``since`` the checkpoint of its files.
 
     The agent of ``task`` waits at ``gate`` with this ``standing``; empty where none is alive.
@@ -53,7 +51,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Back:
+class TakeoverChanges:
     """The changes of a takeover: the number of ``files``, the first of them a line each, and the unified diff.
 
     ``trouble`` is the reason why they are unknown.

@@ -14,8 +14,6 @@ from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.live_questions import ask
 
-__all__ = ["Budget", "count_usage"]
-
 WARN_SHARE = 0.8
 _EPSILON = 1e-6
 KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")

@@ -19,8 +19,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 
-__all__ = ["RETRY_S", "RoomKeeper", "ask_for_room", "has_no_room", "withdraw_old"]
-
 RETRY_S = 1.0
 _KEY = "record"
 _FULL = "the disk is full"
@@ -34,7 +32,7 @@ class RoomKeeper:
     def __init__(self, core: RunContext) -> None:
         self.notice: Callable[[str, str], None] = lambda problem, gate: None
         self.patient = False
-        """Whether to wait for space: a run whose first record has none is refused instead."""
+        """True to wait for space: a run whose first record has none is refused instead."""
         self._core = core
         self._gate = ""
         self._work: asyncio.Task[None] | None = None
@@ -108,7 +106,7 @@ def withdraw_old(core: RunContext) -> None:
 
 
 def has_no_room(error: Exception) -> bool:
-    """Whether a worktree failed because its disk, which may differ from the log's, is full."""
+    """Return whether a worktree failed because its disk, which may differ from the log's, is full."""
     if isinstance(error, OSError):
         return error.errno in NO_ROOM
     return isinstance(error, GitError) and any(said in str(error) for said in _SAID)

@@ -13,8 +13,6 @@ from unstuck.settings.models import TimerSettings
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import admit
 
-__all__ = ["Timers", "keep_open", "start_timer", "timer_of"]
-
 
 def timer_of(core: RunContext, gate: Gate) -> TimerSettings | None:
     """Return the timer of ``gate``; None where there is none, or the gate does not take its answer."""

@@ -16,8 +16,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import RUN, Question
 from unstuck.supervision.gates.service import open_gate
 
-__all__ = ["RUNS_ON", "ask", "is_asking", "stop_asking"]
-
 RUNS_ON = "the agent runs on and changes its files"
 """The reason why no files are saved of an agent that cannot be suspended."""
 
@@ -41,7 +39,7 @@ def ask(core: RunContext, question: Question) -> None:
 
 
 def is_asking(core: RunContext, attempt: str) -> bool:
-    """Whether a question about ``attempt``, or about the whole run, is about to be opened."""
+    """Return whether a question about ``attempt``, or about the whole run, is about to be opened."""
     return attempt in core.live.asking or RUN in core.live.asking
 
 
@@ -71,7 +69,7 @@ async def _saved(core: RunContext, question: Question) -> dict[str, Any]:
 
 
 def _is_due(core: RunContext, question: Question) -> bool:
-    """Whether the question still applies after the files were saved."""
+    """Return whether the question still applies after the files were saved."""
     run = core.head.run
     if question.attempt == RUN:
         return run.over == question.key and run.state in ("running", "blocked")

@@ -14,8 +14,6 @@ from unstuck.supervision.gates.gate_timers import start_timer
 from unstuck.supervision.gates.gate_types import CHOICES, accept, asked_by_agent, gate_id
 from unstuck.text import admit
 
-__all__ = ["UNATTENDED_LIMIT", "answer_gate", "apply_policy", "open_gate", "standing_of"]
-
 UNATTENDED_LIMIT = 20
 """The number of answers in a row by rules and timers to questions of one task that came back."""
 _LEADS_ON = ("stuck", "loop_detected", "question", "remediation", "integration", "disk")
@@ -88,7 +86,7 @@ def apply_policy(core: RunContext, gate: Gate, found: tuple[int, Answer] | None 
 
 
 def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
-    """Whether rules and timers have answered such questions of ``task`` up to the limit, each leading to the next."""
+    """True where rules and timers have answered such questions of ``task`` in a row up to the limit."""
     if gate_type not in _LEADS_ON:
         return False
     asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]

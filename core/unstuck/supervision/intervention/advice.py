@@ -22,8 +22,6 @@ from unstuck.supervision.memory.failure_memory import ways_for
 from unstuck.supervision.outcome.stuck_question import described, reported
 from unstuck.text import Clean, admit
 
-__all__ = ["Advice", "Reported", "advise"]
-
 _LIMIT = 12_000
 _WHAT = {
     "retry": "Keep your approach and mend this very problem, then run the same again.",

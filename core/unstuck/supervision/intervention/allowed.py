@@ -7,8 +7,6 @@ from typing import Literal, get_args
 from unstuck.contract import HELD
 from unstuck.eventlog.state import GateRow, State, TaskRow
 
-__all__ = ["RUNGS", "NextRung", "Wish", "why_not"]
-
 NextRung = Literal["first", "pivot", "research", "human"]
 """The next steps that a person can choose: the same again, a new approach, research, the question."""
 RUNGS: tuple[NextRung, ...] = get_args(NextRung)

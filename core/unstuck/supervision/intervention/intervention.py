@@ -23,8 +23,6 @@ from unstuck.supervision.memory.failure_memory import ways_for
 from unstuck.supervision.standalone.timeout_monitor import timeout_context
 from unstuck.text import admit
 
-__all__ = ["choose_rung", "extend", "hold", "refuse_in_hands", "step_in"]
-
 CHOICES = ("show_me", "retry", "continue", "skip", "abandon")
 BEFORE_IT_BEGINS = ("continue", "skip", "abandon")
 _NOT_BEGUN = "nothing: no agent has begun"

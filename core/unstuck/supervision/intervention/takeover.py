@@ -16,20 +16,18 @@ from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.gates.gate_timers import keep_open
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.intervention.allowed import why_not
 from unstuck.supervision.intervention.intervention import hold
 from unstuck.text import admit, one_line
 
-__all__ = ["give_back", "hand_over", "left_alone", "let_go"]
-
 DIFF_LIMIT = 60_000
 _DONE = {"return": "added", "disappear": "deleted"}
 
 
-async def hand_over(core: RunContext, task: str) -> Handed:
+async def start_takeover(core: RunContext, task: str) -> Takeover:
     """Hold the agent of ``task``, unless it is held, and save its files for a person to edit.
 
     Raises UsageError where there is nothing to take over, or where it cannot be held; WorkspaceError where no
@@ -48,7 +46,7 @@ async def hand_over(core: RunContext, task: str) -> Handed:
     since = await _since(core, row, gate)
     if core.head.gates[gate.id].status != "open":
         raise UsageError(f"{task} has had its answer just now")
-    handed = Handed(
+    taken = Takeover(
         task=task,
         gate=gate.id,
         folder=core.workdir(core.tree_of(row)),
@@ -56,11 +54,11 @@ async def hand_over(core: RunContext, task: str) -> Handed:
         standing=gate.gate.standing if gate.gate.attempt else "",
         others=_others(core, row),
     )
-    event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, handed.others)))
+    event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, taken.others)))
     core.append(event, task=task, attempt=row.attempt, actor="human")
-    core.takeovers.by_gate[gate.id] = handed
+    core.takeovers.by_gate[gate.id] = taken
     core.takeovers.active.add(gate.id)
-    return handed
+    return taken
 
 
 def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
@@ -98,44 +96,44 @@ def _others(core: RunContext, row: TaskRow) -> tuple[str, ...]:
     )[:MAX_PATHS_IN_EVENT]
 
 
-async def give_back(core: RunContext, handed: Handed) -> Back:
+async def end_takeover(core: RunContext, taken: Takeover) -> TakeoverChanges:
     """End a takeover; return the changes since the first one at this question."""
     try:
-        back = await _looked_at(core, handed)
+        back = await _looked_at(core, taken)
     except (WorkspaceError, OSError) as error:  # such as a deleted tree
-        back = Back(trouble=one_line(str(error), 300))
+        back = TakeoverChanges(trouble=one_line(str(error), 300))
     finally:
-        let_go(core, handed)
+        let_go(core, taken)
     event = e.HandedBack(
-        gate=handed.gate,
-        checkpoint=handed.since,
+        gate=taken.gate,
+        checkpoint=taken.since,
         files=back.files,
         changes=tuple(map(one_line, back.changes)),
         diff=back.diff,
         trouble=one_line(back.trouble, 300),
     )
-    core.append(event, task=handed.task, attempt=core.row(handed.task).attempt, actor="human")
+    core.append(event, task=taken.task, attempt=core.row(taken.task).attempt, actor="human")
     return back
 
 
-async def _looked_at(core: RunContext, handed: Handed) -> Back:
-    row = core.row(handed.task)
+async def _looked_at(core: RunContext, taken: Takeover) -> TakeoverChanges:
+    row = core.row(taken.task)
     attempt = core.head.attempts.get(row.attempt)
     goes_on = attempt is not None and attempt.is_live
     store = core.checkpoints(core.tree_of(row))
     now = await store.create("hand-back", run=core.run, task=row.id, works=True if goes_on else None)
-    changes = await store.changed(handed.since, now.id)
-    diff = await store.diff(handed.since, now.id)
+    changes = await store.changed(taken.since, now.id)
+    diff = await store.diff(taken.since, now.id)
     named = tuple(
         f"{_DONE.get(change.status, 'changed')} {one_line(change.path)}" for change in changes[:MAX_PATHS_IN_EVENT]
     )
-    return Back(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
+    return TakeoverChanges(files=len(changes), changes=named, diff=admit(diff, limit=DIFF_LIMIT))
 
 
-def let_go(core: RunContext, handed: Handed) -> None:
+def let_go(core: RunContext, taken: Takeover) -> None:
     """End the takeover without a record."""
-    core.takeovers.active.discard(handed.gate)
-    core.signals.wake(Subject.TAKEOVER, handed.task)
+    core.takeovers.active.discard(taken.gate)
+    core.signals.wake(Subject.TAKEOVER, taken.task)
 
 
 async def left_alone(core: RunContext, task: str) -> None:

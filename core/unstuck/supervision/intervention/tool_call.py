@@ -19,8 +19,6 @@ from unstuck.supervision.gates.live_questions import ask, is_asking
 from unstuck.supervision.memory.answer_memory import keep_rules
 from unstuck.supervision.memory.failure_memory import keep_safe
 
-__all__ = ["Call"]
-
 _UNHEARD = ("open", "answered", "sent")
 
 

@@ -17,16 +17,6 @@ from unstuck.text import Clean
 if TYPE_CHECKING:
     from unstuck.supervision.context.context import RunContext
 
-__all__ = [
-    "answered_before",
-    "keep",
-    "keep_rules",
-    "remember_answers",
-    "remember_end",
-    "remember_given",
-    "told_before",
-]
-
 _ASKED = ("stuck", "loop_detected")
 _TOLD = ("show_me", "retry")
 

@@ -26,16 +26,6 @@ from unstuck.text import Clean, shorten
 if TYPE_CHECKING:
     from unstuck.supervision.context.context import RunContext
 
-__all__ = [
-    "insights_before",
-    "keep_safe",
-    "learn_anew",
-    "remember_failed",
-    "remember_insights",
-    "remember_worked",
-    "ways_for",
-]
-
 _INSIGHT_LIMIT = 2_000
 
 

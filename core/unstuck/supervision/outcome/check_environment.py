@@ -11,8 +11,6 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 from unstuck.workspace.git.refs import head
 
-__all__ = ["AVAILABLE_ELSEWHERE", "UNAVAILABLE", "disagreement", "explained"]
-
 UNAVAILABLE = "env_unavailable"
 AVAILABLE_ELSEWHERE = "env_disagreement"
 _RAN = ("passed", "failed", "contradicted")

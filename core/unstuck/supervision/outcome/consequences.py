@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from unstuck.eventlog.state import State, TaskRow
 
-__all__ = ["consequences", "dependents", "fallout", "used_by_rung"]
-
 _NAMED = 4
 
 
@@ -50,7 +48,7 @@ def consequences(state: State, row: TaskRow) -> tuple[str, str, str, str]:
     )
 
 
-def used_by_rung(state: State, task: str) -> Mapping[str, int]:
+def tokens_by_level(state: State, task: str) -> Mapping[str, int]:
     """The tokens that the attempts at ``task`` have reported, by rung; those that reported none are left out."""
     used: dict[str, int] = {}
     for attempt in state.attempts.values():

@@ -50,8 +50,6 @@ from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["ask_to_go_on", "check", "decide_next", "finish", "follow_answer", "integrate"]
-
 _NO_REPORT = Report()
 
 

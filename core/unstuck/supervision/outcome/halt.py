@@ -9,8 +9,6 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit
 
-__all__ = ["halt", "halt_remediation"]
-
 UNRECOVERABLE = """WORKFLOW FAILED - {reason}
 
 {details}
@@ -60,7 +58,7 @@ def _about(row: TaskRow) -> dict[str, Any]:
 
 
 def halt_remediation(core: RunContext, attempts: int, issue: str) -> None:
-    """End the run: the ground stays broken after the last attempt to mend it."""
+    """End the run: the baseline check still fails after the last attempt to fix it."""
     message = _message(core, REMEDIATION, attempts=attempts, issue=issue)
     event = e.WorkflowFailed(
         reason="remediation_limit_exceeded",

@@ -15,8 +15,6 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, one_line
 
-__all__ = ["Attempted", "attempted"]
-
 _DEFINED = re.compile(
     r"^\+\s{0,80}(?:async |export |pub |public |static )*(?:def|class|function|func|fn) (\w{1,80})", re.M
 )

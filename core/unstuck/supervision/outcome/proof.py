@@ -14,8 +14,6 @@ from unstuck.supervision.checks.weakenings import is_test_file
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["end_cut_off", "prove"]
-
 # Caches of bytecode tell two versions of a file of one size apart by the whole second of its time.
 _PAUSE_S = 1.1
 _TELL = "Add a test that fails without your work, and leave the tests that are there as strong as they were."

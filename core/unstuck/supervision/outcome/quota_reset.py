@@ -6,8 +6,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-__all__ = ["seconds_until"]
-
 _LONGEST = 8 * 86400.0
 
 

@@ -14,8 +14,6 @@ from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
 from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan
 
-__all__ = ["restore"]
-
 
 async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """Restore the task's own files as the directive asks; above a share of the tree only with a yes."""

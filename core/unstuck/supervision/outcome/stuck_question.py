@@ -11,10 +11,8 @@ from unstuck.supervision.checkpointing import changed, said_of
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
-from unstuck.supervision.outcome.consequences import consequences, dependents, used_by_rung
+from unstuck.supervision.outcome.consequences import consequences, dependents, tokens_by_level
 from unstuck.supervision.outcome.weakened_checks import weakened_by
-
-__all__ = ["ask", "described", "reported"]
 
 
 async def ask(core: RunContext, row: TaskRow) -> None:
@@ -43,7 +41,7 @@ async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = 
         checkpoint=saved,
         touches=dependents(core.head, row.id),
         files=await changed(core, row),
-        tokens=used_by_rung(core.head, row.id),
+        tokens=tokens_by_level(core.head, row.id),
         consequences=consequences(core.head, row),
         weakened=(await weakened_by(core, row)).lines,
     )
@@ -77,7 +75,7 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
 
 
 def _before(row: TaskRow) -> str:
-    """Whether what fails failed before the work, too; empty where that is not known. It decides nothing."""
+    """Return whether what fails failed before the work, too; empty where that is not known. It decides nothing."""
     before = row.baseline_check
     if row.check is None or row.check.result != "failed" or before is None or row.diagnosis is None:
         return ""

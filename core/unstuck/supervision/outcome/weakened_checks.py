@@ -15,8 +15,6 @@ from unstuck.supervision.checks.weakenings import Weakening, weakenings
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Weakened", "decided_on", "weakened_by"]
-
 _NAMED = 20
 
 

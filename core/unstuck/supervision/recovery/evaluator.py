@@ -26,8 +26,6 @@ from unstuck.supervision.checks.check import read_output
 from unstuck.supervision.recovery.facts import Proposal, RecoveryChoice, RecoveryState
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Evaluation", "evaluate", "proposals_in", "question_for"]
-
 OUTPUT_LIMIT = 256 * 1024
 """Bytes of what it prints that are looked at."""
 _TRIES = 200
@@ -40,7 +38,7 @@ under "tasks" in the facts below. The choices of a task are those of its "choice
 - retry: the files go back to the checkpoint under "back", and the attempt begins again
 - done: the work looks complete; the check will be run, and decides
 - skip: leave the task out for now
-- abandon: end the task for good
+- abandon: end the task without a result
 - adopt: the process that is still at work is let work on
 - stop: that process is ended, and a new attempt goes on
 
@@ -70,7 +68,7 @@ class _Judgement(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What an evaluator proposes, by task; ``problem`` says in a line why something it said was left out."""
+    """Proposals of an evaluator by task; ``problem`` says in a line why something it said was left out."""
 
     proposals: Mapping[str, Proposal] = field(default_factory=dict)
     problem: Clean = Clean("")

@@ -15,23 +15,6 @@ from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.supervision.context.next_step import fallen, next_step
 from unstuck.text import Clean, admit, one_line
 
-__all__ = [
-    "CHOICES",
-    "CheckFacts",
-    "FileChange",
-    "Observed",
-    "Onward",
-    "OpenQuestion",
-    "Possible",
-    "ProcessFacts",
-    "Proposal",
-    "RecoveryState",
-    "SavedFacts",
-    "TaskRecovery",
-    "reconstruct",
-    "was_cut_off",
-]
-
 RecoveryChoice = Literal["continue", "retry", "done", "skip", "abandon", "adopt", "stop"]
 CHOICES: tuple[RecoveryChoice, ...] = ("continue", "retry", "done", "skip", "abandon", "adopt", "stop")
 """The ways in which an interrupted attempt can continue; the last two are for orphans."""
@@ -66,7 +49,7 @@ class _Facts(BaseModel):
 
 
 class FileChange(_Facts):
-    """What became of one file since a checkpoint; ``added`` and ``removed`` are lines, None where it is no text."""
+    """Change of one file since a checkpoint; ``added`` and ``removed`` are lines, None where it is no text."""
 
     path: Clean
     status: Literal["changed", "added", "deleted"] = "changed"
@@ -102,7 +85,7 @@ class ProcessFacts(_Facts):
 
 
 class CheckFacts(_Facts):
-    """The task's check: what it says now, where somebody had it run, and not what it said then."""
+    """The task's check: what it says now, where a person had it run, and not what it said then."""
 
     command: Clean = Clean("")
     result: Literal["passed", "failed", "could_not_run", "not_run", "none"] = "not_run"
@@ -110,7 +93,7 @@ class CheckFacts(_Facts):
 
 
 class Proposal(_Facts):
-    """What an evaluator would do, and why."""
+    """Proposal of an evaluator, with its reason."""
 
     choice: RecoveryChoice
     reason: Clean = Clean("")
@@ -125,7 +108,7 @@ class Possible(_Facts):
 
 
 class Observed(_Facts):
-    """What was seen of one task outside the record; ``trouble`` says what could not be looked at, and why.
+    """Observations of one task outside the event log; ``trouble`` says what could not be looked at, and why.
 
     ``ran`` is for how many seconds its last attempt gave signs of life.
     """
@@ -166,17 +149,17 @@ class TaskRecovery(_Facts):
 
     @property
     def possible(self) -> tuple[RecoveryChoice, ...]:
-        """What can be chosen."""
+        """The possible choices."""
         return tuple(one.choice for one in self.choices if not one.refused)
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each of the others cannot."""
+        """The reason against each of the other choices."""
         return {one.choice: one.refused for one in self.choices if one.refused}
 
     @property
     def usual(self) -> RecoveryChoice:
-        """What lets it go on without losing anything."""
+        """The choice that loses nothing."""
         return "adopt" if self.processes else "continue"
 
 
@@ -209,19 +192,19 @@ class RecoveryState(_Facts):
     onward: tuple[Onward, ...] = ()
 
     def of(self, task: str) -> TaskRecovery | None:
-        """What is known of ``task``, where its attempt was cut off."""
+        """Return the facts about ``task`` if its attempt was cut off."""
         return next((one for one in self.tasks if one.task == task), None)
 
 
 def was_cut_off(row: TaskRow) -> bool:
-    """Whether an attempt of the task has begun and not ended; of a run that nobody works any more."""
+    """Return whether an attempt of the task has begun and not ended; of a run that nobody works any more."""
     return row.state in ("running", "interrupted")
 
 
 def reconstruct(
     state: State, observed: Mapping[str, Observed], *, git: bool, died: bool | None = None
 ) -> RecoveryState:
-    """What the run has left. ``observed`` is by task; a task that nobody has looked at has its record alone.
+    """Return what the run has left. ``observed`` is by task; a task that nobody has looked at has its record alone.
 
     ``died`` is what the record said before the run was opened again, where it was.
     """

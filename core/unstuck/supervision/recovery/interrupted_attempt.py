@@ -22,8 +22,6 @@ from unstuck.supervision.recovery.facts import CHOICES, Observed, RecoveryChoice
 from unstuck.supervision.recovery.observations import observe
 from unstuck.text import one_line
 
-__all__ = ["KEY", "answer_chosen", "chosen_for", "look_at", "recover"]
-
 KEY = "interrupted"
 """The key of the question about an interrupted attempt."""
 _NAMED = 50

@@ -20,8 +20,6 @@ from unstuck.workspace.checkpoints.manager import Change, Checkpoint, Checkpoint
 from unstuck.workspace.git.repo_status import under_way
 from unstuck.workspace.git.repository import find_repository
 
-__all__ = ["check_now", "observe"]
-
 _NAMED = 50
 _PROCESSES = 20
 _BECAME = {"change": "changed", "return": "added", "disappear": "deleted"}

@@ -1,8 +1,8 @@
 """Orphans of a resumed run: ended or taken over, and recorded either way.
 
 An agent dies with its supervisor where the platform allows, so what is found here is an agent or a child of one that
-has freed itself of that. Whoever takes it over is not its parent: how it exits cannot be learnt, what it prints has
-nobody to go to, and its end is judged by the check alone.
+has freed itself of that. The process that takes it over is not its parent: its exit code is lost, its output has no
+reader, and the check alone judges its end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from unstuck.supervision.gates.gate_types import SURVIVOR_CHOICES
 from unstuck.supervision.gates.service import open_gate, standing_of
 from unstuck.supervision.recovery.interrupted_attempt import chosen_for
 from unstuck.text import admit
-
-__all__ = ["Survivor", "interrupt_running", "take_over"]
 
 _SHOWN = 20
 
@@ -61,7 +59,7 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """An attempt that has survived, and what a rule says about it; ``asked``: somebody or something is to decide."""
+    """An attempt that has survived, and what a rule says about it; ``asked``: a person or a rule is to decide."""
 
     attempt: str
     survivor: Survivor
@@ -73,7 +71,7 @@ class Left:
 async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
     """End the orphans of a dead supervisor and record each running attempt as interrupted.
 
-    Returns those that are kept, because somebody is to decide about them or the settings take them over.
+    Returns those that are kept, because a decision about them is due or the settings take them over.
     """
     until = core.head.mono
     attempts = [attempt for attempt in core.head.attempts.values() if attempt.is_live]
@@ -128,7 +126,7 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
     """What is left of ``attempt`` to be decided about; None where nothing is, or it has to end."""
     run, row = core.head.run, core.row(attempt.task)
     if run.state == "draining" or attempt.state == "stopping":
-        return None  # somebody has said already that it is to end
+        return None  # its end was decided before
     if not attempt.pid or row.attempt != attempt.id or row.state != "running":
         return None
     remains = Remains(attempt.pid, attempt.spawned)
@@ -173,7 +171,7 @@ def _used(core: RunContext, attempt: AttemptRow, until: float, ran: float) -> fl
     """Seconds of its time that it has used: up to its last record, and what else is known of it since.
 
     That is how long its helper says it ``ran``, and when its output was last written to. It is never more than the
-    limit of the attempt, so that a clock that was set anew does no harm.
+    limit of the attempt, so that a clock that was set again does no harm.
     """
     used = attempt.used(until)
     if attempt.held_since is not None or not attempt.spawned:

@@ -25,8 +25,6 @@ from unstuck.supervision.recovery.facts import (
 from unstuck.supervision.recovery.interrupted_attempt import recover
 from unstuck.supervision.recovery.observations import check_now, observe
 
-__all__ = ["Standstill"]
-
 
 class Standstill:
     """A run that was opened again and waits to be let go.
@@ -41,11 +39,11 @@ class Standstill:
         self._seen: dict[str, Observed] = {}
         self._begun = False
         self.is_over = False
-        """Whether work may begin, or nobody waits any more."""
+        """Set once work may begin, or no one waits any more."""
         self.known = asyncio.Event()
         self.facts = RecoveryState(run=core.run, died=died, seq=core.head.seq)
         self.evaluating = ""
-        """What there is to say of the evaluator: that it is at work, or what was wrong; empty where nothing is."""
+        """State of the evaluator in words: at work, or its problem; empty otherwise."""
 
     async def over(self) -> bool:
         """Save what is there, ask, and wait. False where the person left before everything was decided."""
@@ -94,11 +92,11 @@ class Standstill:
             core.append(event, task=task, attempt=row.attempt, actor="agent")
 
     def questions(self) -> tuple[GateRow, ...]:
-        """What is still to be decided."""
+        """The attempts that are still to be decided."""
         return tuple(row for row in self._core.head.open_gates() if row.gate.type == "recovery")
 
     async def look(self) -> RecoveryState:
-        """Look at everything anew."""
+        """Look at everything again."""
         core = self._core
         store = core.checkpoints if core.repository is not None else None
         for row in [row for row in core.head.tasks.values() if was_cut_off(row)]:
@@ -137,7 +135,7 @@ class Standstill:
         return refused
 
     def keep_open(self) -> None:
-        """Somebody is there: no question is answered by itself any more."""
+        """A person is there: no question is answered automatically any more."""
         for gate in self.questions():
             keep_open(self._core, gate.id)
 

@@ -12,25 +12,25 @@ from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
 from unstuck.supervision.run.finish import RunResult, record_end, result_of
-from unstuck.supervision.run.remediation import Ground
+from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
 
 __all__ = ["Coordinator", "RunResult", "record_end", "result_of"]
 
 
 class Coordinator:
-    """Works all tasks of a run. ``agents`` gives each task its agent; ``ground`` mends the shared check's base."""
+    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` mends the shared check's base."""
 
     def __init__(
         self,
         supervisor: Supervisor,
         agents: Mapping[str, Agent] | Callable[[Task], Agent],
         *,
-        ground: Ground | None = None,
+        remediation: Remediation | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
-        self._ground = ground
+        self._remediation = remediation
 
     @property
     def available_tasks(self) -> tuple[str, ...]:
@@ -75,19 +75,19 @@ class Coordinator:
             if row.state != "ended" or row.attempt in core.live.orphans:
                 work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
                 workers[work] = row.id
-        ground = asyncio.ensure_future(self._ground.keep()) if self._ground is not None else None
+        remediation = asyncio.ensure_future(self._remediation.keep()) if self._remediation is not None else None
         try:
-            await self._until_quiet(workers, ground)
+            await self._until_quiet(workers, remediation)
             await deliver(core)
         finally:
-            everything: list[asyncio.Future[Any]] = [*workers, *([ground] if ground else [])]
+            everything: list[asyncio.Future[Any]] = [*workers, *([remediation] if remediation else [])]
             for future in everything:
                 future.cancel()
             await asyncio.gather(*everything, return_exceptions=True)
         return await record_end(self._supervisor.core)
 
     async def _until_quiet(
-        self, workers: dict[asyncio.Future[Outcome], str], ground: asyncio.Future[None] | None
+        self, workers: dict[asyncio.Future[Outcome], str], remediation: asyncio.Future[None] | None
     ) -> None:
         core = self._supervisor.core
         while True:
@@ -96,11 +96,11 @@ class Coordinator:
             for work in [work for work in workers if work.done()]:
                 del workers[work]
                 work.result()
-            if ground is not None and ground.done():
-                ground.result()
+            if remediation is not None and remediation.done():
+                remediation.result()
             if not core.journal.held and (not workers or self._is_quiet()):
                 return
-            await first_of(*workers, moved.wait(), None if ground is None or ground.done() else ground)
+            await first_of(*workers, moved.wait(), None if remediation is None or remediation.done() else remediation)
 
     def _is_quiet(self) -> bool:
         """Nothing can go on by itself, and nobody watches who could answer."""

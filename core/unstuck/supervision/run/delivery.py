@@ -20,8 +20,6 @@ from unstuck.text import admit, one_line
 from unstuck.workspace.worktrees.delivery import Delivery
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["REFUSED", "deliver"]
-
 REFUSED = "delivery_refused"
 """Why a run was halted whose results did not fit where nobody may be asked: to go on with it tries again."""
 
@@ -62,13 +60,13 @@ async def _save(core: RunContext, tree: Path) -> list[str]:
 
 
 def _is_over(state: State) -> bool:
-    """Whether nothing but the delivery is left to do or to decide."""
+    """Return whether nothing but the delivery is left to do or to decide."""
     others = [row for row in state.open_gates() if row.gate.key != _KEY]
     return state.run.state == "running" and not state.run.stopping and not others
 
 
 async def _is_due(core: RunContext, trees: Worktrees) -> bool:
-    """Whether there are results that have not gone anywhere yet."""
+    """Return whether there are results that have not gone anywhere yet."""
     arrived = any(row.integrated not in ("", "none", "unchanged") for row in core.head.tasks.values())
     return arrived and core.head.run.delivered != await _tip(trees)
 

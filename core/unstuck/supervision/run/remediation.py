@@ -29,8 +29,6 @@ from unstuck.supervision.outcome.halt import halt_remediation
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees.worktrees import REMEDIATION
 
-__all__ = ["Ground", "NullObserver"]
-
 _LOOKED_AGAIN = "the check ran again after your answer, and still fails"
 
 
@@ -45,10 +43,10 @@ class _Judged:
     extent: Extent = UNKNOWN_EXTENT
 
 
-class Ground:
+class Remediation:
     """Watches over the run's base. ``agent`` is the plan's remediation agent, None where it has none.
 
-    ``apart`` says that tasks have trees of their own: the ground is then mended in one, too, else in the shared tree.
+    ``apart`` says that tasks have trees of their own: the baseline is then mended in one, too, else in the shared tree.
     """
 
     def __init__(self, core: RunContext, verify: str, agent: Agent | None, *, limit: int, apart: bool = True) -> None:
@@ -75,9 +73,9 @@ class Ground:
                 self._core.append(event)
 
     def _looks_again(self, failure: str) -> bool:
-        """Once for each failure, and not more often than the ground may be mended at all."""
+        """Once for each failure, and not more often than the baseline may be mended at all."""
         run = self._core.head.run
-        # In a shared tree what has mended the ground is no commit, so the base says nothing about it.
+        # In a shared tree what has mended the baseline is no commit, so the base says nothing about it.
         tellable = self._apart or not run.restored
         if not failure or run.baseline == "failed" or not tellable or failure in self._looked:
             return False
@@ -85,14 +83,14 @@ class Ground:
         return len(self._looked) <= self._limit
 
     async def setup_fails(self) -> bool:
-        """Whether the plan's setup fails on the untouched base, too; never once the ground was mended."""
+        """Return whether the plan's setup fails on the untouched base, too; never once the baseline was mended."""
         async with self._checking:
             if self._setup_failed is None and not self._core.head.run.restored:
                 self._setup_failed = (await self._judge_base(check=False)).check.result == "could_not_run"
             return bool(self._setup_failed) and not self._core.head.run.restored
 
     async def _judge_base(self, *, check: bool = True) -> _Judged:
-        """What the base says, in a tree of its own that is thrown away: never in one in which somebody works."""
+        """What the base says, in a tree of its own that is thrown away: never in one in which an agent works."""
         core = self._core
         if core.worktrees is None:
             return _Judged(ok=False, check=Check(result="none"))
@@ -164,7 +162,7 @@ class Ground:
             attempt=f"{REMEDIATION}.{number}", number=number, level="first", text=prompt, workdir=core.workdir(tree)
         )
         if not await self._within_limit(agent, task, guidance):
-            return  # whoever gives more lets the same attempt begin again
+            return  # a larger budget starts the same attempt again
         headline = await self._problem(tree, f"remediation.{number}")
         if headline is None:
             core.append(e.InfrastructureRestored(attempts_used=number))
@@ -182,7 +180,7 @@ class Ground:
         return "".join(said)
 
     async def _tree(self) -> Path:
-        """Where the ground is mended: a tree of its own with all results so far, set up like a task's."""
+        """Where the baseline is mended: a tree of its own with all results so far, set up like a task's."""
         core = self._core
         if not self._apart:
             return core.root
@@ -193,7 +191,7 @@ class Ground:
         return tree
 
     async def _ready(self, tree: Path) -> _Judged | None:
-        """Set up the tree in which the ground is mended, unless it is; what setup said where it failed."""
+        """Set up the tree in which the baseline is mended, unless it is; what setup said where it failed."""
         trees = self._core.worktrees
         if not self._apart or trees is None or trees.is_set_up(REMEDIATION):
             return None
@@ -319,7 +317,7 @@ class NullObserver:
 
 
 class _Counting(NullObserver):
-    """Takes notice of what the attempt uses alone: nobody mends the ground for nothing."""
+    """Takes notice of what the attempt uses alone: no one repairs the baseline for nothing."""
 
     def __init__(self, core: RunContext, attempt: str) -> None:
         self._core, self._attempt = core, attempt

@@ -33,8 +33,6 @@ from unstuck.supervision.outcome import decision, restore, stuck_question
 from unstuck.supervision.recovery import interrupted_attempt
 from unstuck.text import Clean, admit, one_line
 
-__all__ = ["Session"]
-
 _APPROACH_LIMIT, _OPTION_LIMIT = 500, 4_000
 _Result = TypeVar("_Result")
 
@@ -138,7 +136,7 @@ class Session:
     async def unless_stopped(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
         """The result of ``work``; None where the run was stopped first: then it is left, and done again on resume.
 
-        A check may take minutes, and whoever stops a run does not wait for it.
+        A check may take minutes, and a stop of the run does not wait for it.
         """
         working = asyncio.ensure_future(work)
         try:
@@ -234,7 +232,7 @@ class Session:
         return row.prepared or first_guidance(row, self.can, self._core.settings.prompts)
 
     async def _back_off(self, changed: asyncio.Event) -> None:
-        """Wait for the rest of the back-off; a clock that was set anew cannot make it longer than it was decided."""
+        """Wait for the rest of the back-off; a clock that was set again cannot make it longer than it was decided."""
         core, row = self._core, self.row
         left = row.backoff_until - core.clock.monotonic()
         due, _ = await first_of(core.clock.sleep(min(max(0.0, left), row.backoff_delay)), changed.wait())

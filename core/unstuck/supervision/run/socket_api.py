@@ -13,8 +13,6 @@ from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
 from unstuck.text import admit
 
-__all__ = ["Answers", "Hooks", "RunControl", "Tools"]
-
 
 class Hooks(Protocol):
     """A bridge that agents running elsewhere talk to through their hooks."""
@@ -121,7 +119,7 @@ class Answers:
         return {}
 
     async def _step_in(self, task: str, answer: Answer) -> None:
-        """Whoever decides is there for that moment: a run without a screen is not parked for a question in between."""
+        """Decide with a person present for the moment: a run without a screen is not paused for a question between."""
         core = self._supervisor.core
         before, core.person = core.person, True
         try:

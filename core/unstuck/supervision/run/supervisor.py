@@ -32,7 +32,7 @@ from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.gates.budget import Budget
 from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
 from unstuck.supervision.gates.gate_timers import Timers, keep_open, start_timer
@@ -43,10 +43,9 @@ from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
-from unstuck.supervision.run.finish import record_end
+from unstuck.supervision.run.finish import clean_old, record_end
 from unstuck.supervision.run.session import Session
 from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
-from unstuck.supervision.run.worktree_cleanup import clean_old
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.text import Clean, one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints.manager import CheckpointStore
@@ -119,7 +118,7 @@ class Supervisor:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
-        state; ``person`` says that somebody watches; ``listener`` gets each durable record from now on; ``limits`` are
+        state; ``person`` says that a person watches; ``listener`` gets each durable record from now on; ``limits`` are
         new budgets for a run that goes on; ``chosen`` says by task or pattern what becomes of an attempt that was cut
         off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
         """
@@ -284,7 +283,7 @@ class Supervisor:
         answers = Answers(self)
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
-            # An answer may end the run; whoever gave it hears that it was taken.
+            # An answer may end the run; its sender still hears that it was taken.
             finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
             server = ChannelServer(
                 path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
@@ -430,25 +429,25 @@ class Supervisor:
         intervention.choose_rung(self.core, task, level)
         await self.core.journal.committed()
 
-    async def hand_over(self, task: str) -> Handed:
-        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`give_back`.
+    async def start_takeover(self, task: str) -> Takeover:
+        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`end_takeover`.
 
         Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
         """
-        handed = await takeover.hand_over(self.core, task)
+        taken = await takeover.start_takeover(self.core, task)
         try:
             await self.core.journal.committed()
         except BaseException:  # such as a screen that is left: nobody is there who would give it back
-            takeover.let_go(self.core, handed)
+            takeover.let_go(self.core, taken)
             raise
-        return handed
+        return taken
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
 
-        Durable with whatever is answered then: somebody who has filled the disk is not kept from making room.
+        Durable with whatever is answered then: a person whose disk is full is not kept from making room.
         """
-        return await takeover.give_back(self.core, handed)
+        return await takeover.end_takeover(self.core, taken)
 
     async def changes(self, task: str) -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""

@@ -14,8 +14,6 @@ from unstuck.workspace.git.repository import find_repository, project_home
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
 
-__all__ = ["CheckpointManager", "bounds_of"]
-
 
 def bounds_of(settings: Settings) -> Bounds:
     """What the user wants to keep of checkpoints."""

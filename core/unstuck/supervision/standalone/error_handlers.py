@@ -12,14 +12,6 @@ from typing import Any
 
 from unstuck.escalation.limits import Limits
 
-__all__ = [
-    "handle_agent_failure",
-    "handle_configuration_error",
-    "handle_infrastructure_error",
-    "handle_transient_error",
-    "handle_unrecoverable_error",
-]
-
 LogEvent = Callable[..., object]
 LIMITS = Limits()
 

@@ -22,8 +22,6 @@ from unstuck.escalation.research_targets import research_targets
 from unstuck.escalation.stuck_report import format_stuck_question, stuck_report
 from unstuck.workspace.research.research import Insight, insights_of
 
-__all__ = ["FailureHandler"]
-
 UNREAD = "read the code around the failure, then rewrite it"
 
 

@@ -15,8 +15,6 @@ from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Answer
 from unstuck.settings.models import DEFAULT_TIMEOUTS
 
-__all__ = ["TimeoutMonitor", "timeout_context"]
-
 OnTimeout = Callable[[], object]
 FALLBACK_S = 900.0
 _LOG = logging.getLogger(__name__)

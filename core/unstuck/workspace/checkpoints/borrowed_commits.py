@@ -8,8 +8,6 @@ from unstuck.workspace.checkpoints.checkpoint_index import Catalogue
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.storage.object_store import ObjectStore
 
-__all__ = ["drop_pins", "other_bases"]
-
 
 async def drop_pins(store: ObjectStore) -> None:
     """Remove the pins of commits from which no checkpoint of any worktree borrows."""

@@ -20,8 +20,6 @@ from typing import Any
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore
 
-__all__ = ["Catalogue", "Checkpoint"]
-
 _PREFIX = "refs/unstuck/checkpoints/"
 _FOLDER = "described"
 

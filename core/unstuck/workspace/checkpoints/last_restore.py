@@ -7,8 +7,6 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["LastRestore", "read_last", "write_last"]
-
 _NAME = "restore.json"
 
 

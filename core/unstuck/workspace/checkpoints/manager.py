@@ -36,8 +36,7 @@ from unstuck.workspace.checkpoints.restore_plan import (
 from unstuck.workspace.checkpoints.retention import Bounds, outdated
 from unstuck.workspace.checkpoints.tree_owners import note_worker, workers_at
 from unstuck.workspace.git.case_folding import clash, folds_case
-from unstuck.workspace.git.diff_limit import DiffHeads
-from unstuck.workspace.git.numstat import Counted, parse_counts
+from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
 from unstuck.workspace.git.repo_status import git_dir_of
 from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut
@@ -67,7 +66,7 @@ _USED = "used"
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did, and the checkpoint that undoes it."""
+    """Result of a restore, and the checkpoint that undoes it."""
 
     safety: Checkpoint
     changes: tuple[Change, ...]
@@ -274,7 +273,7 @@ class CheckpointStore:
         reason = f"before restoring {target.id}"
         same = opened == now.ignored  # else the last one, of the same files, would not know which were not there
         now = replace(now, ignored=opened)
-        safety = await self._record(now, known, reason, run, target.task, target.id, anew=not same)
+        safety = await self._record(now, known, reason, run, target.task, target.id, always=not same)
         undoes = first or safety
         write_last(self._side.place, LastRestore(target.id, undoes.id, paths, run=run))
         kept = permissions_of(self._side.tree, move.plan.changes)
@@ -335,11 +334,11 @@ class CheckpointStore:
         task: str,
         target: str = "",
         *,
-        anew: bool = False,
+        always: bool = False,
     ) -> Checkpoint:
         own = self._own(known)
         last = own[-1] if own else None
-        if last and not anew and (last.tree, last.left_out) == (now.tree, now.left_out):
+        if last and not always and (last.tree, last.left_out) == (now.tree, now.left_out):
             if more := _outside(now.ignored, last.ignored):
                 last = await asyncio.to_thread(self._catalogue.ignoring, last, _in_folders((*last.ignored, *more)))
             return replace(last, is_new=False)
@@ -369,7 +368,7 @@ class CheckpointStore:
             (self._side.place / _NEEDED).write_text(json.dumps({"run": run, "uses": {**uses, use: id}}))
 
     async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
-        """Keep the bounds: what is dropped goes from the disk at once, unless somebody else is just saving."""
+        """Keep the bounds: what is dropped goes from the disk at once, unless another process is saving."""
         used = self._store.directory / _USED
         async with self._store.locked("used.lock"):
             total = _number(used) + known[-1].size
@@ -414,7 +413,7 @@ async def last_restored(home: Path, repo: Repository | None) -> Path | None:
 
 
 def belongs(root: Path, home: Path, repo: Repository | None) -> bool:
-    """Whether a tree of which the record in ``home`` knows is one of its project, and there.
+    """Return whether a tree of which the record in ``home`` knows is one of its project, and there.
 
     The record of a project that was copied tells of the trees of the first one, too.
     """

@@ -1,4 +1,4 @@
-"""What a restore would do, and what stands in its way."""
+"""Restore plan: the changes that a restore would make, and its obstacles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from typing import Literal, NamedTuple
 from unstuck.errors import WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import Result
-
-__all__ = [
-    "Change", "Difference", "Permissions", "Plan", "changes", "inside", "keep_permissions", "obstacles",
-    "parse_differences", "permissions_of", "sizes_of",
-]  # fmt: skip
 
 Status = Literal["change", "return", "disappear"]
 _STATUS: dict[str, Status] = {"A": "return", "D": "disappear"}
@@ -36,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a restore of ``checkpoint`` does, sorted by path. ``files`` is how many files the tree has now.
+    """Changes by a restore of ``checkpoint``, sorted by path. ``files`` is how many files the tree has now.
 
     ``under_way`` is what git is in the middle of there, such as ``a rebase``, which a restore leaves as it is.
     """
@@ -47,7 +42,7 @@ class Plan:
     under_way: str = ""
 
     def is_within(self, share: float) -> bool:
-        """Whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
+        """Return whether at most this share of the tree is overwritten or removed; twenty files are never too many."""
         lost = sum(change.status != "return" for change in self.changes)
         return lost <= max(_ALWAYS, share * self.files)
 
@@ -197,12 +192,12 @@ def keep_permissions(tree: Path, kept: Mapping[str, Permissions]) -> None:
         with suppress(OSError):
             descriptor = os.open(tree / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                _give_back(descriptor, before)
+                _restore_permissions(descriptor, before)
             finally:
                 os.close(descriptor)
 
 
-def _give_back(descriptor: int, before: Permissions) -> None:
+def _restore_permissions(descriptor: int, before: Permissions) -> None:
     now = os.fstat(descriptor)
     if not stat.S_ISREG(now.st_mode):
         return

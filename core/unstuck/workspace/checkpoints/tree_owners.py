@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["note_worker", "workers_at"]
-
 _NAME = "workers.json"
 _MOST = 1_000
 

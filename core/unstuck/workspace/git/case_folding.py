@@ -6,11 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["clash", "folds_case"]
-
 
 def folds_case(folder: Path) -> bool:
-    """Whether ``folder`` takes a name for another that differs from it by case alone; asked of the first such name."""
+    """True where ``folder`` takes a name for another that differs by case alone; asked of the first such name."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if (other := entry.name.swapcase()) != entry.name:

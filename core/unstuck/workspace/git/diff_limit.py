@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["DiffHeads"]
+import os
+from dataclasses import dataclass
 
 _HEADER = b"\ndiff --git "
 _FILE_LIMIT = 100_000
@@ -26,7 +27,7 @@ class DiffHeads:
 
     @property
     def is_full(self) -> bool:
-        """Whether more may have come than was looked at."""
+        """Return whether more may have come than was looked at."""
         return self._left_to_read <= 0 or len(self._kept) >= self._most
 
     def take(self, piece: bytes) -> bool:
@@ -80,3 +81,23 @@ class DiffHeads:
             return b""
         more = "more lines" if not self._left_out else f"{self._left_out} lines and more"
         return f" … {more if self.is_full else f'{self._left_out} lines'} left out … \n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Lines ``added`` and ``removed`` in ``path``; None for both where it is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+def parse_counts(out: bytes) -> tuple[Counted, ...]:
+    """Read ``git diff-tree --numstat --no-renames -z``, sorted by path."""
+    found = []
+    for row in out.split(b"\0")[:-1]:
+        added, removed, path = row.split(b"\t", 2)
+        is_text = added.isdigit() and removed.isdigit()
+        lines = (int(added), int(removed)) if is_text else (None, None)
+        found.append(Counted(os.fsdecode(path), *lines))
+    return tuple(sorted(found, key=lambda one: one.path))

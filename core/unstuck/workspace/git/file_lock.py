@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-__all__ = ["locked"]
-
 
 @asynccontextmanager
 async def locked(file: Path, how: int = fcntl.LOCK_EX) -> AsyncIterator[int]:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from unstuck.workspace.git.repository import Repository, run_git
 
-__all__ = ["branch_in", "checked_out", "commit_at", "head"]
-
 _ON_BRANCH = re.compile(rb"ref: refs/heads/([^\n]+)\n?")
 _ELSEWHERE = ".invalid"  # git's placeholder where references are kept in another way (reftable)
 

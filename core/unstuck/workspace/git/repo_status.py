@@ -9,8 +9,6 @@ from pathlib import Path
 from unstuck.workspace.git.refs import branch_in
 from unstuck.workspace.git.repository import Repository, run_git, split_paths
 
-__all__ = ["Tree", "branch_of", "changed_in", "git_dir_of", "has_branch", "is_locked", "trees", "under_way"]
-
 _OPERATIONS = (
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),

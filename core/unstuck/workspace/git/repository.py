@@ -18,24 +18,6 @@ from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git.short_process import ShortProcess
 
-__all__ = [
-    "Repository",
-    "Result",
-    "above",
-    "dirty",
-    "find_repository",
-    "git_directory_round",
-    "is_git_directory",
-    "join_paths",
-    "path_hash",
-    "project_home",
-    "record_home",
-    "require_git",
-    "run_git",
-    "split_paths",
-    "version_of_git",
-]
-
 OLDEST = (2, 36)
 """The first git that lists work trees with any name."""
 

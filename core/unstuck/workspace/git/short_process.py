@@ -18,8 +18,6 @@ from typing import IO
 
 from unstuck.clock.process_exit import until_over
 
-__all__ = ["ShortProcess", "Take"]
-
 Take = Callable[[bytes], bool]
 """Takes a piece of output, and returns whether it wants more."""
 

@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["TreePrint", "print_of"]
-
 MOST_ENTRIES = 100_000
 # Git and unstuck change these folders without the agent.
 _SKIPPED = frozenset({".git", ".unstuck"})

@@ -1,4 +1,4 @@
-"""What is installed, as it lies on the disk: a package's metadata, its documentation and what it defines.
+"""Installed packages as they lie on the disk: a package's metadata, its documentation and what it defines.
 
 Looked for in the tree's own environments and in those that the environment names; nothing is imported or run.
 """
@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-__all__ = ["describe"]
-
 _READ_LIMIT = 200_000
 _LINES = 40
 _DEFINED = re.compile(r"^(?:async def|def|class)\s+(?!_)\w+.{0,100}", re.MULTILINE)
@@ -23,7 +21,7 @@ _ENVIRONMENTS = (".venv", "venv", "env")
 
 
 def describe(tree: Path, name: str, environ: Mapping[str, str]) -> str:
-    """What is known about the package or module ``name``; says where it was looked for when it is not installed."""
+    """Describe the package or module ``name``; says where it was looked for when it is not installed."""
     scripts = name.startswith("@") or "/" in name
     top = name if scripts else name.split(".")[0]
     if not re.fullmatch(r"@?[\w.-]{1,100}(?:/[\w.-]{1,100})?", top) or ".." in top:
@@ -67,7 +65,7 @@ def _python(place: Path, top: str, name: str) -> str:
 
 
 def _is_of(folder: Path, name: str) -> bool:
-    """Whether this is the metadata of the package ``name``: hyphen, underscore and dot are the same in names."""
+    """Return whether this is the metadata of the package ``name``: hyphen, underscore and dot are the same in names."""
     return _plain(folder.name.removesuffix(".dist-info").rpartition("-")[0]) == _plain(name)
 
 

@@ -22,8 +22,6 @@ from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.git.repository import Result, find_repository, run_git, split_paths
 from unstuck.workspace.research.installed_packages import describe
 
-__all__ = ["Insight", "Surroundings", "gather", "insights_of", "surroundings"]
-
 _AROUND = 15
 _READ_LIMIT = 2_000_000
 _OUTPUT_LIMIT = 200_000
@@ -65,7 +63,7 @@ class Surroundings:
 
 
 async def surroundings(tree: Path, location: str | None) -> Surroundings:
-    """What is round ``location``, so that somebody can choose what to look into. Never raises for odd input."""
+    """What is round ``location``, to choose from what to look into. Never raises for odd input."""
     root = await asyncio.to_thread(tree.resolve)
     file, _ = _locate(root, location)
     try:

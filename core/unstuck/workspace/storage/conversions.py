@@ -1,4 +1,4 @@
-"""Which files git may keep as something else than the bytes on disk: filters, line ends, keywords, encodings.
+"""Files that git may keep as something else than the bytes on disk: filters, line ends, keywords, encodings.
 
 Git's index pairs a file with a blob, and says nothing about what was converted between the two. Without reading the
 file, both are proven to be the same only where
@@ -20,8 +20,6 @@ from pathlib import Path
 from unstuck.workspace.git.repository import above, run_git
 from unstuck.workspace.storage.index_entries import Entry
 from unstuck.workspace.storage.staging import Git
-
-__all__ = ["unproven"]
 
 _ATTRIBUTES = b".gitattributes"
 _CONVERTING = frozenset({b"filter", b"ident", b"working-tree-encoding"})

@@ -1,4 +1,4 @@
-"""What a checkpoint does not hold and why, and which trees are not saved without a yes."""
+"""Exclusions of a checkpoint with their reasons, and trees that are not saved without a yes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import Literal
 
 from unstuck.errors import TreeTooLarge, WorkspaceError
 from unstuck.workspace.git.repository import git_directory_round, is_git_directory
-
-__all__ = ["LeftOut", "Why", "bare_among", "lost", "out_of_reach", "refuse_git_directory", "refuse_home", "refuse_huge"]
 
 Why = Literal["busy", "large", "name", "repository", "special", "unreadable"]
 _TOLD: dict[Why, str] = {
@@ -87,14 +85,14 @@ def _why(place: Path, status: os.stat_result, file_limit: int) -> Why | None:
 def bare_among(tree: Path, strangers: Iterable[str]) -> frozenset[str]:
     """The bare repositories among files that git does not know, each ending in a slash.
 
-    To git they are folders like any other, but the branches of somebody are in them, perhaps those of this very tree.
+    To git they are folders like any other, but branches are in them, perhaps those of this very tree.
     """
     tops = (path.removesuffix("HEAD") for path in strangers if path.endswith("/HEAD"))
     return frozenset(top for top in tops if is_git_directory(tree / top))
 
 
 def refuse_git_directory(tree: Path) -> None:
-    """Raise WorkspaceError for a folder of git's own: whoever sets that back sets back branches and history."""
+    """Raise WorkspaceError for a folder of git's own: its restore would set back branches and history."""
     if (inside := git_directory_round(tree)) is not None:
         raise WorkspaceError(f"{inside} is git's own directory: go to its worktree")
 

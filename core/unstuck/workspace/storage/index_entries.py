@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["Entry", "read_entries"]
-
 _FIXED = 40  # bytes before the id: times, place on disk, mode, owner, size
 _EXTENDED = 0x4000
 _OVERLOOKED = 0x8000
@@ -64,7 +62,7 @@ def _entries(index: bytes, version: int, count: int, id_size: int) -> tuple[list
 
 
 def _depends(index: bytes, at: int, end: int) -> bool:
-    """Whether one of the parts behind the entries changes what they mean: its name begins with a small letter."""
+    """True where one of the parts behind the entries changes what they mean: its name begins with a small letter."""
     while at < end:
         if index[at : at + 1].islower():
             return True

@@ -21,8 +21,6 @@ from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
 
-__all__ = ["OLDEST_GIT", "ObjectStore", "replace_text"]
-
 OLDEST_GIT = (2, 32)
 """The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""
 
@@ -46,7 +44,7 @@ class ObjectStore:
 
     @property
     def exists(self) -> bool:
-        """Whether the repository is complete: while git makes it, the folder of the objects comes last."""
+        """Return whether the repository is complete: while git makes it, the folder of the objects comes last."""
         return is_git_directory(self.directory)
 
     async def open(self, tree: Path) -> None:

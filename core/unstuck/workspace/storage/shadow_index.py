@@ -22,6 +22,7 @@ from unstuck.text import one_line
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repo_status import git_dir_of, under_way
 from unstuck.workspace.git.repository import Result, above, join_paths, path_hash, run_git, split_paths
+from unstuck.workspace.storage.conversions import unproven
 from unstuck.workspace.storage.exclusions import (
     LeftOut,
     bare_among,
@@ -31,11 +32,11 @@ from unstuck.workspace.storage.exclusions import (
     refuse_home,
     refuse_huge,
 )
-from unstuck.workspace.storage.first_index import make_index
+from unstuck.workspace.storage.index_entries import Entry, read_entries
 from unstuck.workspace.storage.object_store import ObjectStore
-from unstuck.workspace.storage.staging import Scan, stage, survey
+from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
-__all__ = ["SideRepository", "Snapshot"]
+_GITLINK = 0o160000
 
 _YES = "allowed"
 _EXACT = "exact"  # an earlier version began with whatever git's own index said
@@ -51,6 +52,47 @@ _MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
 _SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
 # A folder is a list of ids: there is little to squeeze out of it, and it takes time.
 _PLAIN = ("-c", "core.looseCompression=0")
+
+
+async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: int, git: Git, reading: Git) -> bool:
+    """Make ``fresh``, a copy of the index of the worktree ``tree``, that of the commit ``base``.
+
+    ``git`` works on ``fresh``, ``reading`` on the user's objects, too, which lie in ``common``; ``now`` is the time in
+    ns. Returns False where those objects are damaged: then all has to be saved again.
+    """
+    entries = await _committed(fresh, base, reading)
+    if entries is None:
+        return False
+    # A submodule is another repository; what git was told to overlook may differ all the same.
+    files = [entry for entry in entries if entry.is_plain and entry.mode != _GITLINK]
+    if len(files) < len(entries):
+        others = {entry.path for entry in entries}.difference(entry.path for entry in files)
+        await stage(git, removed=map(os.fsdecode, others))
+    odd = await unproven(tree, common, files, now, reading)
+    if rows := b"".join(b"%o %s\t%s\0" % (entry.mode, entry.id.encode(), entry.path) for entry in odd):
+        await git("update-index", "-z", "--index-info", stdin=rows)  # without their sizes and times
+    return True
+
+
+async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None:
+    """The entries of ``fresh`` once they are those of ``base``; None where the user's objects are damaged."""
+    tree = (await reading("rev-parse", "--verify", "--quiet", f"{base}^{{tree}}", check=False)).line
+    for command in ((), ("read-tree", "--reset", base), ("read-tree", base)):
+        if command[1:] == (base,):
+            fresh.unlink(missing_ok=True)
+        if command and (await reading(*command, check=False)).code:
+            continue
+        entries = read_entries(await asyncio.to_thread(_bytes_of, fresh), len(base) // 2)
+        if entries is not None and (await reading("write-tree", "--missing-ok", check=False)).line == tree:
+            return entries
+    return None
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +398,7 @@ class SideRepository:
         return tree, len(await self.covered())
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
-        """What the user has added in spite of an ignore rule, asked anew when their index is another: work like any."""
+        """Files that the user added in spite of an ignore rule, asked again when their index is another."""
         if self._store.repo is None:
             return frozenset()
         if self._user_index is None:
@@ -400,7 +442,7 @@ def _is_full(error: GitError) -> bool:
 
 
 def _is_empty(place: Path) -> bool:
-    """Whether it is a folder with nothing in it but such folders."""
+    """Return whether it is a folder with nothing in it but such folders."""
     if not _is_folder(place):
         return False
     links = (os.path.islink(os.path.join(top, name)) for top, names, _ in os.walk(place) for name in names)

@@ -1,4 +1,4 @@
-"""What changed in a work tree since an index was written, and how to bring that index up to date.
+"""Changes of a work tree since an index was written, and the update of that index.
 
 Paths are given to git one by one, never as patterns, so a name like ``:(top)*`` or one with a newline is just a name.
 """
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from unstuck.workspace.git.repository import Result, join_paths
-
-__all__ = ["Git", "Scan", "Survey", "scan", "stage", "survey"]
 
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
 _UNMERGED = frozenset({b"DD", b"AU", b"UD", b"UA", b"DU", b"AA", b"UU"})
@@ -49,7 +47,7 @@ class Scan:
 
     @property
     def clean(self) -> bool:
-        """Whether everything the index has is in the tree exactly so."""
+        """Return whether everything the index has is in the tree exactly so."""
         return not self.removed and not self.changed
 
 

@@ -18,11 +18,6 @@ from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.owned_refs import OwnTree
 from unstuck.workspace.worktrees.worktree import TreePlace
 
-__all__ = [
-    "LEAVING", "drop_checkpoints", "drop_half_gone", "drop_references", "drop_tree", "erase", "erase_checkpoints",
-    "size_of",
-]  # fmt: skip
-
 LEAVING = ".removing-"
 _TRIES, _PAUSE_S = 200, 0.05
 

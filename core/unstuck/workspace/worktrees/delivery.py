@@ -22,8 +22,6 @@ from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees
 from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["Delivery", "How"]
-
 How = Literal["fast_forward", "merge"]
 
 _BRANCHES = "refs/heads/"
@@ -199,7 +197,7 @@ class Delivery:
         try:
             await asyncio.shield(going)
         except asyncio.CancelledError:
-            await asyncio.wait((going,))  # whoever does not wait for us does not want half of it either
+            await asyncio.wait((going,))  # a caller that does not wait does not want half of it either
             raise
         except GitError as error:
             if error.code < 0:  # killed, such as for want of room: nobody else could hold what it held
@@ -247,7 +245,7 @@ class Delivery:
 
     @staticmethod
     async def _is_between(tree: Path, row: _Row) -> bool:
-        """Whether a file is one of ours: gone, as it is to be, or the beginning of that."""
+        """Return whether a file is one of ours: gone, as it is to be, or the beginning of that."""
         file = tree / row.path
         if not os.path.lexists(file):
             return True
@@ -267,7 +265,7 @@ async def _checked_out(tree: Path, path: str, blob: str) -> Result:
 
 
 async def _is_only_here(tree: Path, row: _Row) -> bool:
-    """Whether a file holds what git could not write again: a filter has left some of it out of the commit."""
+    """Return whether a file holds what git could not write again: a filter has left some of it out of the commit."""
     file = tree / row.path
     if row.kind == "A" or not row.old_mode.startswith("100") or file.is_symlink() or not file.is_file():
         return False
@@ -338,7 +336,7 @@ def _at(tree: Path, path: str, tracked: AbstractSet[str]) -> set[str]:
 
 
 def _put_back(index: Path, saved: bytes) -> None:
-    """The index as it was, byte for byte, unless somebody's git holds it by now."""
+    """The index as it was, byte for byte, unless another git holds it by now."""
     if index.read_bytes() == saved:
         return
     lock = index.with_name("index.lock")

@@ -1,6 +1,6 @@
-"""What is ours in a person's repository: work trees, branches and references, of which run, and what only they hold.
+"""Work trees, branches and references of unstuck in a person's repository: their run, and what only they hold.
 
-Nothing is guessed: a git that fails raises, because whoever deletes by what is found here must not take *cannot be
+Nothing is guessed: a git that fails raises, because a deletion of what is found here must not take *cannot be
 told* for *there is nothing*.
 """
 
@@ -16,8 +16,6 @@ from unstuck.workspace.git.refs import branch_in
 from unstuck.workspace.git.repository import Repository, run_git, split_paths
 from unstuck.workspace.worktrees.unmerged_work import held_in
 from unstuck.workspace.worktrees.worktree import MARKER, TRASH, TreePlace, belongs_elsewhere, registered_tree
-
-__all__ = ["OwnTree", "commits_only_in", "held_by", "own_references", "own_trees", "run_of", "users_heads"]
 
 _BRANCH = re.compile(r"refs/heads/unstuck/(\d{8}-\d{6}(?:-\d{1,9})?)/.+")
 _OTHER = re.compile(r"refs/unstuck/(?:bases|deliveries)/(.+)")
@@ -59,7 +57,7 @@ async def own_references(repo: Repository) -> dict[str, str]:
 
 
 async def own_trees(repo: Repository, folder: Path) -> tuple[OwnTree, ...]:
-    """The work trees of ours, whoever has moved them; ``folder`` is where they are made. Raises OSError."""
+    """The work trees of ours, moved or not; ``folder`` is where they are made. Raises OSError."""
     return await asyncio.to_thread(_own_trees, repo, folder)
 
 

@@ -11,8 +11,6 @@ from unstuck.workspace.git.repository import split_paths
 from unstuck.workspace.storage.staging import Scan
 from unstuck.workspace.worktrees.worktree import TreePlace
 
-__all__ = ["Cleaned", "Kept", "held_in", "without"]
-
 _NAMED = 3
 _GITLINK = b"160000"
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")

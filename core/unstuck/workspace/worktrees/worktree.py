@@ -13,8 +13,6 @@ from unstuck.errors import WorkspaceError
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repository import Repository, Result, run_git
 
-__all__ = ["MARKER", "TRASH", "TreePlace", "belongs_elsewhere", "registered_tree", "safe_name", "sweep"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 TRASH = ".trash-"
 MARKER = "unstuck-start"
@@ -96,16 +94,16 @@ class TreePlace:
 
     @property
     def is_linked(self) -> bool:
-        """Whether git knows this tree."""
+        """Return whether git knows this tree."""
         return self.git_dir is not None
 
     @property
     def merges(self) -> bool:
-        """Whether a merge is under way here."""
+        """Return whether a merge is under way here."""
         return (git_dir := self.git_dir) is None or (git_dir / "MERGE_HEAD").exists()
 
     def is_on(self, branch: str) -> bool:
-        """Whether the branch of this full name is checked out."""
+        """Return whether the branch of this full name is checked out."""
         return self._read("HEAD") == f"ref: {branch}"
 
     @property
@@ -115,7 +113,7 @@ class TreePlace:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether the plan's setup has run here."""
+        """Return whether the plan's setup has run here."""
         return self._read(_SET_UP) is not None
 
     def mark_set_up(self) -> None:

@@ -23,8 +23,6 @@ from unstuck.workspace.storage.staging import Scan, scan, stage
 from unstuck.workspace.worktrees.unmerged_work import Cleaned, Kept, held_in, without
 from unstuck.workspace.worktrees.worktree import TreePlace, belongs_elsewhere, safe_name, sweep
 
-__all__ = ["REMEDIATION", "Worktrees", "kept_trees", "trees_of"]
-
 REMEDIATION = "_remediation"
 """Name of the worktree of the remediation agent; no task can have it."""
 

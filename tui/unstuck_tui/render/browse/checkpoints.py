@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unstuck.words.byte_sizes import sized
+from unstuck.words.amounts import sized, time_of_day
+from unstuck.words.labels import Tone, level_word
+from unstuck.words.restores import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import Cell, fit, time_of_day
-from unstuck_tui.render.labels import Tone, level_word
-from unstuck_tui.render.printed.restore import plan_text, under_way_text
+from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.tasks.detail import changes_lines
-
-__all__ = ["COLUMNS", "checkpoint_about", "checkpoint_cells", "comparing_lines", "coverage", "diff_lines", "plan_words"]
 
 Row = Mapping[str, Any]
 COLUMNS = (

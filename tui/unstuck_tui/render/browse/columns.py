@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, fit, width_of, wrapped
-from unstuck_tui.render.labels import Tone
-
-__all__ = ["Column", "field_lines", "heading_cells", "row_cells", "spark", "tab_cells", "would_lines"]
 
 _MARGIN = 2
 _BARS = "▁▂▃▄▅▆▇█"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unstuck.words.labels import Tone
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
-from unstuck_tui.render.labels import Tone
-
-__all__ = ["COLUMNS", "memory_about", "memory_cells", "memory_text"]
 
 Row = Mapping[str, Any]
 COLUMNS = (

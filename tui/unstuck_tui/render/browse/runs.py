@@ -9,16 +9,12 @@ from typing import Any
 from unstuck.eventlog.state import State
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.supervision.recovery.facts import TaskRecovery, was_cut_off
+from unstuck.words.labels import Tone, error_name, level_word
 from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit
-from unstuck_tui.render.labels import Tone, error_name, level_word
 from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
-
-__all__ = [
-    "CUT_OFF", "RUNS", "CutOff", "cut_off_about", "cut_off_cells", "cut_off_in", "inventory_about", "run_cells",
-]  # fmt: skip
 
 Row = Mapping[str, Any]
 CUT_OFF = (

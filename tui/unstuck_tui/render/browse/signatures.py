@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstuck.eventlog.state import State
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import Tone, error_name, failure_words, level_word, some
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import Cell, time_of_day
-from unstuck_tui.render.labels import Tone, error_name, failure_words, level_word
-
-__all__ = ["COLUMNS", "Failure", "Occurrence", "failure_about", "failure_cells", "gates_about", "ordered"]
+from unstuck_tui.render.format import Cell
 
 COLUMNS = (
     Column("SEEN", 4, right=True),
@@ -108,8 +107,8 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     kind = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
     lines += field_lines("type", kind, width)
     lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
-    lines += field_lines("tasks", _some(row["tasks"]), width)
-    lines += field_lines("agents", _some(failure.agents), width)
+    lines += field_lines("tasks", some(row["tasks"], _NAMED), width)
+    lines += field_lines("agents", some(failure.agents, _NAMED), width)
     lines += field_lines("worked", row["worked"] or "nothing yet", width, tone="good" if row["worked"] else "quiet")
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
@@ -131,11 +130,6 @@ def gates_about(state: State, identity: str) -> list[str]:
         if gate.gate.task and identity in names:
             found.append(gate.id)
     return found
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _clock(time: object, *, seconds: bool = False) -> str:

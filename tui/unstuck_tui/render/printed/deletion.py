@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Kind
 from unstuck.text import one_line
-from unstuck.words.byte_sizes import sized
-
-__all__ = ["inventory_lines", "receipt_lines"]
+from unstuck.words.amounts import sized
 
 _WORDS: dict[Kind, tuple[str, str]] = {
     "processes": ("process, ended with a stop report", "processes, ended with a stop report each"),

@@ -14,10 +14,8 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import one_line
-from unstuck_tui.render.labels import GROUPS, asked_about, group_of
-from unstuck_tui.render.printed.events import lines_of
-
-__all__ = ["PlainLines", "in_words"]
+from unstuck.words.labels import GROUPS, asked_about, group_of
+from unstuck.words.narration import lines_of
 
 _WORDS = {
     "▶": "begins", "✓": "passed:", "✗": "failed:", "!": "attention:", "?": "question:", "→": "next:", "◷": "clock:",

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, PASSED_BEFORE_WORK, failure_words, level_word
-
-__all__ = ["FAILURES_HEAD", "failure_line", "load_words", "row_lines", "used_words"]
+from unstuck.words.amounts import span
+from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
 _MOST = 40
@@ -30,11 +28,11 @@ def load_words(load: Row) -> str:
     if load["asked"]:
         mean = load["to_answer"]
         answered = f", answered in {span(mean)} on average" if mean is not None else ", none answered"
-        parts.append(_counted(load["asked"], "question") + answered)
+        parts.append(counted(load["asked"], "question") + answered)
     if load["waited_seconds"] >= 1:
         parts.append(f"agents waited {span(load['waited_seconds'])} for a person")
     if load["pages"]:
-        parts.append(_counted(load["pages"], "notification"))
+        parts.append(counted(load["pages"], "notification"))
     if decided := [f"{count} by {by}" for by, count in load["decided"].items() if count]:
         parts.append(f"decided without one: {', '.join(decided)}")
     return "; ".join(parts)
@@ -94,7 +92,7 @@ def _task(row: Row) -> list[str]:
         f"{level_word(rung)} {', '.join(used_words(used))}" for rung, used in row["rungs"].items() if used_words(used)
     ]
     earlier = len(row["timeline"]) - _MOST
-    level, attempts = level_word(row["level"]), _counted(row["attempts"], "attempt")
+    level, attempts = level_word(row["level"]), counted(row["attempts"], "attempt")
     return [
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    failure: {kind}"] if kind and problem else []),
@@ -155,7 +153,3 @@ def _gate(row: Row) -> list[str]:
         *(f"  {line}" for line in str(question).splitlines()),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

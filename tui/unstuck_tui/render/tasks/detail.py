@@ -12,10 +12,8 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
-from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.amounts import span, spent_of
-from unstuck_tui.render.format import Cell, Line, fit, laid_out, time_of_day, wrapped
-from unstuck_tui.render.labels import (
+from unstuck.words.amounts import span, spent_of, time_of_day
+from unstuck.words.labels import (
     Tone,
     error_name,
     failure_words,
@@ -23,18 +21,8 @@ from unstuck_tui.render.labels import (
     rung_of,
     word_of,
 )
-
-__all__ = [
-    "FailureCount",
-    "TimelineEntry",
-    "changes_lines",
-    "failure_lines",
-    "failure_text",
-    "output_lines",
-    "page_names",
-    "story_title",
-    "timeline_lines",
-]
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, wrapped
 
 _STEP = 'UNSTUCK {"step"'
 

@@ -9,11 +9,9 @@ from unstuck.contract import Level
 from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.words.labels import Tone, needs_person
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
-from unstuck_tui.render.labels import Tone, needs_person
-
-__all__ = ["ladder_lines"]
 
 _NAME = 10
 _LABEL = 13

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.words.labels import Tone, glyph_of, needs_person, some, tone_of, word_of
 from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
-from unstuck_tui.render.labels import Tone, glyph_of, needs_person, tone_of, word_of
-
-__all__ = ["Graph", "Standing", "about_lines", "graph_cells", "graph_of", "standing_of"]
 
 _DEEPEST = 10
 _STATE = 12
@@ -149,15 +146,10 @@ def _beside(graph: Graph, standing: Standing, state: State, row: TaskRow) -> str
         parts.append(f"waits for {holder} ({word_of(state, state.tasks[holder], still=standing.still)})")
     others = [need for need in row.task.needs if need not in (graph.under[row.id], holder)]
     if others:
-        parts.append(f"needs {_named(others)}, too")
+        parts.append(f"needs {some(others, _NAMED)}, too")
     if count := len(graph.needed_by[row.id]):
         parts.append(f"needed by {count}")
     return " · ".join(parts)
-
-
-def _named(tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return f"{', '.join(tasks[:_NAMED])}{more}"
 
 
 def about_lines(graph: Graph, standing: Standing, state: State, task: str, width: int) -> list[Line]:
@@ -207,6 +199,4 @@ def _fallout(graph: Graph, state: State, row: TaskRow) -> str:
     does = {"run": "would continue without it", "skip": "would be skipped too"}.get(
         row.after_skip, "would stay blocked"
     )
-    names = list(islice(found, _NAMED))
-    more = f" and {len(found) - len(names)} more" if len(found) > len(names) else ""
-    return f"{len(found)} {does}: {', '.join(names)}{more}"
+    return f"{len(found)} {does}: {some(list(found), _NAMED)}"

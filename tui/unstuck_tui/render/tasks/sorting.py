@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from unstuck.eventlog.state import State, TaskRow
-from unstuck_tui.render.labels import failure_of, needs_person, word_of
+from unstuck.words.labels import failure_of, needs_person, word_of
 from unstuck_tui.render.tasks.table import time_left
-
-__all__ = ["Sorting", "arranged", "next_sorting"]
 
 Sorting = Literal["plan", "state", "time", "name"]
 _URGENCY = ("interrupted", "running", "judging", "undecided", "preparing", "backoff", "parked", "ready", "blocked")

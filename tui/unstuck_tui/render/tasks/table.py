@@ -7,9 +7,8 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 
 from unstuck.eventlog.state import State, TaskRow
-from unstuck_tui.render.amounts import span
-from unstuck_tui.render.format import Cell, bar, clock, fit
-from unstuck_tui.render.labels import (
+from unstuck.words.amounts import span
+from unstuck.words.labels import (
     Tone,
     doubts_about,
     failure_of,
@@ -21,8 +20,7 @@ from unstuck_tui.render.labels import (
     tone_of,
     word_of,
 )
-
-__all__ = ["NARROW", "Columns", "columns_for", "header_cells", "task_cells", "time_left"]
+from unstuck_tui.render.format import Cell, bar, clock, fit
 
 NARROW = 84
 _WIDE = 150

@@ -16,8 +16,6 @@ from unstuck.eventlog.log.envelope_scan import envelope_of
 from unstuck.eventlog.log.log_format import Line, Position, read_lines
 from unstuck.eventlog.log.records import decoded, read_records
 
-__all__ = ["LogIndex", "indexed", "last_of", "next_of"]
-
 IDLE_S = 60.0
 _FAILURES = frozenset(("agent_crashed", "agent_timeout", "infrastructure_blocked", "workflow_failed"))
 

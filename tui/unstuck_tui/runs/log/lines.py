@@ -15,8 +15,6 @@ from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck_tui.runs.log.query import Query
 
-__all__ = ["LogLines"]
-
 _PIECE = 1 << 20
 _KEPT = 500
 

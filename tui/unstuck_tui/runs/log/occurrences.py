@@ -18,8 +18,6 @@ from unstuck_tui.render.browse.signatures import Occurrence
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query
 
-__all__ = ["FailureTimes", "Occurrences"]
-
 _KEPT = 200
 _TIMES = 20_000
 _PIECE = 50_000

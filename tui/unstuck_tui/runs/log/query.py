@@ -11,8 +11,6 @@ from functools import cached_property
 from unstuck.eventlog.events import EVENTS
 from unstuck.eventlog.log.record_reader import Wanted
 
-__all__ = ["Query", "QueryProblem", "query_of"]
-
 _ACTORS = {"human": "human", "you": "human", "policy": "policy", "rule": "policy", "timer": "timer", "agent": "agent"}
 _PLAIN = re.compile(r"[0-9A-Za-z_.-]+")
 _KEYS = ("task:", "type:", "by:", "failure:")

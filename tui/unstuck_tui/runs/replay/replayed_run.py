@@ -3,30 +3,64 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from unstuck.clock import iso
-from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.state import State
+from unstuck.eventlog.state import State, copied
+from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.supervision.context.context import limits_of as rules_of
-from unstuck.supervision.context.types import Back, Handed
-from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
 from unstuck_tui.runs.history import History
 from unstuck_tui.runs.log.index import LogIndex
-from unstuck_tui.runs.replay.moments import Moment, MomentCache
-from unstuck_tui.runs.run_view import NoticeKind, limits_of
 
-__all__ = ["PAST", "ReplayClock", "ReplayedRun"]
+EVERY = 2_000
+MOST = 64
 
 PAST = "This is a replay: it shows what was, and nothing can be changed in it."
 _STEPS = 200
+
+
+class Moment(NamedTuple):
+    """The run up to record ``seq``."""
+
+    seq: int
+    state: State
+    history: History
+
+
+class MomentCache:
+    """Keeps at most ``most`` moments of a log, so that no other is further away than a part of it."""
+
+    def __init__(self, index: LogIndex, *, every: int = EVERY, most: int = MOST) -> None:
+        self.index = index
+        self._every, self._most = every, most
+        self._kept = [Moment(0, State(), History())]
+
+    def moment(self, seq: int) -> Moment:
+        """The run up to record ``seq``, in rows of its own. Blocks."""
+        seq = max(0, min(seq, len(self.index)))
+        start = self._kept[bisect_right(self._kept, seq, key=lambda moment: moment.seq) - 1]
+        state, history = copied(start.state), start.history.copied()
+        for record in self.index.records(start.seq, seq):
+            fold(state, record)
+            history.see(record)
+            if record.seq % self._every == 0 and record.seq > self._kept[-1].seq:
+                self._keep(Moment(record.seq, copied(state), history.copied()))
+        return Moment(seq, state, history)
+
+    def _keep(self, moment: Moment) -> None:
+        self._kept.append(moment)
+        if len(self._kept) > self._most:
+            self._every *= 2
+            self._kept = [kept for kept in self._kept if kept.seq % self._every == 0]
 
 
 class ReplayClock:
@@ -71,7 +105,6 @@ class ReplayedRun:
         settings = Settings.thaw(self.state.run.settings)
         self.rules = rules_of(settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
-        self.output_limit = settings.output_limit
         self._leaping = asyncio.Lock()
         self._see: Callable[[Record], None] = lambda record: None
         self.turned: Callable[[], None] = lambda: None
@@ -122,32 +155,16 @@ class ReplayedRun:
             self._moment = Moment(record.seq, state, history)
             self._see(record)
 
+    async def output(self, task: str) -> OutputTail | None:
+        return await output_of(self.log, self.state.tasks.get(task), live=False, limit=0)
+
     async def changes(self, task: str) -> tuple[str, str]:
         return "", ""
 
-    async def answer(self, gate: str, answer: Answer) -> object:
+    async def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnstuckError(PAST)
 
-    async def hold(self, task: str) -> str:
-        raise UnstuckError(PAST)
-
-    async def step_in(self, task: str, answer: Answer) -> object:
-        raise UnstuckError(PAST)
-
-    async def choose_rung(self, task: str, level: NextRung) -> None:
-        raise UnstuckError(PAST)
-
-    async def hand_over(self, task: str) -> Handed:
-        raise UnstuckError(PAST)
-
-    async def give_back(self, handed: Handed) -> Back:
-        raise UnstuckError(PAST)
-
-    async def keep_open(self, gate: str) -> object:
-        raise UnstuckError(PAST)
-
-    async def stop(self, reason: str) -> object:
-        raise UnstuckError(PAST)
+    answer = hold = step_in = choose_rung = start_takeover = end_takeover = keep_open = stop = _refuse
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         raise NotImplementedError("a replay sends nothing")

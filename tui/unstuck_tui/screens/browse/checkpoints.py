@@ -12,6 +12,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, kept_free, store_of
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
+from unstuck.words.restores import PLANNED
 from unstuck.workspace.checkpoints.manager import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
@@ -24,10 +25,7 @@ from unstuck_tui.render.browse.checkpoints import (
     plan_words,
 )
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.render.printed.restore import PLANNED
 from unstuck_tui.screens.browse.tab import Tab, TabContext
-
-__all__ = ["CheckpointsTab"]
 
 Row = Mapping[str, Any]
 _BY_HAND = "manual"

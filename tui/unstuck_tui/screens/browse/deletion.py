@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from unstuck.runs.deletion.execute import destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import take_stock
-from unstuck.runs.queries.live_run import live_run
-from unstuck.runs.queries.run_list import run_rows
+from unstuck.runs.queries.run_list import live_run, run_rows
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import field_lines
@@ -18,8 +17,6 @@ from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
-
-__all__ = ["DeletionTab"]
 
 Row = Mapping[str, Any]
 _RUNS = 200

@@ -13,8 +13,6 @@ from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab
 
-__all__ = ["MemoryTab"]
-
 Row = Mapping[str, Any]
 
 

@@ -15,8 +15,6 @@ from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_o
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
-__all__ = ["RecoveryTab"]
-
 _RUNS = 100
 
 

@@ -15,28 +15,64 @@ from textual.app import ComposeResult
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.browse.columns import tab_cells, would_lines
 from unstuck_tui.render.format import Cell, width_of
-from unstuck_tui.runs.run_view import RunView
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab
 from unstuck_tui.screens.browse.memory import MemoryTab
 from unstuck_tui.screens.browse.recovery import RecoveryTab
-from unstuck_tui.screens.browse.rows_list import RowsList
 from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.lines import OneLine
+from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
-
-__all__ = ["BrowseScreen"]
 
 _TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab)
 _TICK_S = 2.0
+
+
+class RowsList(CursorLines):
+    """The rows of ``tab``; each tab keeps its own cursor."""
+
+    AREA = "rows"
+    BINDINGS = bindings_of("rows")
+
+    def __init__(self, tab: Tab[Any], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.tab = tab
+
+    def line_total(self) -> int:
+        return len(self.tab.rows)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return self.tab.cells(self.tab.rows[index], width)
+
+    def nothing_here(self) -> str:
+        return f"  {self.tab.problem or (self.tab.empty if self.tab.is_read else 'looking')}"
+
+    def renew(self) -> None:
+        """There are other rows, or it is another tab."""
+        self.resized()
+        self.refresh()
+        self.scroll_to_line(self.tab.cursor)
+
+    @property
+    def cursor(self) -> int:
+        return self.tab.cursor
+
+    @cursor.setter
+    def cursor(self, index: int) -> None:
+        self.tab.cursor = index
+
+    def move_to(self, index: int) -> None:
+        # Now, and not when the message arrives: what the next key begins is not to be left.
+        self.tab.back()
+        super().move_to(index)
 
 
 class _Tabs(OneLine):
@@ -142,21 +178,21 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         if self.is_attached:
             self.query_one(_Tabs).refresh()
             self._list.refresh()
-            self._tell_about(anew=True)
+            self._tell_about(from_start=True)
 
     @on(RowsList.Selected)
     def _selected(self) -> None:
         self._tell_about()
 
-    def _tell_about(self, *, anew: bool = False) -> None:
+    def _tell_about(self, *, from_start: bool = False) -> None:
         """Show the facts about the row; a person who reads on keeps their place."""
         if not self.is_whole:
             return
         page, tab = self.query_one("#about", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
-        anew, self._told = anew or told != self._told, told
+        from_start, self._told = from_start or told != self._told, told
         row, width = tab.row, page.room
-        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), anew=anew)
+        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), from_start=from_start)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)

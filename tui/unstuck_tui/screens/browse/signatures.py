@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.state import State
-from unstuck.runs.queries.failure_groups import groups_of
-from unstuck.runs.queries.failures import learnt_in, rows_of
+from unstuck.runs.queries.failures import groups_of, learnt_in, rows_of
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
@@ -25,8 +24,6 @@ from unstuck_tui.render.browse.signatures import (
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, TabContext
-
-__all__ = ["SignaturesTab", "listed"]
 
 
 class SignaturesTab(Tab[Failure]):

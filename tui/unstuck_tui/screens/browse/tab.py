@@ -11,14 +11,12 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from textual.app import App
 
 from unstuck.errors import UnstuckError, UsageError
+from unstuck.runs.view.run_view import RunView
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.runs.run_view import RunView
-
-__all__ = ["Tab", "TabContext", "TabHost", "in_thread_loop"]
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")

@@ -1,18 +1,28 @@
-"""Events as lines for people, for runs without a screen. Pure."""
+"""Events in words: as the lines that a run prints, as one text, and as a moment of a timeline. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
-from unstuck_tui.render.amounts import span
-from unstuck_tui.render.labels import ACTORS, PASSED_BEFORE_WORK, level_word, receipt_words
-
-__all__ = ["broken_check", "event_line", "event_text", "lines_of", "no_room", "summary"]
+from unstuck.words.amounts import span
+from unstuck.words.labels import (
+    ACTORS,
+    ENDED,
+    PASSED_BEFORE_WORK,
+    Tone,
+    counted,
+    ended_as,
+    level_word,
+    receipt_words,
+    tried,
+)
+from unstuck.words.questions import earlier_answer
 
 _WIDTH = 160
 _SETUP_LINES = 5
@@ -29,22 +39,6 @@ _MEANWHILE = {
     "runs_on": "cannot be held and keeps running meanwhile",
 }
 _ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "deny": "[REASON]", "extend": "DURATION", "choose": "N"}
-_TRIED = {
-    "retries": ("retry", "retries"),
-    "pivots": ("new approach", "new approaches"),
-    "research": ("round of research", "rounds of research"),
-    "sessions": ("new session", "new sessions"),
-    "waits": ("wait", "waits"),
-    "agent_failures": ("failure of the agent", "failures of the agent"),
-}
-_REASONS = {
-    "succeeded": "every task succeeded",
-    "incomplete": "not every task succeeded",
-    "needs_person": "paused: a question needs an answer",
-    "halted": "halted",
-    "budget": "the budget is used up",
-    "interrupted": "interrupted",
-}
 
 
 def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -69,6 +63,56 @@ def event_text(record: Record) -> str:
     return (text if isinstance(text, str) else next(iter(text), "")).strip()
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An event in the timeline of its task. ``seconds`` is None where it took no time."""
+
+    label: str
+    glyph: str
+    tone: Tone
+    text: str
+    seconds: float | None = None
+
+
+def moment_of(record: Record) -> Moment | None:
+    """The moment of the timeline that ``record`` is by itself; None for what belongs to an attempt, and for others."""
+    event, seconds = record.event, None
+    if isinstance(event, e.Unknown) or type(event) not in MOMENTS:
+        return None
+    label, glyph, tone = MOMENTS[type(event)]
+    text = event_text(record).removeprefix(glyph).strip().removeprefix(f"{label}: ")
+    match event:
+        case e.RestoreDone():
+            if not event.changed:
+                return None
+            files = f"{event.target}, {counted(event.changed, 'file')}"
+            text = ": ".join(filter(None, (files, ", ".join(event.changes))))
+        case e.GateOpened():
+            text = event.type.replace("_", " ")
+        case e.GateAnswered():
+            by = "you" if record.actor == "human" else ACTORS[record.actor]
+            text = ": ".join(filter(None, (by, event.choice.replace("_", " "), event.text)))
+        case e.StopReceipt():
+            text, tone = receipt_words(event), "bad" if event.alive else tone
+        case e.TaskEnded():
+            glyph, tone = ENDED[event.status]
+            text = text.removeprefix(glyph).strip()
+        case e.TransientErrorRetry():
+            text, seconds = f"{event.error_type}, wait {event.retry}", event.delay_seconds
+        case e.ResearchDone():
+            text = f"found {counted(len(event.insights), 'finding')}"
+        case e.InfrastructureBlocked():
+            text = event.issue
+        case e.AgentTimeout():
+            label = "stalled" if event.clock == "idle" else label
+            text, seconds = ", ".join(event.signals), event.limit_s if label == "stalled" else event.elapsed_ms / 1000
+        case e.LivenessJudged():
+            label, text, seconds = event.verdict.lower(), ", ".join(event.signals), event.silent_s
+        case e.SilenceEnded():
+            text, seconds = f"ended by {event.sign}", event.seconds
+    return Moment(label, glyph, tone, text, seconds)
+
+
 def _beside(event: e.DirectiveIssued) -> str:
     """The next directive, where the lines of a run leave that to the question or the answer beside it."""
     if event.level == "human":
@@ -83,7 +127,7 @@ def summary(
 
     A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume.
     """
-    lines = [f"run {run}: {_REASONS.get(exit_reason, exit_reason)}"]
+    lines = [f"run {run}: {ended_as(exit_reason)}"]
     if branch:
         lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
     if watch:
@@ -114,10 +158,6 @@ def _said(record: Record) -> _Text:
     return writer(record.event, record) if writer is not None else None
 
 
-def _plural(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
 def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
@@ -127,7 +167,7 @@ def _run_started(event: e.RunStarted, record: Record) -> _Text:
 
 
 def _parked(event: e.RunParked, record: Record) -> _Text:
-    return f"paused: {_plural(len(event.gates), 'question needs', 'questions need')} an answer"
+    return f"paused: {counted(len(event.gates), 'question needs', 'questions need')} an answer"
 
 
 def _run_ended(event: e.RunEnded, record: Record) -> _Text:
@@ -142,7 +182,7 @@ def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
         return [line for line in message.splitlines() if line]
     lines = [f"WORKFLOW FAILED ({event.reason}): {event.details}"]
     if event.last_issue:
-        tried = f" after {_plural(event.attempts, 'attempt', 'attempts')}" if event.attempts is not None else ""
+        tried = f" after {counted(event.attempts, 'attempt', 'attempts')}" if event.attempts is not None else ""
         lines.append(f"  last issue{tried}: {event.last_issue}")
     return lines
 
@@ -229,7 +269,7 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
         return f"  {event.note}" if event.note else None
     if not event.changed:
         return f"  the files are those of {event.target} already"
-    said = f"  files restored to {event.target} ({_plural(event.changed, 'file', 'files')} changed)"
+    said = f"  files restored to {event.target} ({counted(event.changed, 'file', 'files')} changed)"
     named = list(event.changes[:_NAMED])
     if event.changed > len(named) > 0:
         named.append(f"and {event.changed - len(named)} more")
@@ -239,7 +279,7 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
 
 def _researched(event: e.ResearchDone, record: Record) -> _Text:
     sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
-    return f"  → Found {_plural(len(event.insights), 'finding', 'findings')}{sources and f': {sources}'}"
+    return f"  → Found {counted(len(event.insights), 'finding', 'findings')}{sources and f': {sources}'}"
 
 
 def _gate(event: e.GateOpened, record: Record) -> _Text:
@@ -258,16 +298,14 @@ def _gate(event: e.GateOpened, record: Record) -> _Text:
 def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     """The facts of a stuck task: what was tried, what it looks like, where the files are safe."""
     lines = ["! I am stuck and need help."]
-    attempts = context.get("attempts")
-    if isinstance(attempts, Mapping):
-        tried = [_plural(count, *_TRIED.get(kind, (kind, kind))) for kind, count in attempts.items() if count]
-        lines.append(f"    tried: {', '.join(tried) or 'one attempt'}")
+    if isinstance(context.get("attempts"), Mapping):
+        lines.append(f"    tried: {', '.join(tried(context)) or 'one attempt'}")
     lines += [f"      - {way}" for way in context.get("approaches") or ()]
     where = f"  {context['location']}" if context.get("location") else ""
     lines.append(f"    problem: {context.get('problem', '')}{where}")
     analysis = wrap(one_line(str(context.get("analysis") or ""), _ANALYSIS), _PARAGRAPH)
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
-    lines += _before(context)
+    lines += _earlier(context)
     lines += _weakened(context)
     if before := context.get("baseline"):
         lines.append(f"    the check {before}")
@@ -282,14 +320,8 @@ def _weakened(context: Mapping[str, Any]) -> list[str]:
     return [f"    the task changed what decides: {finding}" for finding in context.get("weakened") or ()]
 
 
-def _before(context: Mapping[str, Any]) -> list[str]:
-    """The earlier answer to this very failure, and how that ended."""
-    before = context.get("learnt")
-    if not isinstance(before, Mapping):
-        return []
-    ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
-    choice = str(before.get("choice")).replace("_", "-")
-    return [f"    you answered this on {str(before.get('when'))[:10]} with {choice}: {before.get('text')}; {ended}"]
+def _earlier(context: Mapping[str, Any]) -> list[str]:
+    return [f"    {before}"] if (before := earlier_answer(context)) else []
 
 
 def _details(event: e.GateOpened, record: Record) -> list[str]:
@@ -301,7 +333,7 @@ _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "re
 
 
 def _handed_back(event: e.HandedBack, record: Record) -> str:
-    what = event.trouble or _plural(event.files, "file is different", "files are different")
+    what = event.trouble or counted(event.files, "file is different", "files are different")
     return f"  {record.task} is back: {what}"
 
 
@@ -326,10 +358,8 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     what = context.get("problem") or context.get("error_signature", "")
-    return [
-        f"! repeats itself: {context.get('repeats', context.get('window_size', ''))} times {what}",
-        *_before(context),
-    ]
+    times = context.get("repeats", context.get("window_size", ""))
+    return [f"! repeats itself: {times} times {what}", *_earlier(context)]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
@@ -389,8 +419,7 @@ def _integrated(event: e.ResultIntegrated, record: Record) -> _Text:
 
 
 def _task_ended(event: e.TaskEnded, record: Record) -> _Text:
-    glyph = {"succeeded": "✓", "unverified": "~", "skipped": "-", "abandoned": "×", "failed": "✗", "cancelled": "-"}
-    return f"{glyph[event.status]} {event.status}" + (f": {event.reason}" if event.reason else "")
+    return f"{ENDED[event.status][0]} {event.status}" + (f": {event.reason}" if event.reason else "")
 
 
 def _stopped(event: e.StopReceipt, record: Record) -> _Text:
@@ -413,6 +442,24 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
     return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
 
 
+MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
+    e.TransientErrorRetry: ("waits", "…", "wait"),
+    e.AgentFailure: ("agent", "✗", "bad"),
+    e.ResearchDone: ("research", "→", "work"),
+    e.RestoreDone: ("restored", "↺", "quiet"),
+    e.GateOpened: ("asked", "!", "ask"),
+    e.GateAnswered: ("answer", "›", "plain"),
+    e.GateWithdrawn: ("withdrawn", "·", "quiet"),
+    e.StopReceipt: ("stopped", "■", "quiet"),
+    e.LoopWarned: ("loop", "↻", "wait"),
+    e.AgentTimeout: ("time is up", "◷", "wait"),
+    e.LivenessJudged: ("", "◷", "quiet"),
+    e.SilenceEnded: ("silence", "◷", "quiet"),
+    e.CheckFlaked: ("flaky", "~", "wait"),
+    e.InfrastructureBlocked: ("paused", "‖", "wait"),
+    e.TaskEnded: ("ended", "-", "plain"),
+    e.TaskReopened: ("reopened", "○", "plain"),
+}
 _Writer = Callable[[Any, Record], _Text]
 _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunStarted: _run_started,
@@ -427,7 +474,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         else "the results stay on their branch"
     ),
     e.TreesCleaned: lambda event, record: [f"kept {place}" for place in event.kept],
-    e.RunsRemoved: lambda event, record: f"{_plural(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
+    e.RunsRemoved: lambda event, record: f"{counted(len(event.runs), 'old run', 'old runs')} removed (see keep_runs)",
     e.WorkflowFailed: _workflow_failed,
     e.BaselineChecked: lambda event, record: f"the check on the untouched project: {event.result} {event.headline}",
     e.InfrastructureBlocked: lambda event, record: f"! blocked: {broken_check(event.issue)}",
@@ -459,7 +506,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
     ),
     e.TransientErrorResolved: lambda event, record: (
-        f"  {event.error_type} has passed after {_plural(event.total_retries, 'wait', 'waits')}"
+        f"  {event.error_type} has passed after {counted(event.total_retries, 'wait', 'waits')}"
     ),
     e.TransientErrorEscalated: lambda event, record: f"  {event.error_type} does not pass: {event.reason}",
     e.AgentFailure: lambda event, record: (

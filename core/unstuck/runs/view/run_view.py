@@ -1,34 +1,40 @@
-"""A run as a screen sees it, wherever it is worked. The widgets know a run by nothing else."""
+"""A run as a screen, a page or a remote view sees it, wherever it is worked. None of them knows more of a run."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer
-from unstuck.errors import UnstuckError
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.events import NotificationSent
-from unstuck.eventlog.state import GateRow, State
-from unstuck.supervision.context.next_step import can_progress
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
-from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.text import Clean
+from unstuck.text import Clean, admit
 from unstuck.workspace.project import Project
 
-__all__ = ["LiveRun", "NoticeKind", "RunView", "agents_at_work", "limits_of", "meanwhile"]
+_TAIL = 16_384
 
 NoticeKind = Literal["needs_you", "resolved", "run"]
 
 
+@dataclass(frozen=True, slots=True)
+class OutputTail:
+    """The end of an attempt's output: which attempt, its text, and what has to be said about it."""
+
+    attempt: str = ""
+    text: str = ""
+    note: str = ""
+
+
 class RunView(Protocol):
-    """A run as its screen sees it: its durable state, and what a person can do to it."""
+    """A run as a person sees it: its durable state with the open questions, the output, and what can be done."""
 
     @property
     def title(self) -> str:
@@ -63,16 +69,12 @@ class RunView(Protocol):
         """The number of tries on each escalation level, and under ``loop`` of the repetitions that are one."""
 
     @property
-    def output_limit(self) -> int:
-        """The bytes of an attempt's output that are kept."""
-
-    @property
     def held(self) -> str:
         """The reason why nothing can be recorded for the moment; empty where it can."""
 
     @property
     def unrecorded(self) -> GateRow | None:
-        """The question about a log that cannot be written: it is in no record itself."""
+        """The open question about a log that cannot be written: it is in no record itself."""
 
     @property
     def goes_on(self) -> bool:
@@ -81,6 +83,9 @@ class RunView(Protocol):
     @property
     def rules(self) -> Limits:
         """The limits of the escalation levels."""
+
+    async def output(self, task: str) -> OutputTail | None:
+        """The end of the output of the last attempt at ``task``; None before the first."""
 
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
@@ -107,10 +112,10 @@ class RunView(Protocol):
     async def choose_rung(self, task: str, level: NextRung) -> None:
         """Say what comes next for ``task``. Raises UnstuckError where it cannot be chosen."""
 
-    async def hand_over(self, task: str) -> Handed:
+    async def start_takeover(self, task: str) -> Takeover:
         """Suspend the agent of ``task`` while a person works in its worktree. Raises UnstuckError."""
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         """The person has left the tree; what they have changed in it."""
 
     async def keep_open(self, gate: str) -> object:
@@ -121,109 +126,6 @@ class RunView(Protocol):
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         """A notification about ``tasks`` went out by ``way``; recorded where this process works the run."""
-
-
-class LiveRun:
-    """The run that this process works."""
-
-    title = ""
-    is_past = False
-    is_elsewhere = False
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self._supervisor, self._core = supervisor, supervisor.core
-        self.rules = supervisor.core.limits
-        self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
-
-    @property
-    def clock(self) -> Clock:
-        return self._core.clock
-
-    @property
-    def state(self) -> State:
-        return self._supervisor.state
-
-    @property
-    def log(self) -> Path:
-        return self._core.journal.path
-
-    @property
-    def place(self) -> Project:
-        core = self._core
-        return Project(core.root / core.subdirectory, core.root, core.repository, core.home)
-
-    @property
-    def output_limit(self) -> int:
-        return self._core.settings.output_limit
-
-    @property
-    def held(self) -> str:
-        return self._core.journal.held
-
-    @property
-    def unrecorded(self) -> GateRow | None:
-        if not self.held:
-            return None
-        asked = self._core.head.open_gates()
-        return next((row for row in asked if row.gate.type == "disk" and row.id not in self.state.gates), None)
-
-    @property
-    def goes_on(self) -> bool:
-        state = self._core.head
-        if state.run.kind == "watch":
-            return bool(agents_at_work(state))
-        accept = self._core.accept_unverified
-        works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
-        return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
-
-    @property
-    def recovery(self) -> Standstill | None:
-        return self._supervisor.standstill
-
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
-        journal = self._core.journal
-        journal.on_durable(see)
-        journal.on_trouble(trouble)
-
-        def unfollow() -> None:
-            journal.remove_listener(see)
-            journal.remove_listener(trouble)
-
-        return unfollow
-
-    async def changes(self, task: str) -> tuple[str, str]:
-        return await self._supervisor.changes(task)
-
-    async def answer(self, gate: str, answer: Answer) -> Any:
-        return await self._supervisor.answer(gate, answer)
-
-    async def hold(self, task: str) -> str:
-        return await self._supervisor.hold(task)
-
-    async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._supervisor.step_in(task, answer)
-
-    async def choose_rung(self, task: str, level: NextRung) -> None:
-        await self._supervisor.choose_rung(task, level)
-
-    async def hand_over(self, task: str) -> Handed:
-        return await self._supervisor.hand_over(task)
-
-    async def give_back(self, handed: Handed) -> Back:
-        return await self._supervisor.give_back(handed)
-
-    async def keep_open(self, gate: str) -> None:
-        await self._supervisor.keep_open(gate)
-
-    async def stop(self, reason: str) -> None:
-        await self._supervisor.stop(reason)
-
-    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
-        if self.held:
-            return  # it would wait with all that matters more
-        about = tasks[0] if len(tasks) == 1 else ""
-        with suppress(UnstuckError):
-            self._core.append(NotificationSent(kind=kind, way=way, tasks=tasks, text=text), task=about)
 
 
 def limits_of(rules: Limits, window: int) -> dict[str, int]:
@@ -244,3 +146,29 @@ def meanwhile(view: RunView) -> str:
         return "Nothing begins before you have decided."
     words = {"ended": "The run is over.", "parked": "The run is paused."}
     return words.get(view.state.run.state, "The run continues meanwhile.")
+
+
+async def output_of(log: Path, row: TaskRow | None, *, live: bool, limit: int) -> OutputTail | None:
+    """The end of the output of the last attempt at a task, of which ``limit`` bytes are kept while it is ``live``."""
+    if row is None or not row.attempt:
+        return None
+    path = log.parent / "output" / f"{row.attempt}.log"
+    return await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live and row.state == "running", limit)
+
+
+def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> OutputTail:
+    """The end of a file of raw output, admitted. Only the end is read, from the beginning of a line on."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL))
+            raw = file.read(_TAIL)
+    except OSError:
+        return OutputTail(attempt, "", f"attempt {number} leaves no output")
+    if size > _TAIL:
+        raw = raw.partition(b"\n")[2] or raw
+    if live and size >= limit - limit // 2:
+        note = f"attempt {number} prints more than is kept: the end is shown when it ends"
+    else:
+        note = f"attempt {number} is at work" if live else f"end of attempt {number}"
+    return OutputTail(attempt, admit(raw, limit=2 * _TAIL), note)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["PLANNED", "plan_text", "under_way_text"]
-
 PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
-"""What becomes of a file, by what a plan says of it."""
+"""The change of a file in words, by its name in a plan."""
 _OF_MANY = {word: kind for kind, word in PLANNED.items()}
 
 

@@ -20,17 +20,15 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
+from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
 from unstuck.supervision.context.context import limits_of as rules_of
-from unstuck.supervision.context.types import Back, Handed
+from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
-from unstuck_tui.runs.run_view import NoticeKind, limits_of
-
-__all__ = ["LOOK_S", "FollowedRun"]
 
 LOOK_S = 0.2
 _REPLY_S = 30.0
@@ -54,7 +52,6 @@ class FollowedRun:
         self.clock = clock or SystemClock()
         self.rules = rules_of(self._settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
-        self.output_limit = self._settings.output_limit
         self.held = ""
         self.unrecorded = None  # it is in the memory of another process
         self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
@@ -98,6 +95,9 @@ class FollowedRun:
             for _, trouble in list(self._followers):
                 trouble()
 
+    async def output(self, task: str) -> OutputTail | None:
+        return await output_of(self.log, self.state.tasks.get(task), live=True, limit=self._settings.output_limit)
+
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)
         if row is None:
@@ -118,10 +118,10 @@ class FollowedRun:
     async def choose_rung(self, task: str, level: NextRung) -> None:
         await self._request({"do": "rung", "task": task, "level": level})
 
-    async def hand_over(self, task: str) -> Handed:
+    async def start_takeover(self, task: str) -> Takeover:
         raise UnstuckError("this is an attached screen: edit by hand at the screen of the run")
 
-    async def give_back(self, handed: Handed) -> Back:
+    async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("this is an attached screen: no files were taken over here")
 
     async def keep_open(self, gate: str) -> object:

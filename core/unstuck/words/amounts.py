@@ -1,14 +1,13 @@
-"""Durations and costs in words. Pure, and light: commands that only look use it as well."""
+"""Times, durations, costs and amounts of bytes in words. Pure, and light: commands that only look use it as well."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unstuck.eventlog.state import RunRow
     from unstuck.eventlog.usage import Usage
-
-__all__ = ["span", "spent_of"]
 
 
 def span(seconds: float) -> str:
@@ -32,3 +31,18 @@ def spent_of(used: RunRow | Usage) -> str:
     if used.tokens >= 1_000:
         return f"{used.tokens / 1e3:,.1f}k tokens"
     return f"{used.tokens} tokens" if used.tokens else ""
+
+
+def sized(size: int) -> str:
+    """An amount of bytes: ``42 B``, ``1.5 KiB``, ``12 MiB``."""
+    amount, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
+
+
+def time_of_day(time: str, *, seconds: bool = False) -> str:
+    """An ISO 8601 time as hours and minutes (and ``seconds``) where the person is."""
+    return datetime.fromisoformat(time).astimezone().strftime("%H:%M:%S" if seconds else "%H:%M") if time else ""

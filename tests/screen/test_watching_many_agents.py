@@ -1,9 +1,9 @@
-"""What people who watch several agents have asked for, each wish in their words.
+"""A person who watches several agents: whose question it is, who hears a key, and what each state looks like.
 
-Some of them are shown where the thing itself is: the same alarm two hundred times in ``test_alarms.py``, a person who
+More is shown where the thing itself is: the same alarm two hundred times in ``test_alarms.py``, a person who
 has taken an agent's place in ``tests/supervision/test_takeover.py``, hostile output in
 ``terminal/test_terminal_hostile.py``, a terminal left as it was in ``terminal/test_terminal_leaving.py``, floods and
-dead agents in ``terminal/test_terminal_wishes.py``.
+dead agents in ``terminal/test_terminal_floods.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.screen.conftest import Showing
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
-from unstuck_tui.render.labels import group_of
+from unstuck.words.labels import group_of
 from unstuck_tui.render.tasks.table import columns_for, task_cells
 
 

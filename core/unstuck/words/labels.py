@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.contract import Level
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
-from unstuck_tui.render.amounts import span
+from unstuck.words.amounts import span
 
 if TYPE_CHECKING:
     from unstuck.diagnosis.model import Diagnosis
     from unstuck.eventlog.events import StopReceipt
-
-__all__ = [
-    "ACTORS",
-    "ENDED",
-    "GROUPS",
-    "PASSED_BEFORE_WORK",
-    "Tone",
-    "asked_about",
-    "doubts_about",
-    "ended_as",
-    "failure_of",
-    "failure_words",
-    "glyph_of",
-    "group_of",
-    "is_held",
-    "level_word",
-    "named",
-    "needs_person",
-    "question_words",
-    "receipt_words",
-    "rung_label",
-    "rung_of",
-    "tone_of",
-    "word_of",
-]
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """What is said of a check that needed no work to pass."""
@@ -48,7 +23,15 @@ _EXIT_REASONS = {
     "needs_person": "paused: needs your answer",
     "halted": "halted",
     "budget": "the budget is used up",
-    "interrupted": "stopped",
+    "interrupted": "interrupted",
+}
+_TRIED = {
+    "retries": ("retry", "retries"),
+    "pivots": ("new approach", "new approaches"),
+    "research": ("round of research", "rounds of research"),
+    "sessions": ("new session", "new sessions"),
+    "waits": ("wait", "waits"),
+    "agent_failures": ("failure of the agent", "failures of the agent"),
 }
 _FAILURE_TYPES = {
     "BROKEN_BUILD": "broken build",
@@ -64,7 +47,7 @@ _NAMED = 6
 Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
 
 ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
-"""Who decides, in words."""
+"""The actor of a decision, in words."""
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),
@@ -193,15 +176,15 @@ def named(task: str, said: str) -> str:
 
 def receipt_words(event: StopReceipt) -> str:
     """The processes that a stop has ended, which and how, and those that would not end."""
-    count = len(event.ended)
     ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
-    alive = f"; still alive: {_some([str(pid) for pid, _ in event.alive])}" if event.alive else ""
-    return f"{count} process{'' if count == 1 else 'es'}{': ' if ended else ''}{_some(ended)}{alive}"
+    alive = f"; still alive: {some([str(pid) for pid, _ in event.alive], _NAMED)}" if event.alive else ""
+    return f"{counted(len(ended), 'process', 'processes')}{': ' if ended else ''}{some(ended, _NAMED)}{alive}"
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+def some(names: Sequence[str], most: int) -> str:
+    """The first ``most`` names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def ended_as(exit_reason: str) -> str:
@@ -223,8 +206,8 @@ def doubts_about(row: TaskRow) -> str:
 def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
     """The event behind a question, and its reason or subject; either may be empty."""
     if kind == "stuck":
-        tried = ", ".join(_counted(count, word) for word, count in _attempts(context) if count)
-        return f"stuck after {tried}" if tried else "stuck", str(context.get("problem") or "nothing has helped")
+        attempts = ", ".join(tried(context))
+        return f"stuck after {attempts}" if attempts else "stuck", str(context.get("problem") or "nothing has helped")
     if kind == "timeout":
         if context.get("clock") == "idle":
             return f"no activity for {span(float(context.get('silent_seconds') or 0.0))}", ""
@@ -242,16 +225,17 @@ def asked_about(kind: str, context: Mapping[str, Any]) -> str:
     return one_line(": ".join(filter(None, question_words(kind, context))), _LONGEST_ASKED)
 
 
-def _attempts(context: Mapping[str, Any]) -> list[tuple[str, int]]:
+def tried(context: Mapping[str, Any]) -> list[str]:
+    """The attempts of a stuck task, counted by kind: ``2 retries``."""
     attempts = context.get("attempts")
-    return [(str(key), int(value)) for key, value in attempts.items()] if isinstance(attempts, Mapping) else []
+    counts = attempts.items() if isinstance(attempts, Mapping) else ()
+    known = ((kind, count) for kind, count in counts if count and isinstance(count, int))
+    return [counted(count, *_TRIED.get(kind, (one_line(str(kind)),) * 2)) for kind, count in known]
 
 
-def _counted(count: int, word: str) -> str:
-    word = {"pivots": "new approaches"}.get(word, word.replace("_", " "))
-    if count == 1:
-        word = {"retries": "retry", "new approaches": "new approach"}.get(word, word.removesuffix("s"))
-    return f"{count} {word}"
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number of things in words: ``1 file``, ``2 files``."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:

@@ -1,0 +1,99 @@
+"""The run that this process works, as a person sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from unstuck.clock import Clock
+from unstuck.errors import UnstuckError
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import NotificationSent
+from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.view.run_view import NoticeKind, OutputTail, agents_at_work, limits_of, output_of
+from unstuck.supervision.context.next_step import can_progress
+from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.text import Clean
+from unstuck.workspace.project import Project
+
+
+class LiveRun:
+    """The run that this process works."""
+
+    title = ""
+    is_past = False
+    is_elsewhere = False
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor, self._core = supervisor, supervisor.core
+        self.changes, self.answer, self.keep_open = supervisor.changes, supervisor.answer, supervisor.keep_open
+        self.hold, self.step_in, self.choose_rung = supervisor.hold, supervisor.step_in, supervisor.choose_rung
+        self.start_takeover, self.end_takeover = supervisor.start_takeover, supervisor.end_takeover
+        self.stop = supervisor.stop
+        self.rules = supervisor.core.limits
+        self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
+
+    @property
+    def clock(self) -> Clock:
+        return self._core.clock
+
+    @property
+    def state(self) -> State:
+        return self._supervisor.state
+
+    @property
+    def log(self) -> Path:
+        return self._core.journal.path
+
+    @property
+    def place(self) -> Project:
+        core = self._core
+        return Project(core.root / core.subdirectory, core.root, core.repository, core.home)
+
+    @property
+    def held(self) -> str:
+        return self._core.journal.held
+
+    @property
+    def unrecorded(self) -> GateRow | None:
+        if not self.held:
+            return None
+        asked = self._core.head.open_gates()
+        return next((row for row in asked if row.gate.type == "disk" and row.id not in self.state.gates), None)
+
+    @property
+    def goes_on(self) -> bool:
+        state = self._core.head
+        if state.run.kind == "watch":
+            return bool(agents_at_work(state))
+        accept = self._core.accept_unverified
+        works = any(can_progress(state, row, accept_unverified=accept) for row in state.tasks.values())
+        return state.run.state == "blocked" or (state.run.state == "running" and (works or not state.tasks))
+
+    @property
+    def recovery(self) -> Standstill | None:
+        return self._supervisor.standstill
+
+    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
+        journal = self._core.journal
+        journal.on_durable(see)
+        journal.on_trouble(trouble)
+
+        def unfollow() -> None:
+            journal.remove_listener(see)
+            journal.remove_listener(trouble)
+
+        return unfollow
+
+    async def output(self, task: str) -> OutputTail | None:
+        limit = self._core.settings.output_limit
+        return await output_of(self.log, self.state.tasks.get(task), live=True, limit=limit)
+
+    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
+        if self.held:
+            return  # it would wait with all that matters more
+        about = tasks[0] if len(tasks) == 1 else ""
+        with suppress(UnstuckError):
+            self._core.append(NotificationSent(kind=kind, way=way, tasks=tasks, text=text), task=about)

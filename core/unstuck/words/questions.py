@@ -1,0 +1,213 @@
+"""Questions of gates in words: the title, the problem, the facts, and the effect of an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from unstuck.contract import HELD, Gate
+from unstuck.eventlog.state import GateRow, State
+from unstuck.text import admit, one_line
+from unstuck.words.amounts import span, time_of_day
+from unstuck.words.labels import failure_words, level_word, tried
+
+_MEANWHILE = {
+    "waits": "the agent is paused meanwhile",
+    "held": "the agent is held at its next tool call meanwhile",
+    "frozen": "the agent is suspended meanwhile, and its timeouts are paused",
+    "runs_on": "the agent cannot be held and keeps running meanwhile",
+    "": "nothing is decided without you",
+}
+_FACT_LIMIT = 2_000
+
+
+def meanwhile(gate: Gate) -> str:
+    """A sentence about the gate's agent while the question is open."""
+    return _MEANWHILE["" if not gate.task else gate.standing if gate.attempt else "waits"]
+
+
+def _is_idle(gate: Gate) -> bool:
+    """True where the agent's silence ran out, and not its time."""
+    return gate.context.get("clock") == "idle"
+
+
+def question_title(gate: Gate) -> str:
+    """The question's title: its task, and the event behind it."""
+    task = gate.task or "this run"
+    words = {
+        "stuck": f"{task} is stuck",
+        "loop_detected": f"{task} repeats itself",
+        "timeout": f"{task} " + ("shows no activity" if _is_idle(gate) else "has used up its time"),
+        "question": f"{task} is paused" if gate.key == HELD else f"{task} asks",
+        "permission": f"{task} "
+        + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
+        "remediation": "The baseline check fails: no task can start",
+        "integration": f"{task} is done, but its result conflicts" if gate.task else "The results have to wait",
+        "budget": "The budget is used up",
+        "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
+        "disk": "The disk is full",
+    }
+    return one_line(words.get(gate.type, f"{task} needs an answer"))
+
+
+def question_problem(gate: Gate) -> str:
+    """The problem behind the question, as its finder describes it."""
+    context = gate.context
+    if gate.type == "timeout":
+        if _is_idle(gate):
+            silent = span(_number(context.get("silent_seconds")))
+            return f"{said(context.get('verdict'))}: nothing seen for {silent}"
+        ran, limit = _number(context.get("elapsed_seconds")), _number(context.get("timeout_seconds"))
+        return f"No end after {span(ran)}; the limit is {span(limit)}"
+    keys = ("question", "problem") if gate.type == "question" else ("problem", "error_signature", "question")
+    return next((said(context[key]) for key in keys if context.get(key)), "")
+
+
+def _saved(gate: Gate) -> str:
+    """The checkpoint of the files in question, or why there is none; empty for an old log."""
+    context = gate.context
+    several = context.get("checkpoints")
+    if isinstance(several, Mapping) and len(several) > 1:
+        return ", ".join(f"{said(task)} {said(saved)}" for task, saved in several.items())
+    saved = said(context.get("saved" if gate.type == "permission" else "checkpoint"))
+    return saved or (f"nothing: {said(context['not_saved'])}" if context.get("not_saved") else "")
+
+
+def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
+    """The facts of the question, each a label and a text that may be empty."""
+    context = row.gate.context
+    yield "Before", earlier_answer(context)
+    if row.gate.type == "stuck":
+        yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
+        yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
+        yield "Tried", _tried(context)
+        yield "Analysis", said(context.get("analysis"))
+        yield "Findings", ";  ".join(found.rstrip(":") for found in each(context.get("insights")))
+        yield "Changed", "; ".join(each(context.get("files")))
+        yield "Weakened", "\n".join(each(context.get("weakened")))
+        yield "Used", _used(context.get("tokens"))
+        yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
+        return
+    if row.gate.type == "budget":
+        yield "Used", _spent(context)
+    yield "Saved", _saved(row.gate)
+    if row.gate.type == "loop_detected":
+        yield (
+            "Seen",
+            f"{int(_number(context.get('repeats', context.get('window_size'))))} times, with nothing new in between",
+        )
+    yield "Seen", "; ".join(each(context.get("signals")))
+    yield "Processes", ", ".join(each(context.get("processes")))
+    yield "Last activity", said(context.get("last_sign"))
+    yield "Context", said(context.get("context"))
+    yield "Phase", said(context.get("phase"))
+    yield "Agent", " › ".join(filter(None, (said(context.get("agent_id")), said(context.get("subagent")))))
+    yield "Since", _since(context.get("started_at") or context.get("detected_at"))
+    yield "Attempts", said((context.get("attempts") or "") if row.gate.type == "remediation" else "")
+    yield "Check", said(context.get("check"))
+    yield "Suggested", said(context.get("suggested"))
+    yield "Weakened", "\n".join(each(context.get("weakened")))
+    yield "Files", ", ".join(each(context.get("paths"))) + _more(context)
+    yield (
+        "Worktree",
+        said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else ""),
+    )
+    yield "Branch", said(context.get("branch"))
+    yield "Trouble", said(context.get("trouble"))
+    yield "Proposed", _proposed(context.get("proposal"))
+    task = state.tasks.get(row.gate.task)
+    if task is not None and task.diagnosis is not None and row.gate.type != "question":
+        yield "Last", said(task.diagnosis.headline)
+
+
+def _more(context: Mapping[str, Any]) -> str:
+    """The number of files beyond those that are named; empty for an old log."""
+    paths = context.get("paths")
+    more = int(_number(context.get("paths_in_all"))) - (len(paths) if isinstance(paths, list | tuple) else 0)
+    return f" and {more} more" if more > 0 else ""
+
+
+def _spent(context: Mapping[str, Any]) -> str:
+    """The used part of a budget, and the budget."""
+    used, limit = (_number(context.get(name)) for name in ("used", "limit"))
+    match context.get("kind"):
+        case "time":
+            return f"{span(used)} of {span(limit)}"
+        case "cost":
+            return f"${used:,.2f} of ${limit:,.2f}"
+        case kind:
+            return f"{int(used):,} of {int(limit):,} {said(kind)}"
+
+
+def _under_way(context: Mapping[str, Any]) -> str:
+    return said(context.get("under_way"))
+
+
+def _proposed(proposal: Any) -> str:
+    """The choice that an evaluator proposes, and its reason."""
+    if not isinstance(proposal, Mapping) or not proposal.get("choice"):
+        return ""
+    by = said(proposal.get("evaluator"))
+    return f"{spoken_choice(proposal['choice'])}: {said(proposal.get('reason'))}" + (f" ({by})" if by else "")
+
+
+def _tried(context: Mapping[str, Any]) -> str:
+    ways = each(context.get("approaches"))
+    return " · ".join(tried(context) or ["one attempt"]) + (f" ({'; '.join(ways)})" if ways else "")
+
+
+def _used(tokens: object) -> str:
+    """The tokens that each level has used, where its agent reports them."""
+    used = tokens.items() if isinstance(tokens, dict) else ()
+    return " · ".join(f"{level_word(one_line(str(rung)))} {int(_number(count)):,} tokens" for rung, count in used)
+
+
+def earlier_answer(context: Mapping[str, Any]) -> str:
+    """The earlier answer to this very failure, and how that ended."""
+    before = context.get("learnt")
+    if not isinstance(before, dict):
+        return ""
+    ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
+    text = one_line(str(before.get("text") or ""), 300)
+    return f"you answered this on {answered_on(before)} with {spoken_choice(before.get('choice'))}: {text}; {ended}"
+
+
+def answered_on(before: Mapping[str, Any]) -> str:
+    return one_line(str(before.get("when") or "")[:10]) or "an earlier day"
+
+
+def spoken_choice(choice: object) -> str:
+    return one_line(str(choice)).replace("_", " ")
+
+
+def own_effect(gate: Gate, choice: str) -> str:
+    """The effect of a choice in the question's own words."""
+    answers = gate.context.get("answers")
+    return said(answers.get(choice)) if isinstance(answers, Mapping) else ""
+
+
+def why_not(gate: Gate, choice: str) -> str:
+    """The question's own reason against a choice."""
+    refused = gate.context.get("refused")
+    return said(refused.get(choice)) if isinstance(refused, Mapping) else ""
+
+
+def said(value: object) -> str:
+    """Text from a gate's context, which may have been written by a log of any version."""
+    return "" if value is None else admit(str(value), limit=_FACT_LIMIT).replace("\t", "    ").strip()
+
+
+def _since(value: object) -> str:
+    """A time as people read it; what is none is said as it stands."""
+    try:
+        return time_of_day(str(value or ""))
+    except ValueError:
+        return said(value)
+
+
+def each(values: object, limit: int = 200) -> list[str]:
+    return [one_line(str(value), limit) for value in values] if isinstance(values, list | tuple) else []
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
