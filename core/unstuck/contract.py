@@ -205,11 +205,11 @@ class Report:
     ``how`` is the way the attempt ended, ``error`` the text that a failure is diagnosed from. ``output`` is the path of
     the raw output below the run's directory, ``output_at`` its bytes (start, end), and ``output_lost`` the reason if
     some are missing. ``question``, ``options`` and ``context`` come with ``needs_guidance`` and ``blocked``. ``phase``
-    is the current step in the agent's own words, ``alternatives`` are other approaches. ``tokens`` and ``cost`` are
-    usage that no observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names.
-    ``claim`` is what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the
-    agent's last words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked
-    ``error`` as one.
+    is the current step in the agent's own words, ``alternatives`` are other approaches. ``cause`` is the cause that the
+    agent states, ``summary`` the first sentence of its last message. ``tokens`` and ``cost`` are usage that no
+    observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names. ``claim`` is
+    what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the agent's last
+    words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
     """
 
     exit_code: int | None = None
@@ -223,6 +223,8 @@ class Report:
     context: Clean | None = None
     phase: Clean | None = None
     alternatives: tuple[Clean, ...] = ()
+    cause: str = ""
+    summary: Clean | None = None
     output: str = ""
     output_at: tuple[int, int] = (0, 0)
     output_lost: Clean = Clean("")

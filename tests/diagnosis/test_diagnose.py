@@ -142,6 +142,10 @@ def test_context_by_whole_phrases_only() -> None:
     """A full context window is recognised; a cancelled context of a Go program is not one."""
     assert found("Error: Maximum context length (128k tokens) exceeded").failure_type is FailureType.CONTEXT_EXHAUSTED
     assert found("  ⎿ Prompt is too long").failure_type is FailureType.CONTEXT_EXHAUSTED
+    for said in ("You've hit the token limit", "maximum length exceeded", "Token limit: 128000 exceeded"):
+        assert found(said).failure_type is FailureType.CONTEXT_EXHAUSTED
+    assert found("You've hit the token limit per minute").failure_type is FailureType.UNKNOWN
+    assert found("maximum length exceeded for field name").failure_type is FailureType.UNKNOWN
     assert found("fetch orders: context canceled").failure_type is FailureType.UNKNOWN
     assert found("context deadline exceeded").failure_type is FailureType.UNKNOWN
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import traceback
+
 import pytest
 
 from unstuck.diagnosis.enums import ErrorType
@@ -127,3 +130,26 @@ def test_a_key_that_is_a_number_is_a_key(one: str, other: str) -> None:
     first, second = (extract_failure_signature(f"KeyError: {key}") for key in (one, other))
     assert not first.is_identical_to(second)
     assert first.is_identical_to(extract_failure_signature(f"KeyError: {one}"))
+
+
+def test_a_stack_without_its_heading() -> None:
+    """``traceback.format_tb`` prints frames alone: the innermost of the user's own is the location."""
+
+    def lookup(users: dict[str, int]) -> int:
+        return users["nobody"]
+
+    try:
+        lookup({})
+    except KeyError as error:
+        frames = traceback.format_tb(error.__traceback__)
+        line = error.__traceback__.tb_next.tb_lineno  # type: ignore[union-attr]
+        signature = FailureSignature.from_error(str(error), "agent", "task", stack_trace="".join(frames))
+    assert signature.location == f"{__file__}:{line}"
+    assert signature.metadata["function"] == "lookup"
+
+
+def test_the_time_of_a_failure() -> None:
+    """A signature is stamped when it is made, unless the caller knows better."""
+    before = time.time()
+    assert before <= extract_failure_signature("ValueError: bad").timestamp <= time.time()
+    assert FailureSignature.from_error("ValueError: bad", timestamp=1.5).timestamp == 1.5

@@ -179,3 +179,16 @@ def test_a_repair_of_the_project_does_not_keep_what_a_new_approach_takes_back(be
     assert {"config", "junk"} <= set(saw[2])
     assert "config" in saw[3]
     assert "junk" not in saw[3]
+
+
+def test_a_check_that_runs_nowhere_is_mended_first(bench: Bench) -> None:
+    """A check that can run neither here nor on the base is infrastructure: the remediation agent makes it run."""
+    plan = baseline(bench, "echo 'test -f a.txt -o -f b.txt -o -f fixed.txt' > check.sh; touch fixed.txt")
+    bench.write({"check.sh": "exit 127\n"})
+    done = bench.run(plan)
+    assert done.code == 0, done.out + done.err
+    assert bench.statuses() == {"a": "succeeded", "b": "succeeded"}
+    blocked, *_ = bench.events("infrastructure_blocked")
+    assert "the check does not exist or may not be run" in blocked["data"]["issue"]
+    assert not bench.events("configuration_error")
+    assert bench.attempts("_remediation") == 1

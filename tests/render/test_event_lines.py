@@ -224,6 +224,8 @@ def test_a_gate_of_a_later_version_is_shown(kind: str) -> None:
         ("attempt_ended", {"report": Report(exit_code=3), "seconds": 61.0}, "  agent ended (exit code 3, 61 s)"),
         ("attempt_ended", {"report": Report(how="timed_out")}, "  agent ran out of time (0.0 s)"),
         ("check_finished", {"result": "passed", "command": "pytest -q"}, "  ✓ pytest -q"),
+        ("check_finished", {"result": "passed", "command": "make", "tests": (4, 4)}, "  ✓ make (4/4 tests)"),
+        ("check_finished", {"result": "failed", "exit_code": 1, "tests": (0, 1)}, "  ✗ exit code 1 (0/1 test)"),
         ("check_finished", {"result": "could_not_run", "problem": "no pytest"}, "  ! no pytest"),
         (
             "check_finished",

@@ -57,19 +57,29 @@ def test_a_new_question_comes_up_once() -> None:
     ],
 )
 def test_nobody_is_interrupted(busy: bool, last_key: float | None, pops: bool) -> None:
-    """A dialog or a text field, or a key in the last two seconds: it queues, and stays queued."""
+    """A dialog or a text field, or a key in the last two seconds: it waits, and comes up as soon as I am free."""
     asking = PopUpChoice()
     row = gate("stuck")
     assert bool(asking.to_pop([row], now=10.0, busy=busy, last_key=last_key)) == pops
-    assert asking.to_pop([row], now=99.0, busy=False, last_key=None) == ""
+    assert bool(asking.to_pop([row], now=99.0, busy=False, last_key=None)) != pops
+    assert asking.to_pop([row], now=100.0, busy=False, last_key=None) == ""
+
+
+def test_a_question_that_was_opened_comes_up_no_more() -> None:
+    """I have opened it myself and put it off: it stays in the list."""
+    asking = PopUpChoice()
+    asking.seen("g-one")
+    assert asking.to_pop([gate("stuck", "one")], now=10.0, busy=False, last_key=None) == ""
 
 
 def test_two_at_once() -> None:
-    """One comes up, the other waits in the list."""
+    """One comes up, and when it is dealt with the other."""
     asking = PopUpChoice()
     rows = [gate("stuck", "one"), gate("stuck", "two")]
     assert asking.to_pop(rows, now=10.0, busy=False, last_key=None) == "g-one"
-    assert asking.to_pop(rows[1:], now=11.0, busy=False, last_key=None) == ""
+    assert asking.to_pop(rows, now=11.0, busy=True, last_key=None) == ""
+    assert asking.to_pop(rows, now=12.0, busy=False, last_key=None) == "g-two"
+    assert asking.to_pop(rows, now=13.0, busy=False, last_key=None) == ""
 
 
 @pytest.mark.parametrize("kind", sorted(set(CHOICES) - {"stuck"}))

@@ -15,6 +15,7 @@ from unstuck.supervision.checkpointing import checkpoint
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import admit
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.render.recovery import facts_lines
 from unstuck_tui.screens.recovery import RecoveryScreen
 
@@ -200,7 +201,7 @@ async def test_leaving_decides_nothing_and_ends_the_screen(showing: Showing) -> 
 
 
 async def test_answered_from_elsewhere_it_closes(showing: Showing) -> None:
-    """Somebody answers all of it on another screen: this one goes to the run."""
+    """Somebody answers all of it on another screen: this one goes to the run, whose stuck task asks now."""
     cut_off = CutOff()
     async with showing(before=cut_off) as stage:
         await awake(stage)
@@ -208,9 +209,9 @@ async def test_answered_from_elsewhere_it_closes(showing: Showing) -> None:
             if row.gate.type == "recovery":
                 await stage.story.supervisor.answer(row.id, Answer(choice="continue"))
         assert await cut_off.waiting is True
-        while isinstance(stage.app.screen, RecoveryScreen):
+        while not isinstance(stage.app.screen, QuestionDialog):
             await stage.pilot.pause(0.1)
-        assert stage.app.screen is stage.main
+        assert stage.app.screen_stack[-2] is stage.main
 
 
 async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp_path: Path) -> None:

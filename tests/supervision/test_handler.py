@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import unstuck
 from unstuck import Approach, EscalationLevel, Execution, Failure, FailureHandler
 from unstuck.escalation.limits import Limits
 
@@ -177,3 +179,103 @@ def test_research_says_what_to_look_into() -> None:
         ("file", "lib/b.py"),
     ]
     assert said == ["  → Research 1/2: Reading tests/test_oauth.py, lib/a.py, lib/b.py"]
+
+
+ASSERTION = Failure("AssertionError: expected 1 but received 2", phase="test", summary="The sum is wrong")
+
+
+def test_attributes_change_limits_and_texts() -> None:
+    """``handler.max_retries = 1`` gives one retry, and its line says of how many."""
+    said: list[str] = []
+    handler = FailureHandler(output=said.append)
+    handler.max_retries, handler.max_pivots, handler.max_research = 1, 2, 1
+    assert climb(handler, ASSERTION) == ["RETRY", "PIVOT", "PIVOT", "RESEARCH", "ASK"]
+    assert [line.partition(":")[0].strip() for line in said[:4]] == [
+        "→ Retry 1/1",
+        "→ Pivot 1/2",
+        "→ Pivot 2/2",
+        "→ Research 1/1",
+    ]
+
+
+def test_limits_are_public() -> None:
+    """The limits are given with what ``unstuck`` publishes."""
+    handler = FailureHandler(limits=unstuck.Limits(max_retries=0, max_pivots=0, max_research=0))
+    assert climb(handler, ASSERTION) == ["ASK"]
+
+
+def test_some_errors_go_straight_to_a_person() -> None:
+    """``skip_to_ask`` holds patterns, as the configuration file does."""
+    handler = FailureHandler(skip_to_ask=["EACCES", "ENOENT"])
+    assert climb(handler, Failure("EACCES: permission denied, open 'x'")) == ["ASK"]
+    assert handler.handle(ASSERTION, execution()).action == "RETRY"
+
+
+def test_a_known_answer_is_given_once() -> None:
+    """``auto_resolve`` answers the failure with its action before any level counts."""
+    said: list[str] = []
+    rule = {"pattern": "node_modules missing", "action": "run npm install"}
+    handler = FailureHandler(auto_resolve=[rule], output=said.append)
+    failure = Failure("Error: node_modules missing")
+    done = handler.handle(failure, execution())
+    assert (done.action, done.fix.description, handler.retry_count) == ("RETRY", "run npm install", 0)
+    assert said == ["  → Known answer: run npm install"]
+    handler.handle(failure, execution())
+    assert said[1].startswith("  → Pivot 1/3: ")
+
+
+def test_checkpoints_before_pivots_and_questions() -> None:
+    """A checkpointer is asked before each new approach and before the question, which names what it saved."""
+    said: list[str] = []
+    reasons: list[str] = []
+
+    def save(reason: str) -> SimpleNamespace:
+        reasons.append(reason)
+        return SimpleNamespace(id=f"chk-{len(reasons)}")
+
+    handler = FailureHandler(checkpointer=save, output=said.append, task="payment")
+    handler.max_retries, handler.max_pivots, handler.max_research = 1, 1, 1
+    results = [handler.handle(ASSERTION, execution()) for _ in range(4)]
+    assert [done.checkpoint and done.checkpoint.id for done in results] == [None, "chk-1", None, "chk-2"]
+    assert len(reasons) == 2
+    report = results[-1].stuck_report
+    assert (report.task, report.summary, report.checkpoint) == ("payment", "The sum is wrong", "chk-2")
+    assert results[-1].question.startswith("I am stuck on: The sum is wrong\n\nWhat I tried:\n• 1 retry\n")
+    assert said[-1] == (
+        "! I am stuck and need help.\n\nI tried:\n• 1 retry\n• 1 alternative approach\n• 1 research round\n\n"
+        "Problem: The sum is wrong\n\nCheckpoint saved: chk-2\n"
+    )
+
+
+def test_without_a_checkpointer_it_says_so() -> None:
+    """Nothing was saved, and the report does not say otherwise."""
+    said: list[str] = []
+    handler = FailureHandler(output=said.append, skip_to_ask=["sum"])
+    done = handler.handle(Failure("wrong sum"), execution())
+    assert done.checkpoint is None
+    assert said[-1].endswith("No checkpoint was taken.\n")
+
+
+def test_research_brings_insights_and_an_approach(tmp_path: Path) -> None:
+    """The related files are read: what they hold comes back, with another approach, and reaches the stuck report."""
+    (tmp_path / "oauth.py").write_text("from token import refresh\n", encoding="utf-8")
+    (tmp_path / "test_oauth.py").write_text("def test_refresh_token():\n    assert False\n", encoding="utf-8")
+    said: list[str] = []
+    handler = FailureHandler(root=tmp_path, output=said.append)
+    failure = Failure("refresh_token fails", involves_external_api=True, involved_files=("oauth.py", "test_oauth.py"))
+    done = handler.handle(failure, execution(current_file="oauth.py"))
+    assert done.action == "RESEARCH"
+    assert [insight.source for insight in done.insights] == ["related test_oauth.py"]
+    assert "def test_refresh_token" in done.insights[0].text
+    assert done.new_approach.source == "research"
+    assert said[-1] == "  → Found 1 insight: related test_oauth.py"
+    handler.skip_to_ask = ["refresh_token"]
+    asked = handler.handle(failure, execution())
+    assert "def test_refresh_token" in asked.stuck_report.insights[0]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_a_level_by_its_number(level: int) -> None:
+    """``EscalationLevel(1)`` is the first level."""
+    assert EscalationLevel(level).level == level
+    assert int(EscalationLevel(level)) == level

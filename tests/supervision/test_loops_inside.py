@@ -13,6 +13,7 @@ import pytest
 from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
 from unstuck.eventlog import events as e
+from unstuck.settings.models import Settings
 
 HELD = Capabilities(hold="step", tell=True, resume=True, stop=True)
 
@@ -57,8 +58,10 @@ class Agent:
 
 
 @asynccontextmanager
-async def working(repo: Path, prompt: str = "Make the shop work") -> AsyncIterator[Agent]:
-    async with Supervisor.open(repo) as supervisor:
+async def working(
+    repo: Path, prompt: str = "Make the shop work", settings: Settings | None = None
+) -> AsyncIterator[Agent]:
+    async with Supervisor.open(repo, settings) as supervisor:
         session = supervisor.session(Task(id="web", prompt=admit(prompt)), HELD)
         await session.begin()
         yield Agent(supervisor, session)
@@ -76,6 +79,30 @@ async def test_told_first_then_asked(repo: Path) -> None:
         (warned,) = agent.of(e.LoopWarned)
         assert warned.repeats == 3
         assert [step.repeats for step in agent.of(e.StepRecorded) if step.kind == "success"] == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
+async def test_the_window_size_of_the_settings(repo: Path, size: int) -> None:
+    """``window_size`` rounds are told to the agent, one more opens the gate, whose context has the setting."""
+    async with working(repo, settings=Settings(window_size=size)) as agent:
+        said = [await agent.do("cat shop.py", "total = None") for _ in range(size)]
+        assert [directive.kind for directive in said] == ["go_on"] * (size - 1) + ["tell"]
+        assert agent.gates == []
+        await agent.do("cat shop.py", "total = None")
+        (row,) = agent.supervisor.core.head.open_gates()
+        assert row.gate.type == "loop_detected"
+        assert (row.gate.context["window_size"], row.gate.context["repeats"]) == (size, size + 1)
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+async def test_the_window_size_for_failures(repo: Path, size: int) -> None:
+    """Of a program's own agent the ``window_size``-th identical failure opens the gate."""
+    async with working(repo, settings=Settings(window_size=size)) as agent:
+        for round_number in range(size):
+            assert agent.gates == [], round_number
+            await agent.do("pytest -q", "E   KeyError: 'total'", failed=True)
+        (row,) = agent.supervisor.core.head.open_gates()
+        assert (row.gate.context["window_size"], row.gate.context["repeats"]) == (size, size)
 
 
 async def test_no_step_before_the_loop_was_acted_on(repo: Path) -> None:

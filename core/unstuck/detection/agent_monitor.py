@@ -23,15 +23,18 @@ class Window:
     observation was measured progress.
     """
 
-    def __init__(self, allowed: int = 0) -> None:
-        """Create an empty window. ``allowed`` is the number of repetitions that the person asked for."""
+    def __init__(self, allowed: int = 0, window_size: int = ROUNDS) -> None:
+        """Create an empty window. ``allowed`` is the number of repetitions that the person asked for.
+
+        ``window_size`` rounds make a loop.
+        """
         self._pairing = Pairing()
         self._cycles = Cycles()
         self._streaks = Streaks()
         self._exploration = Exploration()
         self._trees = Trees()
         self._messages = Messages()
-        self._flags = Flags()
+        self._flags = Flags(window_size)
         self._allowed = allowed
         self._last: Step | None = None
         self._count = 0

@@ -152,7 +152,9 @@ class LoopDetector:
         agents = self._windows.get(task_id)
         self._windows[task_id] = agents = Recent(AGENTS_KEPT) if agents is None else agents
         window = agents.get(agent_id)
-        agents[agent_id] = window = Window(self._allowed.get(task_id, 0)) if window is None else window
+        agents[agent_id] = window = (
+            Window(self._allowed.get(task_id, 0), self.window_size) if window is None else window
+        )
         return window
 
     def _event(self, task_id: str, error_signature: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.contract import Verdict
 from unstuck.detection.recent import Recent
-from unstuck.detection.repetition import WAITING_ROUNDS, Finding, Kind
+from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, Kind
 from unstuck.detection.steps.external_blockers import is_blocked
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.text import Clean, admit
@@ -30,7 +30,9 @@ class _Flag:
 class Flags:
     """Nudged and dismissed patterns, at most ``FLAGS_KEPT`` of each. One not seen for ``STEPS_KEPT`` steps is stale."""
 
-    def __init__(self) -> None:
+    def __init__(self, window_size: int = ROUNDS) -> None:
+        """Create the policy. ``window_size`` rounds make a loop where a rule needs the usual three."""
+        self._window_size = window_size
         self._flags: Recent[str, _Flag] = Recent(FLAGS_KEPT)
         self._dismissed: Recent[str, None] = Recent(FLAGS_KEPT)
 
@@ -67,7 +69,14 @@ class Flags:
     def _is_due(self, finding: Finding, allowed: int, now: int) -> bool:
         if self.is_flagged(finding.pattern, now):
             return True
-        return finding.rounds >= max(finding.needed, allowed + 1 if allowed else 0)
+        return finding.rounds >= max(self._needed(finding), allowed + 1 if allowed else 0)
+
+    def _needed(self, finding: Finding) -> int:
+        """Return the rounds that make a loop; a rule for varied steps is no stricter about identical ones."""
+        if finding.needed == ROUNDS:
+            return self._window_size
+        identical = len({step.key for step in finding.steps}) == 1
+        return max(finding.needed, self._window_size) if identical else finding.needed
 
 
 def _is_next_round(finding: Finding, flag: _Flag, now: int) -> bool:

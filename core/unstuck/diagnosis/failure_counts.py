@@ -49,6 +49,12 @@ def extent_of(output: str | bytes, diagnosis: Diagnosis | None) -> Extent:
     return Extent(_stage(text, diagnosis, ran=ran, partly=partly or bool(passed)), errors, passed)
 
 
+def tests_in(output: str | bytes) -> tuple[int, int]:
+    """Return how many tests passed and how many ran, where a known test runner says so; else zeros."""
+    failed, outside, passed = _tests(run_summaries(ends_of(output)))
+    return passed, passed + failed + outside
+
+
 def _stage(text: str, diagnosis: Diagnosis | None, *, ran: bool, partly: bool) -> Stage:
     """Return the stage of the failure. ``ran`` means that tests were counted, ``partly`` that some of them ran."""
     if diagnosis is None:

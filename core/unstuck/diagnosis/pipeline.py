@@ -56,7 +56,7 @@ def diagnose(
         exit_code=exit_code,
         tool=tool,
     )
-    failure_type = failure_type_of(parsed, error_type)
+    failure_type = failure_type_of(parsed, error_type, phase=phase)
     cause = cause_of(parsed, error_type, phase=phase)
     headline = parsed.headline or Clean("no output" if exit_code is None else f"exit code {exit_code}, no output")
     hint = hint_for(parsed, error_type)

@@ -25,7 +25,8 @@ class Climb:
     ``waited_for`` is the last type. ``signature`` is the identity of the last failure, ``seen`` those of this climb.
     ``fruitless`` counts the attempts in a row whose agent failed without changing a file.
     ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
-    pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons.
+    pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons. ``sizes`` are the
+    changed lines at the last failures in a row.
     """
 
     rung: Rung = "first"
@@ -55,9 +56,13 @@ class Climb:
     named: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
 
-    def noting(self, signature: str, approach: str, named: Sequence[str] = ()) -> Climb:
-        """Return this climb after a failure of an attempt that followed ``approach`` and ``named`` others."""
+    def noting(self, signature: str, approach: str, named: Sequence[str] = (), size: int = 0) -> Climb:
+        """Return this climb after a failure of an attempt that followed ``approach`` and ``named`` others.
+
+        ``size`` is the number of lines that it changed.
+        """
         approaches = self.approaches
         if approach and (not approaches or approaches[-1] != approach):
             approaches = (*approaches, approach)[-REMEMBERED_APPROACHES:]
@@ -70,6 +75,7 @@ class Climb:
             repeats=self.repeats + 1 if signature == self.signature else 1,
             seen=self.seen if signature in self.seen else (*self.seen, signature),
             approaches=approaches,
+            sizes=(*(self.sizes if signature == self.signature else ()), size)[-REMEMBERED_APPROACHES:],
             failed_approaches=failed,
             named=tuple(dict.fromkeys((*named, *self.named)))[:REMEMBERED_APPROACHES],
         )

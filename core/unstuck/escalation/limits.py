@@ -5,22 +5,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import Self
 
 
 class EscalationLevel(Enum):
-    """Levels of the failure handler with their limits and costs."""
+    """Levels of the failure handler, 1 to 4, with their limits and costs."""
 
     RETRY = (1, "Retry", 3, "Low", "None")
     PIVOT = (2, "Pivot", 3, "Medium", "None")
     RESEARCH = (3, "Research", 2, "High", "None")
     ASK = (4, "Checkpoint/Ask", 1, "Low", "Required")
 
-    def __init__(self, level: int, strategy: str, max_attempts: int, token_cost: str, user_interaction: str) -> None:
-        self.level = level
-        self.strategy = strategy
-        self.max_attempts = max_attempts
-        self.token_cost = token_cost
-        self.user_interaction = user_interaction
+    level: int
+    strategy: str
+    max_attempts: int
+    token_cost: str
+    user_interaction: str
+
+    def __new__(cls, level: int, strategy: str, max_attempts: int, token_cost: str, user_interaction: str) -> Self:
+        """Return the member whose value is ``level``."""
+        member = object.__new__(cls)
+        member._value_ = member.level = level
+        member.strategy, member.max_attempts = strategy, max_attempts
+        member.token_cost, member.user_interaction = token_cost, user_interaction
+        return member
 
     def __int__(self) -> int:
         return self.level

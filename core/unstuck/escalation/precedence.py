@@ -16,6 +16,7 @@ from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.escalation.complexity import grows, growth
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
 from unstuck.escalation.limits import Limits, matches
@@ -45,7 +46,8 @@ class Facts:
     ``resets_in`` is the number of seconds until a quota resets, 0 where unknown. ``learnt`` is a person's remembered
     answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
     attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
-    attempt ended badly, ``said`` the agent's last words then, and ``fruitless``: it failed and changed no file.
+    attempt ended badly, ``said`` the agent's last words then. ``fruitless``: it failed and changed no file. ``size`` is
+    the number of changed lines.
     """
 
     check: CheckResult
@@ -67,6 +69,7 @@ class Facts:
     ending: str = ""
     said: str = ""
     fruitless: bool = False
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +184,8 @@ def _check_could_not_run(facts: Facts) -> Decision | None:
     if facts.check != "could_not_run":
         return None
     problem = facts.check_problem or "the check could not run"
+    if facts.infrastructure:
+        return Block(issue=problem)
     if not facts.may_ask:
         return Halt(reason=facts.check_trouble, details=problem)
     return AskQuestion(
@@ -418,7 +423,7 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
         fresh=True,
         restore="baseline",
         checkpoint="pivot",
-        reason=f"from {way.source}",
+        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}",
     )
 
 
@@ -449,7 +454,7 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     """Return the climb with this failure, and whether its signature is new in the climb."""
     identity = facts.diagnosis.identity if facts.diagnosis else facts.report.how
     approach = facts.climb.approach or facts.report.approach or ""
-    noted = facts.climb.noting(identity, approach, facts.report.alternatives)
+    noted = facts.climb.noting(identity, approach, facts.report.alternatives, facts.size)
     noted = replace(noted, fruitless=facts.climb.fruitless + 1 if facts.fruitless else 0)
     best = _best(facts)
     noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best)

@@ -14,7 +14,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
 
-FOLD = 5
+FOLD = 6
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 
 TaskState = Literal[
@@ -27,7 +27,10 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRow:
-    """The last check of a task. ``ending``, ``said`` and ``untouched`` are about the attempt before it."""
+    """The last check of a task. ``ending``, ``said`` and ``untouched`` are about the attempt before it.
+
+    ``approach`` is that of the attempt where the agent stated none, ``size`` in lines.
+    """
 
     result: CheckResult
     command: str = ""
@@ -41,6 +44,8 @@ class CheckRow:
     ending: str = ""
     said: str = ""
     untouched: bool = False
+    approach: str = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +108,8 @@ class AttemptRow:
     None without a limit. Both move by the time that the attempt is held: since ``held_since``, and ``held`` seconds
     before. ``timed_out`` names the clock that ended it. ``repeats`` is how often its current step occurred before.
     ``tokens`` and ``cost`` (US dollars, None if unknown) are its reported usage. ``note`` is the end of its guidance
-    that is only for this attempt.
+    that is only for this attempt. ``own_check`` is the result of the check as the agent ran it last, with nothing
+    done since; ``asked`` while it runs.
     """
 
     id: str
@@ -133,6 +139,7 @@ class AttemptRow:
     headline: str = ""
     checkpoint: str = ""
     note: str = ""
+    own_check: Literal["", "asked", "passed", "failed"] = ""
 
     @property
     def is_live(self) -> bool:
@@ -150,11 +157,11 @@ class TaskRow:
     """One task, with everything that its next step depends on.
 
     ``saved`` is the checkpoint of the open question, ``none`` if there could be none. ``backoff_quota``: the wait is
-    for a quota. ``used`` are the seconds that interrupted attempts used of the next attempt's time limit. ``left`` are
-    the files that the last of them left, one per line. ``failures`` are those of the present approach that retries
-    have answered, oldest first. ``chosen`` is the escalation level that a person chose. ``loads`` is the last
-    checkpoint that is known to load: its tests ran, or its check passed. ``files`` describes the present files,
-    ``before`` those at the start of the last checked attempt.
+    for a quota; ``backoff_check``: only the check is repeated after it. ``used`` are the seconds that interrupted
+    attempts used of the next attempt's time limit. ``left`` are the files that the last of them left, one per line.
+    ``failures`` are those of the present approach that retries have answered, oldest first. ``chosen`` is the
+    escalation level that a person chose. ``loads`` is the last checkpoint that is known to load: its tests ran, or its
+    check passed. ``files`` describes the present files, ``before`` those at the start of the last checked attempt.
     ``files_hash`` is that of the files after the last check that did not pass, unless ``files`` says more.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
@@ -193,6 +200,7 @@ class TaskRow:
     backoff_until: float = 0.0
     backoff_delay: float = 0.0
     backoff_quota: bool = False
+    backoff_check: bool = False
     used: float = 0.0
     left: tuple[str, ...] = ()
     chosen: str = ""

@@ -27,6 +27,8 @@ class SignatureRow:
     error_type: str = ""
     headline: str = ""
     location: str = ""
+    failure_type: str = ""
+    category: str = ""
     rung: str = "first"
     worked: str = ""
 

@@ -295,7 +295,7 @@ class Settings(ScreenSettings):
     check_interval: Seconds = 10.0
     """Accepted for old files and ignored. Time limits are exact."""
     window_size: Annotated[int, BeforeValidator(_whole(2, 100))] = 3
-    """Number of identical failures that count as a loop."""
+    """Number of identical failures, or of identical steps of an agent, that count as a loop."""
     max_parallel: Annotated[int, BeforeValidator(_whole(1, 64))] = 2
     """Number of tasks that may run at the same time."""
     ask: Literal["always", "never"] = "always"

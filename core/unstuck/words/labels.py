@@ -33,6 +33,13 @@ _TRIED = {
     "waits": ("wait", "waits"),
     "agent_failures": ("failure of the agent", "failures of the agent"),
 }
+_FAILURE_TYPES = {
+    "BROKEN_BUILD": "broken build",
+    "VERIFICATION_FAILED": "failed check",
+    "CIRCULAR_FIX": "circular fix",
+    "CONTEXT_EXHAUSTED": "full context",
+    "UNKNOWN": "unknown failure",
+}
 _LONGEST_ASKED = 160
 
 _NAMED = 6
@@ -234,6 +241,11 @@ def counted(count: int, one: str, many: str = "") -> str:
 def failure_of(diagnosis: Diagnosis) -> tuple[str, str]:
     """A failure's type and its ``file:line`` as the table shows them; either may be empty."""
     return error_name(diagnosis.signature.error_type.value), diagnosis.signature.location or ""
+
+
+def failure_words(failure_type: str, category: str) -> str:
+    """A failure's type and category: ``failed check, agent failure``; empty where neither is known."""
+    return ", ".join(filter(None, (_FAILURE_TYPES.get(failure_type, ""), category.replace("_", " "))))
 
 
 def error_name(value: str) -> str:

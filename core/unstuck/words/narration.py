@@ -210,7 +210,8 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
         said = last_line(report.said or report.error or "")
     problem = f": {said}" if said else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
-    return f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    return [f"  → Phase: {report.phase}", ended] if report.phase else ended
 
 
 def _proved(event: e.CheckProved, record: Record) -> _Text:
@@ -226,7 +227,7 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
         changed = [f"  ! the task changed what decides: {finding}" for finding in event.weakened]
-        return [f"  ✓ {event.command}{believed}", *changed]
+        return [f"  ✓ {event.command}{_tests(event)}{believed}", *changed]
     if event.result in ("could_not_run", "contradicted"):
         return f"  ! {event.problem or 'the check could not run'}"
     diagnosis = event.diagnosis or {}
@@ -236,8 +237,19 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     failed = f"  ✗ {diagnosis.get('headline') or f'exit code {event.exit_code}'}" + (
         f"  {location}" if location else ""
     )
-    said = f"; it said last: {last_line(event.said)}" if event.said else ""
-    return [failed, f"    the agent {event.ending}{said}"] if event.untouched else failed
+    failed += _tests(event)
+    more = ["  ↻ circular fix: this approach was tried before in other words"] if event.circular else []
+    more += [f"  ! {event.problem}"] if event.trouble and event.problem else []
+    if event.untouched:
+        said = f"; it said last: {last_line(event.said)}" if event.said else ""
+        more.append(f"    the agent {event.ending}{said}")
+    return [failed, *more] if more else failed
+
+
+def _tests(event: e.CheckFinished) -> str:
+    """The number of tests that passed, of those that ran; empty where it is not known."""
+    passed, ran = event.tests
+    return f" ({passed}/{ran} {'test' if ran == 1 else 'tests'})" if ran else ""
 
 
 def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
@@ -367,7 +379,8 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     what = context.get("problem") or context.get("error_signature", "")
-    return [f"! repeats itself: {context.get('window_size', '')} times {what}", *_earlier(context)]
+    times = context.get("repeats", context.get("window_size", ""))
+    return [f"! repeats itself: {times} times {what}", *_earlier(context)]
 
 
 def _integration(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:

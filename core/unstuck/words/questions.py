@@ -9,7 +9,7 @@ from unstuck.contract import AGENT, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
 from unstuck.words.amounts import span, time_of_day
-from unstuck.words.labels import level_word, tried
+from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
     "waits": "the agent is paused meanwhile",
@@ -80,6 +80,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Before", earlier_answer(context)
     if row.gate.type == "stuck":
         yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
+        yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
         yield "Tried", _tried(context)
         yield "Analysis", said(context.get("analysis"))
         yield "Agent", _ending(context)
@@ -93,7 +94,10 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Used", _spent(context)
     yield "Saved", _saved(row.gate)
     if row.gate.type == "loop_detected":
-        yield "Seen", f"{int(_number(context.get('window_size')))} times, with nothing new in between"
+        yield (
+            "Seen",
+            f"{int(_number(context.get('repeats', context.get('window_size'))))} times, with nothing new in between",
+        )
     yield "Seen", "; ".join(each(context.get("signals")))
     yield "Processes", ", ".join(each(context.get("processes")))
     yield "Last activity", said(context.get("last_sign"))

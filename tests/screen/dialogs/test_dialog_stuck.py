@@ -97,7 +97,8 @@ async def test_escape_leaves_it_open(stuck: Opening) -> None:
         await world.press(key_of("dialog.back"))
         assert not world.is_asking
         assert len(world.supervisor.core.head.open_gates()) == 1
-        world.app.frame()
+        world.app.call_later(world.app.frame)
+        await world.pilot.pause()
         await world.pilot.pause()
         assert not world.is_asking
         await world.reopen()
@@ -195,7 +196,7 @@ async def test_answered_from_elsewhere_while_writing(opening: Opening) -> None:
 
 
 async def test_whoever_types_is_not_interrupted(opening: Opening) -> None:
-    """A key in the last two seconds, or a text field with the focus: the question waits until it is asked for."""
+    """A key in the last two seconds, or a text field with the focus: the question waits until I am free."""
     async with opening() as world:
         field = world.app.query_one("#field", Input)
         field.disabled = False
@@ -212,16 +213,38 @@ async def test_whoever_types_is_not_interrupted(opening: Opening) -> None:
         await world.asked(2)
         assert not world.is_asking
         await world.clock.advance(0.2)
-        world.fails("three")
-        await world.asked(3)
-        assert world.dialog.question.gate.task == "three"
-        world.fails("four")
-        await world.asked(4)
+        world.app.call_later(world.app.frame)
+        await world.pilot.pause()
+        await world.pilot.pause()
+        assert world.is_asking
+        assert world.dialog.question.gate.task == "one"
+
+
+async def test_stuck_tasks_come_one_after_the_other(opening: Opening) -> None:
+    """The second question waits below the first, comes up two seconds after my answer, and only once."""
+    async with opening() as world:
+        world.fails("one")
+        await world.asked()
+        await world.pilot.pause()
+        assert world.is_asking
+        world.fails("two")
+        await world.asked(2)
         await world.awake()
         await world.choose("stuck.skip")
-        await world.until(lambda: len(world.supervisor.state.open_gates()) == 3)
+        await world.until(lambda: len(world.supervisor.state.open_gates()) == 1)
         await world.pilot.pause()
         assert not world.is_asking
-        world.app.questions.ask_next("two")
+        await world.clock.advance(2.1)
+        world.app.call_later(world.app.frame)
         await world.pilot.pause()
+        await world.pilot.pause()
+        assert world.is_asking
         assert world.dialog.question.gate.task == "two"
+        await world.awake()
+        await world.press("escape")
+        assert not world.is_asking
+        await world.clock.advance(5)
+        world.app.call_later(world.app.frame)
+        await world.pilot.pause()
+        await world.pilot.pause()
+        assert not world.is_asking

@@ -42,23 +42,25 @@ _ONE_BY_ONE = "Edit one task at a time: choose it on the main screen."
 
 @dataclass(slots=True)
 class PopUpChoice:
-    """Decides about each gate once, in the first frame that shows it.
+    """Chooses the question that comes up: each of a stuck task once, as soon as the person is free."""
 
-    Only that of a task that is stuck comes up. A question that may not come up then never does later: nobody would
-    expect it. It stays in the attention list.
-    """
+    _shown: set[str] = field(default_factory=set)
 
-    _decided: set[str] = field(default_factory=set)
+    def seen(self, gate: str) -> None:
+        """Note that the person has opened the question of ``gate``: it does not come up any more."""
+        self._shown.add(gate)
 
     def to_pop(self, gates: Sequence[GateRow], *, now: float, busy: bool, last_key: float | None) -> str:
         """The gate whose dialog comes up now; empty where none does. Call it every frame with the open ``gates``.
 
         ``busy``: a dialog or a text field has the focus. ``now`` and ``last_key`` are monotonic seconds.
         """
-        new = [row.id for row in gates if row.gate.type == POPS and row.id not in self._decided]
-        self._decided.update(new)
         typing = last_key is not None and now - last_key < TYPING_S
-        return new[0] if new and not busy and not typing else ""
+        if busy or typing:
+            return ""
+        due = next((row.id for row in gates if row.gate.type == POPS and row.id not in self._shown), "")
+        self._shown.add(due)
+        return due
 
 
 def next_to_answer(gates: Sequence[GateRow], task: str = "", *, sending: Collection[str] = ()) -> str:
@@ -149,6 +151,7 @@ class QuestionController:
             self._app.notify("This is already answered; the answer is on its way.", markup=False)
         elif not self._is_asking:
             self._is_asking = True
+            self._asking.seen(gate)
             # In a group of its own: the answer to another may be on its way still, and has to be heard of.
             start(self._app, f"dialog {gate}", self._ask, gate)
 

@@ -55,6 +55,11 @@ class AgentOutput:
         """Return the tokens counted so far, for the attempt that resumes the session."""
         return self._stream.tokens if self._stream is not None else 0
 
+    @property
+    def message(self) -> str:
+        """Return the last message of the agent; empty if it is no known agent."""
+        return self._stream.last_message if self._stream is not None else ""
+
     def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):

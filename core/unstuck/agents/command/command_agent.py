@@ -74,7 +74,7 @@ class CommandAgent(ProcessAgent):
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound if it cannot start."""
         output = self._output(guidance.attempt)
-        placed = self._placed(guidance)
+        placed = await self._placed(guidance)
         launch = Launch(
             command=placed.command,
             cwd=guidance.workdir,
@@ -104,8 +104,8 @@ class CommandAgent(ProcessAgent):
         printed = await read_output(output)
         return self._report(task, guidance, done, parsed, printed, output)
 
-    def _placed(self, guidance: Guidance) -> Placed:
-        file = prompt_file(self._folder, guidance)
+    async def _placed(self, guidance: Guidance) -> Placed:
+        file = await prompt_file(self._folder, guidance)
         stdin = self._spec.prompt == "stdin"
         command = resumed(self._spec.command, guidance.session)
         return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
@@ -142,4 +142,5 @@ class CommandAgent(ProcessAgent):
             said=parsed.said(done.code, printed),
             program=known_agent(self._spec.command),
             marked=parsed.marked,
+            message=parsed.message,
         )

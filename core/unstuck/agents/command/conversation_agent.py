@@ -103,7 +103,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         launch = Launch(
             command=self._command(guidance),
             cwd=guidance.workdir,
-            environment=surroundings(self._environ, task, guidance, prompt_file(self._folder, guidance)),
+            environment=surroundings(self._environ, task, guidance, await prompt_file(self._folder, guidance)),
             output=output,
             limit=self._limit,
             talks=True,
@@ -156,6 +156,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
             said=admit(last_words(error or outcome.text), limit=SAID_LIMIT),
             program=known_agent(self._spec.command),
             marked=bool(error),
+            message=outcome.text,
         )
 
 

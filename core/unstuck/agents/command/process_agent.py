@@ -9,25 +9,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unstuck.agents.command.agent_output import LAST_MESSAGE_LIMIT
-from unstuck.agents.command.signal_line import Signal, read_approach
+from unstuck.agents.command.signal_line import Signal, first_sentence, read_approach
 from unstuck.channel import socket_path
 from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
+from unstuck.eventlog.storage.text_files import write_text
 from unstuck.processes import Exit, Launch, Process, clean_environment
 from unstuck.settings.paths import runtime_dir
 from unstuck.text import Clean, admit, one_line
 
 How = Literal["ended", "crashed", "no_signal", "bad_signal"]
-_PROMPT_FILE_MODE = 0o600
 
 
-def prompt_file(folder: Path, guidance: Guidance) -> Path:
+async def prompt_file(folder: Path, guidance: Guidance) -> Path:
     """Write the attempt's prompt below the run's ``folder`` and return the file."""
     prompts = folder / "prompts"
     prompts.mkdir(exist_ok=True, mode=0o700)
     file = prompts / f"{guidance.attempt}.txt"
-    file.write_text(guidance.text, encoding="utf-8")
-    file.chmod(_PROMPT_FILE_MODE)
+    await write_text(file, guidance.text)
     return file
 
 
@@ -157,6 +156,7 @@ def account(
     how: How = "ended",
     error: Clean | None = None,
     session: str = "",
+    message: str = "",
     last_message: str = "",
     model: str = "",
     said: Clean = Clean(""),
@@ -165,8 +165,8 @@ def account(
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
-    ``text`` is the agent's own text, ``signal`` the signal in it, ``last_message`` the last part of the text. The other
-    values are those of the report.
+    ``text`` is the agent's own text, ``signal`` the signal in it, ``last_message`` the last part of the text, and
+    ``message`` the last message that is marked as one. The other values are those of the report.
     """
     return Report(
         exit_code=code,
@@ -179,6 +179,8 @@ def account(
         context=signal.context,
         phase=signal.phase,
         alternatives=signal.alternatives,
+        cause=signal.cause,
+        summary=first_sentence(message),
         session=session or signal.session,
         tokens=signal.tokens,
         cost=signal.cost,

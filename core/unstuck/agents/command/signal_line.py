@@ -15,8 +15,8 @@ An agent may also name its approach in a line of text; the last such line counts
 
     Approach: raw body
 
-No other sentence counts: *all tests pass now* recurs in every attempt and would look like a loop. A line of the
-prompt does not count either.
+A line of the prompt does not count. An agent that names no approach may state the ``cause`` of its failure in the
+signal all the same: ``pattern_mismatch`` or ``complex_logic``, which no output shows.
 
 An agent may also report its steps while it works, so that a loop inside an attempt is noticed::
 
@@ -51,6 +51,10 @@ _PHASE_LIMIT = 200
 _TEXT_LIMIT = 4_000
 _MOST_USED = 1e12
 _KINDS = ("complete", "blocked", "needs_guidance")
+# Causes that no text of a failure shows.
+_CAUSES = ("pattern_mismatch", "complex_logic")
+_SENTENCE = re.compile(r"(?:\.|[!?:])(?:\s|$)|\n")
+_SENTENCE_LIMIT = 300
 _NAME_LIMIT = 128
 # It must not look like an option, because it replaces `{session}` in the user's command.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -68,6 +72,7 @@ class Signal:
     context: Clean | None = None
     phase: Clean | None = None
     alternatives: tuple[Clean, ...] = ()
+    cause: str = ""
     session: str | None = None
     tokens: int = 0
     cost: float | None = None
@@ -80,6 +85,14 @@ def read_approach(output: str, told: str) -> Clean | None:
     given = {_words(found) for found in _APPROACH.findall(told)}
     named = [found for found in _APPROACH.findall(output) if _words(found) not in given]
     return _text(_words(named[-1]), _APPROACH_LIMIT) if named else None
+
+
+def first_sentence(message: str) -> Clean | None:
+    """Return the first sentence of an agent's message, None if it has none."""
+    start = message[: 4 * _SENTENCE_LIMIT].strip(" \t\r\n#>*`-")
+    end = _SENTENCE.search(start)
+    sentence = start[: end.start()] if end else start
+    return admit(sentence, limit=_SENTENCE_LIMIT) if len(sentence.split()) > 1 else None
 
 
 def _words(line: str) -> str:
@@ -107,6 +120,7 @@ def read_signal(output: str, task: str) -> Signal:
         context=_text(data.get("context")),
         phase=_text(data.get("phase"), _PHASE_LIMIT),
         alternatives=_texts(data.get("alternatives"), _APPROACH_LIMIT),
+        cause=data["cause"] if data.get("cause") in _CAUSES else "",
         session=session if isinstance(session, str) and _SESSION.fullmatch(session) else None,
         tokens=int(_number(data.get("tokens")) or 0),
         cost=_number(data.get("cost")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.classification.expectations import by_expectation
 from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
@@ -27,9 +28,17 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         or _by_code(parsed)
         or _by_class(parsed.name)
         or LIBRARIES.get(parsed.headline.partition(".")[0])
+        or _by_expectation(parsed)
         or WEAK.first_in(parsed.lowered)
         or _by_tool(parsed)
     )
+
+
+def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
+    """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
+    if parsed.kind == "build" and parsed.weight >= COMPILED:
+        return SYNTAX.first_in(parsed.lowered)
+    return None if parsed.name else by_expectation(parsed.lowered.text)
 
 
 def _by_code(parsed: ParsedOutput) -> ErrorType | None:

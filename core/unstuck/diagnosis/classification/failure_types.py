@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.classification.expectations import by_expectation
 from unstuck.diagnosis.classification.phrases import Phrases
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.context_window import says_context_exhausted
@@ -58,16 +59,23 @@ def _by_indicator(lowered: IndexedText) -> FailureType:
     return FailureType.VERIFICATION_FAILED if VERIFICATION_FAILED.match(lowered) else FailureType.UNKNOWN
 
 
-def failure_type_of(parsed: ParsedOutput, error_type: ErrorType) -> FailureType:
-    """Return the failure type of a parsed output: by its structure first, by the words of its headline last."""
+def failure_type_of(parsed: ParsedOutput, error_type: ErrorType, *, phase: str | None = None) -> FailureType:
+    """Return the failure type of a parsed output: by its structure first, by the words of its headline last.
+
+    In the ``phase`` ``test`` an assertion or a value that was expected is the check's own, with a stack as well.
+    """
     if parsed.context_exhausted:
         return FailureType.CONTEXT_EXHAUSTED
     if parsed.kind == "test":
         return FailureType.VERIFICATION_FAILED if _ran(parsed, error_type) else FailureType.BROKEN_BUILD
     if parsed.kind == "lint":
         return FailureType.VERIFICATION_FAILED
+    if error_type is ErrorType.ASSERTION_ERROR and (phase == "test" or not parsed.name):
+        return FailureType.VERIFICATION_FAILED
     if parsed.kind == "build" or error_type in UNLOADED:
         return FailureType.BROKEN_BUILD if parsed.exit_code != 127 else FailureType.UNKNOWN
+    if phase == "test" and by_expectation(parsed.lowered.text) is ErrorType.ASSERTION_ERROR:
+        return FailureType.VERIFICATION_FAILED
     if error_type is ErrorType.DATABASE_ERROR or _has_class(parsed):
         # The words of a query are data, and a class is more certain than its message.
         return FailureType.UNKNOWN

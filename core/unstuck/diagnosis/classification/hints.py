@@ -121,6 +121,11 @@ class ErrorAnalysis:
     pattern: str = ""
     fix_hint: str = ""
 
+    @property
+    def description(self) -> str:
+        """The advice, under the name that a fix has for it."""
+        return self.fix_hint
+
 
 def analyze_error(error: str) -> ErrorAnalysis:
     """Return the first kind whose pattern matches a line of ``error``."""

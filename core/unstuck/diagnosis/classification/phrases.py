@@ -163,9 +163,6 @@ WEAK = Table(
             ("unexpected ", r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword|string|character)"),
             ("unclosed", r"\bunclosed\b"),
             ("couldn't ", r"couldn't (?:parse|find '[a-z]+' for)"),
-            ("expected", r"\bexpected\b(?!:? -?\d).{0,40}\b(?:before|found|after)\b"),
-            ("expected ", r"^expected (?!-?\d|.*\b(?:argument|type|got|to (?:be|equal|have))\b)"),
-            (" expected", r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
             ("missing ", r"\bmissing (?:closing|terminating|return type|close-|[)\]}])"),
         ),
     ),
@@ -263,6 +260,9 @@ WEAK = Table(
             "cannot find symbol",
             "was not declared",
             "not callable",
+            "object is not subscriptable",
+            "object is not iterable",
+            "unsupported operand type",
             "cannot index ",
             "implicit declaration",
             "use of undeclared",
@@ -338,7 +338,6 @@ WEAK = Table(
             "expect(",
             "not equal",
             ("assert…", r"^assert"),
-            ("expected ", r"expected .{1,200}(?:received|got|to (?:be|equal|have))"),
             ("want", r"\bwant\b"),
         ),
     ),
@@ -396,4 +395,15 @@ WEAK = Table(
         ),
     ),
 )
-SYNTAX = Table(WEAK.rows[0])
+# Phrases of compilers and linters. In the words of other programs they are about values as well.
+SYNTAX = Table(
+    WEAK.rows[0],
+    (
+        ErrorType.SYNTAX_ERROR,
+        Phrases(
+            ("expected", r"\bexpected\b(?!:? -?\d).{0,40}\b(?:before|found|after)\b"),
+            ("expected ", r"^expected (?!-?\d|.*\b(?:argument|type|got|to (?:be|equal|have))\b)"),
+            (" expected", r"(?:['‘].{1,3}['’]|<\w+>|or ['‘].{1,3}['’]) expected"),
+        ),
+    ),
+)

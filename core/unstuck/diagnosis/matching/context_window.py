@@ -13,10 +13,12 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|context (?:window|length|limit)(?: \S+)? (?:(?:is |has been )?(?:exceeded|exhausted|reached)|is full)"
     r"|exceeds? (?:the |its |your )?(?:model'?s? )?(?:available |maximum )?context (?:window|length|size)"
     r"|ran out of context|context (?:window )?(?:left until|low).{0,30} 0%"
-    r"|token limit (?:exceeded|reached)|(?:exceeds?|exceeded|over|reached) (?:the |its |your )?(?:maximum )?token limit"
+    r"|token limit:? ?(?:of )?(?:\d[\d,]{0,12}k? )?(?:tokens )?(?:(?:is |was |has been )?(?:exceeded|reached|hit)\b)"
+    r"|(?:exceeds?|exceeded|over|reached|hit) (?:the |its |your )?(?:maximum )?token limit(?! per\b)"
     r"|(?:input|prompt|conversation) is too long"
     r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
-    r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input))"
+    r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input)"
+    r"|(?:^|error: )maximum length (?:was |has been )?exceeded(?=[.!]?\s*$))"
 )
 CONTEXT_LITERALS = Literals("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
 # A limit of the model's output is not its context window.

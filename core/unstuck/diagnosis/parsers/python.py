@@ -39,6 +39,13 @@ def traceback(text: str, lines: list[str]) -> Finding | None:
     return last
 
 
+def innermost(trace: str) -> tuple[str, str] | None:
+    """Return the place and the function of the user's innermost frame of a stack without its heading, or None."""
+    frames = (FRAME.match(line) for line in trace.split("\n") if 'File "' in line)
+    own = [frame for frame in frames if frame and frame[3] and not is_library(frame[1])]
+    return (place(own[-1][1], own[-1][2]), own[-1][3]) if own else None
+
+
 def fatal(text: str, lines: list[str]) -> Finding | None:
     """Return the interpreter's own fatal error, at the user's innermost frame of the current thread.
 

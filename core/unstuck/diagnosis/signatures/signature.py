@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from unstuck.clock import SystemClock
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.fingerprint import context_and_subject, digest, mask, words_of
@@ -46,11 +47,15 @@ class FailureSignature:
         task_id: str = "",
         stack_trace: str | bytes | None = None,
         *,
-        timestamp: float = 0.0,
+        timestamp: float | None = None,
     ) -> FailureSignature:
-        """Return the signature of an error's text and its separate stack trace, if any. Never raises."""
+        """Return the signature of an error's text and its separate stack trace, if any. Never raises.
+
+        ``timestamp`` is seconds since 1970, or now.
+        """
         parsed = parse_error(error_message, stack_trace)
-        return _signed(parsed, agent_id=agent_id, task_id=task_id, timestamp=timestamp)
+        when = SystemClock().now() if timestamp is None else timestamp
+        return _signed(parsed, agent_id=agent_id, task_id=task_id, timestamp=when)
 
     @property
     def identity(self) -> str:
@@ -137,7 +142,7 @@ class FailureSignature:
 
 
 def extract_failure_signature(
-    error_output: str | bytes, agent_id: str = "", task_id: str = "", *, timestamp: float = 0.0
+    error_output: str | bytes, agent_id: str = "", task_id: str = "", *, timestamp: float | None = None
 ) -> FailureSignature:
     """Return the signature of raw error output. Never raises."""
     return FailureSignature.from_error(error_output, agent_id, task_id, timestamp=timestamp)
@@ -191,9 +196,16 @@ def _known(parsed: ParsedOutput, passes: bool, exit_code: int | None, tool: str 
 
 def parse_error(message: str | bytes, trace: str | bytes | None = None) -> ParsedOutput:
     """Parse an error's text and its separate stack trace, if any."""
+    from unstuck.diagnosis.parsers.python import innermost
     from unstuck.diagnosis.parsing.output_parser import parse_output
+    from unstuck.diagnosis.parsing.truncation import ends_of
 
-    return parse_output(_joined(message, trace))
+    parsed = parse_output(_joined(message, trace))
+    # Frames alone (traceback.format_tb) have no heading, by which a parser would know them.
+    found = innermost(ends_of(trace)) if trace and parsed.location is None else None
+    if found is not None:
+        parsed.location, parsed.function = map(admit, found)
+    return parsed
 
 
 def _joined(message: str | bytes, trace: str | bytes | None) -> str:

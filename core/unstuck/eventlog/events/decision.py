@@ -62,13 +62,17 @@ class RungChosen(Event):
 
 
 class TransientErrorRetry(Event):
-    """A transient error: the task is retried after ``delay_seconds``. A ``quota`` wait ends with a question."""
+    """A transient error: the task is retried after ``delay_seconds``. A ``quota`` wait ends with a question.
+
+    ``check_alone`` means that the check is repeated, not the attempt.
+    """
 
     error_type: str
     retry: int
     delay_seconds: float
     climb: Climb
     quota: bool = False
+    check_alone: bool = False
 
 
 class BackoffOver(Event):

@@ -105,7 +105,10 @@ class RunsRemoved(Event):
 
 
 class WorkflowFailed(Event):
-    """The run was halted and needs a person. ``message`` is the text for them."""
+    """The run was halted and needs a person. ``message`` is the text for them.
+
+    ``context`` holds the task with its agent, its attempts and its failure, where a task led to the halt.
+    """
 
     reason: str
     details: Clean
@@ -113,6 +116,7 @@ class WorkflowFailed(Event):
     attempts: int | None = None
     last_issue: Clean | None = None
     message: Clean = Clean("")
+    context: Object = Field(default_factory=dict)
 
 
 class BaselineChecked(Event):

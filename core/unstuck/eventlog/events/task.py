@@ -202,7 +202,9 @@ class CheckFinished(Event):
     far a failed check came. ``weakened`` lists what the task changed in its tests or in the settings of
     the check, ``protected`` the protected files that it changed. Of an attempt that ended badly or changed nothing,
     ``ending`` is how it ended and ``said`` the agent's last words; ``untouched`` is true if it changed no file.
-    ``files`` is a hash of the files after a check that did not pass.
+    ``files`` is a hash of the files after a check that did not pass. ``approach`` is that of the attempt where the
+    agent stated none, ``size`` the number of changed lines since the baseline. ``tests`` are the numbers of tests that
+    passed and that ran, zeros where no known test runner says so.
     """
 
     result: CheckResult
@@ -223,6 +225,9 @@ class CheckFinished(Event):
     said: Clean = Clean("")
     untouched: bool = False
     files: str = ""
+    approach: Clean = Clean("")
+    size: int = 0
+    tests: tuple[int, int] = (0, 0)
 
 
 class ProofStarted(Event):

@@ -66,13 +66,16 @@ def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> No
         backoff_until=record.mono + event.delay_seconds,
         backoff_delay=event.delay_seconds,
         backoff_quota=event.quota,
+        backoff_check=event.check_alone,
     )
 
 
 @_on(e.BackoffOver)
 def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
     row = state.tasks.get(record.task)
-    if row is not None and row.state == "backoff":
+    if row is not None and row.state == "backoff" and row.backoff_check:
+        change_task(state, record, state="judging", check=None, prepared=None)
+    elif row is not None and row.state == "backoff":
         change_task(
             state, record, state="preparing", directive=DirectiveRow(level="first", reason="transient"), prepared=None
         )

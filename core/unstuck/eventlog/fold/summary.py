@@ -46,7 +46,16 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         headline = diagnosis.headline[:_TEXT]
         change_attempt(state, record.attempt, check=event.result, signature=diagnosis.identity, headline=headline)
         error_type, location = diagnosis.signature.error_type.value, diagnosis.signature.location or ""
-        _occurred(state, record, diagnosis.identity, headline, error_type, location)
+        _occurred(
+            state,
+            record,
+            diagnosis.identity,
+            headline,
+            error_type,
+            location,
+            failure_type=diagnosis.failure_type.value,
+            category=diagnosis.category.value,
+        )
 
 
 @_on(e.StepRecorded)
@@ -110,7 +119,15 @@ def _decided(state: State, record: Record, by: DecidedBy) -> None:
 
 
 def _occurred(
-    state: State, record: Record, identity: str, headline: str, error_type: str = "", location: str = ""
+    state: State,
+    record: Record,
+    identity: str,
+    headline: str,
+    error_type: str = "",
+    location: str = "",
+    *,
+    failure_type: str = "",
+    category: str = "",
 ) -> None:
     row = state.signatures.get(identity) or SignatureRow(identity=identity, first=record.time, last=record.time)
     known = len(row.tasks) >= _TASKS or record.task in row.tasks
@@ -122,6 +139,8 @@ def _occurred(
         error_type=error_type or row.error_type,
         headline=headline or row.headline,
         location=location or row.location,
+        failure_type=failure_type or row.failure_type,
+        category=category or row.category,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 from unstuck.contract import Guidance
 from unstuck.diagnosis.extent import Extent
@@ -129,10 +130,22 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)
     if row is not None and row.state in ("starting", "live", "held"):
         now = "held" if row.state == "held" else "live"
-        change_attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now)
+        own = _own_check(state, row, event)
+        change_attempt(state, record.attempt, steps=row.steps + 1, repeats=event.repeats, state=now, own_check=own)
         if event.role == "user" and (task := state.tasks.get(row.task)) is not None:
             # A message of a person to the agent resets the escalation.
             change_task(state, record, climb=task.climb.answered(), failures=())
+
+
+def _own_check(state: State, row: AttemptRow, event: e.StepRecorded) -> Literal["", "asked", "passed", "failed"]:
+    """Return the result of the check as the agent itself runs it; any other call makes it stale."""
+    task = state.tasks.get(row.task)
+    command = task.task.verify if task is not None else None
+    if event.kind == "action":
+        return "asked" if command and command in event.text else ""
+    if row.own_check == "asked" and event.kind in ("success", "failure"):
+        return "passed" if event.kind == "success" else "failed"
+    return row.own_check
 
 
 @_on(e.AttemptEnded)
@@ -247,6 +260,8 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         ending=event.ending,
         said=event.said,
         untouched=event.untouched,
+        approach=event.approach,
+        size=event.size,
     )
     diagnosis = _diagnosis(event)
     done = event.result == "passed"

@@ -93,6 +93,8 @@ def _row(failure: _Failure, learnt: str) -> dict[str, Any]:
         "first": failure.first,
         "last": failure.last,
         "error_type": row.error_type,
+        "failure_type": row.failure_type,
+        "category": row.category,
         "location": row.location,
         "headline": row.headline,
         "tasks": sorted({task for _, task in failure.tasks}),

@@ -66,6 +66,8 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "headline": diagnosis.headline if diagnosis else "",
         "location": (diagnosis.signature.location or "") if diagnosis else "",
         "error_type": diagnosis.signature.error_type.value if diagnosis else "",
+        "failure_type": diagnosis.failure_type.value if diagnosis else "",
+        "category": diagnosis.category.value if diagnosis else "",
         "reason": row.reason,
         "baseline_check": _baseline_check(row),
         "passed_before_work": row.passed_before_work,

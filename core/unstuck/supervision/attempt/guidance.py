@@ -52,12 +52,21 @@ def build(
         repeats=climb.repeats,
         failed=climb.failed_approaches,
         insights=(*known, *(climb.insights if needs_findings(directive, session) else ())),
-        restored="\n\n".join(filter(None, (_interruption(state, row), directive.restored_note, directive.ran))),
+        restored="\n\n".join(
+            filter(None, (_interruption(state, row), directive.restored_note, directive.ran, _disagreement(row)))
+        ),
         progress=directive.progress,
         check=row.task.verify or "",
         signals=signals,
     )
     return compose(brief, prompts)
+
+
+def _disagreement(row: TaskRow) -> str:
+    """The note that the check passed for the agent and failed for unstuck."""
+    check = row.check
+    problem = check.problem if check is not None and check.result == "failed" and check.trouble else ""
+    return f"{problem[:1].upper()}{problem[1:]}" if problem else ""
 
 
 def needs_findings(directive: DirectiveRow, session: str | None) -> bool:

@@ -147,7 +147,8 @@ class Holding:
             return
         context = {
             "loop_type": "execution_loop",
-            "window_size": concern.repeats,
+            "window_size": self._core.settings.window_size,
+            "repeats": concern.repeats,
             "error_signature": signature,
             "problem": one_line(concern.evidence, EVIDENCE_LIMIT),
             "detected_at": iso(self._core.clock.now()),

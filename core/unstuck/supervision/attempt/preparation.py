@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from unstuck.contract import Capabilities
 from unstuck.diagnosis.enums import Cause
+from unstuck.errors import WorkspaceError
 from unstuck.escalation.prompts import quoted
 from unstuck.escalation.research_targets import research_targets
 from unstuck.eventlog import events as e
@@ -50,7 +51,7 @@ async def research(core: RunContext, row: TaskRow) -> None:
 async def gathered(core: RunContext, row: TaskRow) -> e.ResearchDone:
     """Return the findings about the failure of ``row``; no model is asked."""
     diagnosis, tree = row.diagnosis, core.tree_of(row)
-    location = diagnosis.signature.location if diagnosis else None
+    location = (diagnosis.signature.location if diagnosis else None) or await _changed_file(core, row)
     headline = diagnosis.headline if diagnosis else ""
     near = await surroundings(tree, location)
     targets = research_targets(
@@ -64,6 +65,18 @@ async def gathered(core: RunContext, row: TaskRow) -> e.ResearchDone:
     found = await gather(tree, location=location, headline=headline, targets=targets, environ=core.environ)
     insights = tuple(admit(f"{insight.source}:\n{insight.text}", limit=5_000) for insight in found)
     return e.ResearchDone(insights=insights, targets=tuple(one_line(str(target)) for target in targets))
+
+
+async def _changed_file(core: RunContext, row: TaskRow) -> str | None:
+    """Return the first text file that the task changed, for a failure that names no place; None without one."""
+    if row.baseline in ("", "none"):
+        return None
+    try:
+        counted = await core.checkpoints(core.tree_of(row)).counted(row.baseline)
+    except WorkspaceError:
+        return None
+    texts = sorted((one for one in counted if one.added), key=lambda one: -(one.added or 0))
+    return texts[0].path if texts else None
 
 
 def prepare(core: RunContext, row: TaskRow, can: Capabilities) -> None:

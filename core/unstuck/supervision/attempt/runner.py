@@ -250,7 +250,7 @@ class _Running:
         """Ask where a person or a rule can answer; otherwise stop the attempt and dispatch it again."""
         core, task, attempt = self._core, self._task, self._guidance.attempt
         agent = task.agent or task.agent_type
-        elapsed = core.clock.monotonic() - core.head.attempts[attempt].started
+        elapsed = core.head.attempts[attempt].used(core.clock.monotonic())
         signals = tuple(map(one_line, due.found.signals)) if due.found is not None else ()
         core.append(
             e.AgentTimeout(

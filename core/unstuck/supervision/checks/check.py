@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from unstuck.clock import Clock
 from unstuck.contract import CheckResult
 from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing
 from unstuck.errors import AgentNotFound
+from unstuck.eventlog.storage.text_files import read_ends
 from unstuck.processes import Launch, clean_environment, run
 from unstuck.supervision.checks.check_command import is_direct
 from unstuck.text import Clean, admit
@@ -131,22 +130,7 @@ def _judged(command: str, code: int, text: str) -> tuple[CheckResult, Clean]:
 
 async def read_output(path: Path) -> Clean:
     """The admitted text of a raw output file: all of it, or head and tail of a large one; empty when it is missing."""
-    # In one call, so that a cancellation leaves no open file.
-    return admit(await asyncio.to_thread(_head_and_tail, path), limit=READ_LIMIT)
-
-
-def _head_and_tail(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            if size <= READ_LIMIT:
-                return file.read()
-            head = file.read(READ_LIMIT // 4)
-            file.seek(size - READ_LIMIT // 4 * 3)
-            return head + b"\n" + file.read()
-    except FileNotFoundError:
-        return b""
+    return admit(await read_ends(path, READ_LIMIT), limit=READ_LIMIT)
 
 
 def detect_check(tree: Path) -> str:

@@ -132,6 +132,8 @@ class RunContext:
     setup: str = ""
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
+    remediates: bool = False
+    """Whether an agent is named that repairs the baseline."""
 
     live: LiveAttempts = field(default_factory=LiveAttempts)
     takeovers: Takeovers = field(default_factory=Takeovers)

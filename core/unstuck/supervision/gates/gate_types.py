@@ -208,6 +208,7 @@ class GateManager:
     def __init__(self) -> None:
         self._gates: dict[str, Gate] = {}
         self._changed: dict[str, asyncio.Event] = {}
+        self._open: dict[tuple[str, GateTypeName], str] = {}
 
     async def create_gate(
         self,
@@ -220,9 +221,8 @@ class GateManager:
     ) -> str:
         """Open a gate, or return the id of the open one of this task and type."""
         name: GateTypeName = GateType(gate_type).value
-        for gate in self._gates.values():
-            if (gate.status, gate.task, gate.type) == ("open", task_id, name):
-                return gate.id
+        if waiting := self._open.get((task_id, name)):
+            return waiting
         gate = Gate(
             id=gate_id(len(self._gates) + 1, ""),
             type=name,
@@ -233,11 +233,12 @@ class GateManager:
         )
         self._gates[gate.id] = gate
         self._changed[gate.id] = asyncio.Event()
+        self._open[task_id, name] = gate.id
         return gate.id
 
     def open_gates(self) -> tuple[Gate, ...]:
         """The gates that wait, oldest first."""
-        return tuple(gate for gate in self._gates.values() if gate.status == "open")
+        return tuple(self._gates[id] for id in self._open.values())
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed, AnswerRefused."""
@@ -248,6 +249,7 @@ class GateManager:
             raise GateClosed(gate, current.by or "policy", "earlier")
         check_answer(current, answer)
         self._gates[gate] = replace(current, status="answered", answer=answer, by=actor)
+        del self._open[current.task, current.type]
         self._changed[gate].set()
         return self._gates[gate]
 

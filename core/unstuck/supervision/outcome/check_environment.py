@@ -45,6 +45,16 @@ async def explained(core: RunContext, row: TaskRow, done: Check) -> tuple[str, C
     )
 
 
+def disagreement(core: RunContext, row: TaskRow, done: Check) -> Clean:
+    """Return what to tell about a check that failed here and passed when the agent ran it; empty otherwise."""
+    attempt = core.head.attempts.get(row.attempt)
+    if done.result != "failed" or attempt is None or attempt.own_check != "passed":
+        return Clean("")
+    surroundings = ", ".join(f"{name}={core.environ[name]}" for name in _TELLING if core.environ.get(name))
+    told = f"the check passed when the agent ran it and fails when unstuck runs `{done.command}` in"
+    return admit(f"{told} {core.workdir(core.tree_of(row))}. Environment: {surroundings}", limit=3_000)
+
+
 async def _on_base(core: RunContext, command: str, label: str) -> tuple[Path, Check] | None:
     """Where and how the check did on the untouched base, in a tree that is set up and thrown away; None without one."""
     if core.worktrees is None or core.repository is None or await head(core.repository) is None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
-from unstuck.detection import is_circular_fix
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
-from unstuck.diagnosis.failure_counts import extent_of
+from unstuck.diagnosis.failure_counts import extent_of, tests_in
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose, with_history
 from unstuck.errors import IntegrationConflict, WorkspaceError
@@ -54,8 +53,9 @@ from unstuck.supervision.outcome.agent_failure import (
     record_failure,
     surer,
 )
-from unstuck.supervision.outcome.check_environment import explained
+from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, UNAVAILABLE, disagreement, explained
 from unstuck.supervision.outcome.halt import halt
+from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
 from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
@@ -81,6 +81,8 @@ async def check(core: RunContext, row: TaskRow) -> None:
     trouble, problem = "", done.problem
     if done.result == "could_not_run":
         trouble, problem = await explained(core, row, done)
+    elif disagrees := disagreement(core, row, done):
+        trouble, problem = AVAILABLE_ELSEWHERE, disagrees
     weakened = Weakened()
     if done.result == "passed":
         weakened = await weakened_by(core, row)
@@ -95,10 +97,10 @@ async def check(core: RunContext, row: TaskRow) -> None:
     diagnosis = await _diagnosis(core, row, done, report, ending)
     # Where the agent's own failure explains it, the output does not describe the files.
     told = done.result == "failed" and diagnosis is not None and not explains(diagnosis)
-    stated = row.climb.approach or report.approach or ""
-    circular = bool(
-        diagnosis and stated and diagnosis.identity in row.climb.seen and is_circular_fix(stated, _history(row, stated))
-    )
+    extent = extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT
+    best = _extent(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
+    tried = await attempted(core, row, report, diagnosis, progresses=extent.is_better_than(best))
+    diagnosis = tried.labelled(diagnosis) if diagnosis else None
     core.append(
         e.CheckFinished(
             result=done.result,
@@ -111,14 +113,17 @@ async def check(core: RunContext, row: TaskRow) -> None:
             trouble=trouble,
             diagnosis=diagnosis.as_dict() if diagnosis else None,
             evidence=done.evidence,
-            circular=circular,
+            circular=tried.circular,
             weakened=weakened.lines,
             protected=tuple(map(one_line, weakened.protected)),
-            extent=extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT,
+            extent=extent,
             ending=ending.how,
             said=ending.said,
             untouched=ending.untouched,
             files=ending.files,
+            approach=tried.approach,
+            size=tried.size,
+            tests=tests_in(done.text) if done.text else (0, 0),
         ),
         task=row.id,
         attempt=row.attempt,
@@ -135,12 +140,6 @@ def _note_flaky(core: RunContext, row: TaskRow, done: Check) -> None:
         command=done.command, exit_code=done.first_exit_code, test=one_line(test or done.command, 200), seen=seen
     )
     core.append(event, task=row.id, attempt=row.attempt)
-
-
-def _history(row: TaskRow, stated: str) -> tuple[str, ...]:
-    """The approaches before this one; retries of the very same approach are one attempt."""
-    history = row.climb.approaches
-    return history[:-1] if history and history[-1] == stated else history
 
 
 async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report, ending: Ending) -> Diagnosis | None:
@@ -169,6 +168,7 @@ def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | No
         task_id=row.id,
         agent_id=row.task.agent,
         phase="test",
+        at=core.clock.now(),
     )
     if found is None or not row.failures:
         return found
@@ -221,6 +221,8 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
 
 def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
     report = row.report or _NO_REPORT
+    if row.check and row.check.approach:
+        report = replace(report, approach=Clean(row.check.approach))
     return Facts(
         check=row.check.result if row.check else "none",
         check_problem=row.check.problem if row.check else "",
@@ -241,6 +243,7 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         ending=row.check.ending if row.check else "",
         said=row.check.said if row.check else "",
         fruitless=bool(row.check and row.check.untouched and failed_itself(report)),
+        size=row.check.size if row.check else 0,
     )
 
 
@@ -272,8 +275,17 @@ def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
         delay_seconds=decision.delay,
         climb=decision.climb,
         quota=decision.quota,
+        check_alone=not decision.quota and _failed_alone(core, row),
     )
     core.append(event, task=row.id, attempt=row.attempt)
+
+
+def _failed_alone(core: RunContext, row: TaskRow) -> bool:
+    """Return whether the check failed after an attempt that ended well, in a tree that no other task uses."""
+    report = row.report
+    ended_well = report is not None and report.how == "ended" and not report.exit_code and report.error is None
+    alone = row.task.isolation == "worktree" or len(core.head.tasks) == 1
+    return ended_well and alone and row.check is not None and row.check.result == "failed"
 
 
 def _resets_in(core: RunContext, row: TaskRow) -> float:
@@ -287,6 +299,9 @@ async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
     The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
     """
     failed = row.check is not None and row.check.result == "failed"
+    if row.check is not None and row.check.result == "could_not_run" and row.check.trouble == UNAVAILABLE:
+        # It runs nowhere, not even on the base: no task is at fault.
+        return row.shared_verify and core.remediates
     if not (failed and row.shared_verify and row.diagnosis and core.baseline_check is not None):
         return False
     identity = row.diagnosis.identity

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import RunContext
@@ -36,8 +38,23 @@ def halt(core: RunContext, row: TaskRow | None, reason: str, details: str) -> No
         details=said,
         last_state=row.state if row else "",
         message=_message(core, UNRECOVERABLE, reason=reason.upper(), details=said),
+        context=_about(row) if row else {},
     )
     core.append(event, task=row.id if row else "")
+
+
+def _about(row: TaskRow) -> dict[str, Any]:
+    """Return what led to the halt."""
+    failure = row.diagnosis
+    return {
+        "task_id": row.id,
+        "agent_id": row.task.agent or row.task.agent_type,
+        "attempts": row.attempts,
+        "level": row.level,
+        "failure_type": failure.failure_type.value if failure else "",
+        "category": failure.category.value if failure else "",
+        "signature": failure.identity if failure else "",
+    }
 
 
 def halt_remediation(core: RunContext, attempts: int, issue: str) -> None:
@@ -50,6 +67,7 @@ def halt_remediation(core: RunContext, attempts: int, issue: str) -> None:
         last_issue=admit(issue, limit=500),
         last_state="blocked",
         message=message,
+        context={"attempts": attempts, "issue": admit(issue, limit=500)},
     )
     core.append(event)
 

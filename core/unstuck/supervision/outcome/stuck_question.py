@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import aiofiles
-
 from unstuck.escalation.precedence import AGENT_LINE
 from unstuck.escalation.stuck_report import StuckReport, format_stuck_question, stuck_report
 from unstuck.eventlog.state import TaskRow
+from unstuck.eventlog.storage.text_files import write_text
 from unstuck.supervision.checkpointing import changed, said_of
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
@@ -27,8 +26,7 @@ async def ask(core: RunContext, row: TaskRow) -> None:
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
     path.parent.mkdir(exist_ok=True, mode=0o700)
-    async with aiofiles.open(path, "w", encoding="utf-8") as file:
-        await file.write(report.markdown())
+    await write_text(path, report.markdown())
     if row.diagnosis is not None and row.diagnosis.identity:
         remember_answers(core, row, "failed", about=row.diagnosis.identity)
     context = described(core, row, report) | said_of(saved) | {"baseline": _before(row)}
@@ -74,6 +72,8 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),
         "signature": signature,
+        "failure_type": row.diagnosis.failure_type.value if row.diagnosis else "",
+        "category": row.diagnosis.category.value if row.diagnosis else "",
     }
     if learnt := answered_before(core, signature):
         context["learnt"] = learnt

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unstuck.clock import Clock
 from unstuck.errors import AgentNotFound
+from unstuck.eventlog.storage.text_files import write_text
 from unstuck.processes import Launch, clean_environment, run
 from unstuck.settings.models import EvaluatorSettings
 from unstuck.supervision.checks.check import read_output
@@ -130,7 +131,7 @@ async def evaluate(
         folder = Path(name)
         file, output = folder / "question.txt", folder / "said.log"
         (folder / "work").mkdir()
-        file.write_text(question_for(facts), encoding="utf-8")
+        await write_text(file, question_for(facts))
         launch = Launch(
             command=("sh", "-c", settings.command.replace("{prompt_file}", shlex.quote(str(file)))),
             cwd=folder / "work",

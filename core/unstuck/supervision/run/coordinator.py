@@ -37,6 +37,36 @@ class Coordinator:
         """The tasks that are ready to be dispatched, in the order of the plan."""
         return tuple(row.id for row in self._supervisor.core.head.tasks.values() if row.state == "ready")
 
+    @property
+    def failed_attempts(self) -> dict[str, int]:
+        """How often the agent itself has failed, by task, for the tasks where it did."""
+        tasks = self._supervisor.core.head.tasks
+        return {row.id: row.climb.agent_failures for row in tasks.values() if row.climb.agent_failures}
+
+    @property
+    def pending_divine_questions(self) -> tuple[dict[str, Any], ...]:
+        """The open questions for a person: ``task_id``, ``question``, ``options`` and ``context`` of each."""
+        asked = (row.gate for row in self._supervisor.core.head.open_gates() if row.gate.type == "question")
+        return tuple(
+            {
+                "task_id": gate.task,
+                "question": gate.context.get("question", ""),
+                "options": list(gate.context.get("options") or ()),
+                "context": gate.context.get("context", ""),
+            }
+            for gate in asked
+        )
+
+    @property
+    def infrastructure_blocked(self) -> bool:
+        """Whether no task may start because the baseline check fails."""
+        return self._supervisor.core.head.run.state == "blocked"
+
+    @property
+    def infrastructure_issue(self) -> str:
+        """The failure of the baseline that blocks the run, or an empty string."""
+        return self._supervisor.core.head.run.blocked if self.infrastructure_blocked else ""
+
     async def run(self) -> RunResult:
         """Dispatch until nothing can go on, then record how the run ended or that it is parked."""
         core = self._supervisor.core

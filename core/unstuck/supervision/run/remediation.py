@@ -57,6 +57,7 @@ class Remediation:
         self._evidence = self._still = Clean("")
         if verify:
             core.baseline_check = self.check_baseline
+            core.remediates = agent is not None
         core.setup_fails = self.setup_fails
 
     async def check_baseline(self, again: str = "") -> None:

@@ -277,6 +277,7 @@ def _admitted(report: Report) -> Report:
         question=clean(report.question),
         context=clean(report.context),
         phase=line(report.phase),
+        summary=line(report.summary),
         sample=clean(report.sample),
         said=admit(report.said, limit=SAID_LIMIT),
         program=one_line(report.program, 100),

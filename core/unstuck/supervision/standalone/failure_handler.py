@@ -1,38 +1,66 @@
-"""The failure handler that works alone: the ladder behind one call."""
+"""The failure handler that works alone: the escalation levels behind one call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from unstuck.diagnosis.classification.causes import Approach, Execution, Failure, HandlerResult, classify_cause
-from unstuck.diagnosis.classification.hints import analyze_error
+from unstuck.diagnosis.classification.failure_types import classify_failure
+from unstuck.diagnosis.classification.hints import ErrorAnalysis, analyze_error
+from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.diagnosis.signatures.signature import extract_failure_signature
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import Climb
-from unstuck.escalation.limits import Limits
+from unstuck.escalation.limits import Limits, matches
 from unstuck.escalation.research_targets import research_targets
 from unstuck.escalation.stuck_report import format_stuck_question, stuck_report
+from unstuck.workspace.research.research import Insight, insights_of
+
+UNREAD = "read the code around the failure, then rewrite it"
 
 
 class FailureHandler:
     """Answers the failures of one task with retry, pivot, research and, when nothing is left, the question.
 
-    One handler per task. ``output`` gets the one-line messages; ``limits`` the numbers. Nothing is done here:
+    One handler per ``task``. ``output`` gets the one-line messages. ``max_retries``, ``max_pivots``, ``max_research``,
+    ``skip_to_ask`` and ``auto_resolve`` may be changed at any time. ``auto_resolve`` holds rules with ``pattern`` and
+    ``action``. ``checkpointer`` saves the files: it is called with a reason before a pivot and a question, and returns
+    the checkpoint or its id. Research reads files below ``root``. Everything else is up to the caller:
     :meth:`handle` returns what is to be done.
     """
 
-    def __init__(self, *, limits: Limits | None = None, output: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        output: Callable[[str], None] = lambda line: None,
+        skip_to_ask: Sequence[str] | None = None,
+        auto_resolve: Sequence[Mapping[str, str]] | None = None,
+        checkpointer: Callable[[str], Any] | None = None,
+        task: str = "task",
+        root: Path | str = ".",
+    ) -> None:
         self._limits = limits or Limits()
         self._output = output
+        self._checkpointer = checkpointer
+        self.task = task
+        self.root = Path(root)
         self.climb = Climb()
         self.max_retries = self._limits.max_retries
         self.max_pivots = self._limits.max_pivots
         self.max_research = self._limits.max_research
+        self.skip_to_ask: Sequence[str] = self._limits.skip_to_ask if skip_to_ask is None else skip_to_ask
+        self.auto_resolve: Sequence[Mapping[str, str]] = (
+            [{"pattern": pattern, "action": hint or command} for pattern, hint, command in self._limits.auto_resolve]
+            if auto_resolve is None
+            else auto_resolve
+        )
 
     @property
     def retry_count(self) -> int:
@@ -50,54 +78,92 @@ class FailureHandler:
         return self.climb.research
 
     def handle(self, failure: Failure, execution: Execution) -> HandlerResult:
-        """What answers ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
+        """Return the answer to ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
         diagnosis = self._diagnosis(failure)
         fresh = diagnosis.identity not in self.climb.seen
         current = execution.current_approach
         name = getattr(current, "name", None) or (current if isinstance(current, str) else "")
         climb = replace(self.climb, approach=name or self.climb.approach)
         noted = climb.noting(diagnosis.identity, climb.approach)
+        if any(matches(pattern, failure.error) for pattern in self.skip_to_ask):
+            return self._ask(failure, execution, diagnosis, noted, reason="such a failure goes straight to a person")
+        if resolved := self._resolved(failure, execution, noted):
+            return resolved
         remembered, patterns = _known(execution.intent, climb.approach)
         ways = alternatives(diagnosis.cause, remembered=remembered, patterns=patterns, failed=noted.failed_approaches)
         rung = next_rung(
             noted,
             diagnosis.cause,
             diagnosis.failure_type,
-            self._limits,
+            self._present_limits(),
             fresh=fresh,
             alternatives=bool(ways),
             direct=execution.mode == "direct",
         )
         if rung == "human":
-            return self._ask(failure, execution, diagnosis, noted)
+            return self._ask(failure, execution, diagnosis, noted, reason="nothing is left to try")
+        checkpoint = self._saved("before another approach") if rung == "pivot" else None
         self.climb = step_onto(noted, rung, diagnosis.failure_type, fresh=fresh)  # type: ignore[arg-type]
         if rung == "retry":
-            return self._retry(failure, execution)
+            return self._retry(execution, analyze_error(failure.error))
         if rung == "pivot":
-            return self._pivot(execution, ways[0])
-        return self._research(failure, execution, diagnosis)
+            return self._pivot(execution, ways[0], checkpoint)
+        return self._research(failure, execution, diagnosis, ways)
 
     def succeeded(self) -> None:
-        """The task got past its failure: the next one starts a new climb."""
+        """Record that the task got past its failure: the next one starts a new climb."""
         self.climb = Climb(failed_approaches=self.climb.failed_approaches)
+
+    def _present_limits(self) -> Limits:
+        return replace(
+            self._limits,
+            max_retries=self.max_retries,
+            max_pivots=self.max_pivots,
+            max_research=self.max_research,
+            # An attribute that is set higher must not be cut by the limit of a failure type.
+            verification_retries=max(self._limits.verification_retries, self.max_retries),
+        )
 
     def _diagnosis(self, failure: Failure) -> Diagnosis:
         found = diagnose(failure.error, phase=failure.phase or None)
         if found is None:
             found = Diagnosis(signature=extract_failure_signature(failure.error, "", ""))
+        if found.failure_type is FailureType.UNKNOWN:
+            # In an output the class of an error outweighs its words; here the caller says what the error is.
+            found = replace(found, failure_type=classify_failure(failure.error, self.task))
         return replace(found, cause=classify_cause(failure))
 
-    def _retry(self, failure: Failure, execution: Execution) -> HandlerResult:
-        fix = analyze_error(failure.error)
-        self._output(f"  → Retry {self.climb.retries}/{self.max_retries}: {fix.fix_hint}")
+    def _resolved(self, failure: Failure, execution: Execution, noted: Climb) -> HandlerResult | None:
+        """Return one retry with the known answer to this failure, or None."""
+        for rule in self.auto_resolve:
+            used = f"{rule['pattern']}\n{noted.signature}"
+            if used not in noted.resolved and matches(rule["pattern"], failure.error):
+                self.climb = replace(
+                    noted,
+                    resolved=(*noted.resolved, used),
+                    told_retries=noted.told_retries + 1,
+                    directives=noted.directives + 1,
+                )
+                self._output(f"  → Known answer: {rule['action']}")
+                fix = ErrorAnalysis("auto_resolve", failure.error, rule["pattern"], rule["action"])
+                return HandlerResult(action="RETRY", fix=fix, phase=execution.current_phase)
+        return None
+
+    def _saved(self, reason: str) -> Any:
+        return self._checkpointer(reason) if self._checkpointer is not None else None
+
+    def _retry(self, execution: Execution, fix: ErrorAnalysis) -> HandlerResult:
+        self._output(f"  → Retry {self.climb.retries}/{self.max_retries}: {fix.description}")
         return HandlerResult(action="RETRY", fix=fix, phase=execution.current_phase)
 
-    def _pivot(self, execution: Execution, way: Approach) -> HandlerResult:
+    def _pivot(self, execution: Execution, way: Approach, checkpoint: Any) -> HandlerResult:
         self.climb = replace(self.climb, approach=way.name)
         self._output(f"  → Pivot {self.climb.pivots}/{self.max_pivots}: Trying {way.name}")
-        return HandlerResult(action="PIVOT", new_approach=way, phase=execution.current_phase)
+        return HandlerResult(action="PIVOT", new_approach=way, checkpoint=checkpoint, phase=execution.current_phase)
 
-    def _research(self, failure: Failure, execution: Execution, diagnosis: Diagnosis) -> HandlerResult:
+    def _research(
+        self, failure: Failure, execution: Execution, diagnosis: Diagnosis, ways: Sequence[Approach]
+    ) -> HandlerResult:
         targets = research_targets(
             diagnosis.cause,
             failure.error,
@@ -107,22 +173,56 @@ class FailureHandler:
         )
         read = ", ".join(target.name for target in targets) or "the code round the failure"
         self._output(f"  → Research {self.climb.research}/{self.max_research}: Reading {read}")
-        return HandlerResult(action="RESEARCH", phase=execution.current_phase, targets=list(targets))
-
-    def _ask(self, failure: Failure, execution: Execution, diagnosis: Diagnosis, noted: Climb) -> HandlerResult:
-        report = stuck_report("task", noted, diagnosis, reason="nothing is left to try")
-        question = format_stuck_question(report)
-        self.climb = noted.answered()
-        tried = noted.told_retries, noted.told_pivots, noted.told_research
-        self._output(
-            "! I am stuck and need help.\n\nI tried:\n"
-            f"• {tried[0]} retries\n• {tried[1]} alternative approaches\n• {tried[2]} research\n\n"
-            f"Problem: {failure.summary or diagnosis.headline}\n"
+        insights = insights_of(self.root, targets, failure.error)
+        if insights:
+            sources = ", ".join(insight.source for insight in insights)
+            self._output(f"  → Found {_count(len(insights), 'insight', 'insights')}: {sources}")
+        way = replace(ways[0], source="research") if ways else Approach(UNREAD, "research")
+        self.climb = replace(self.climb, approach=way.name, insights=(*self.climb.insights, *map(_told, insights)))
+        return HandlerResult(
+            action="RESEARCH",
+            insights=list(insights),
+            new_approach=way,
+            phase=execution.current_phase,
+            targets=list(targets),
         )
-        return HandlerResult(action="ASK", question=question, stuck_report=report, phase=execution.current_phase)
+
+    def _ask(
+        self, failure: Failure, execution: Execution, diagnosis: Diagnosis, noted: Climb, *, reason: str
+    ) -> HandlerResult:
+        checkpoint = self._saved("before a question")
+        saved = str(getattr(checkpoint, "id", checkpoint) or "")
+        report = stuck_report(self.task, noted, diagnosis, reason=reason, checkpoint=saved)
+        report = replace(report, summary=failure.summary or report.summary)
+        self.climb = noted.answered()
+        tried = (
+            _count(noted.told_retries, "retry", "retries"),
+            _count(noted.told_pivots, "alternative approach", "alternative approaches"),
+            _count(noted.told_research, "research round", "research rounds"),
+        )
+        listed = "\n".join(f"• {text}" for text in tried)
+        self._output(
+            f"! I am stuck and need help.\n\nI tried:\n{listed}\n\nProblem: {report.summary}\n\n"
+            + (f"Checkpoint saved: {saved}\n" if saved else "No checkpoint was taken.\n")
+        )
+        return HandlerResult(
+            action="ASK",
+            checkpoint=checkpoint,
+            question=format_stuck_question(report),
+            stuck_report=report,
+            phase=execution.current_phase,
+        )
 
 
 Known = tuple[tuple[str, float], ...]
+
+
+def _count(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _told(insight: Insight) -> str:
+    return f"{insight.source}\n{insight.text}"
 
 
 def _known(intent: Any, current: str) -> tuple[Known, Known]:

@@ -196,15 +196,29 @@ def _outline(file: Path) -> str:
     return "\n".join(f"{number:>6} | {text[:160]}" for number, text in defined[:_OUTLINE]) or "(the file is empty)"
 
 
+def insights_of(tree: Path, targets: Sequence[Target], headline: str, *, limit: int = 4000) -> tuple[Insight, ...]:
+    """What files and installed dependencies among ``targets`` say, without git and other processes. Never raises."""
+    root, names, found = tree.resolve(), _names(headline, ()), []
+    for target in targets:
+        with suppress(OSError, ValueError):
+            found += _read_target(root, target, names, os.environ)
+    return tuple(Insight(one_line(source), admit(text, limit=limit)) for source, text in found)
+
+
 async def _target(root: Path, target: Target, names: Sequence[str], environ: Mapping[str, str]) -> list[Finding]:
     """What one target says."""
-    if target.kind == "dependency":
-        said = await asyncio.to_thread(describe, root, target.name, environ)
-        return [(f"package {target.name}", said)] if said else []
     if target.kind == "pattern":
         return [(f"examples: {source}", text) for source, text in await _uses(root, _telling(target.name))]
-    place = _inside(root, root / target.name)
-    return [(f"related {target.name}", await asyncio.to_thread(_about, place, names))] if place else []
+    return await asyncio.to_thread(_read_target, root, target, names, environ)
+
+
+def _read_target(root: Path, target: Target, names: Sequence[str], environ: Mapping[str, str]) -> list[Finding]:
+    """What a dependency or a file says."""
+    if target.kind == "dependency":
+        said = describe(root, target.name, environ)
+        return [(f"package {target.name}", said)] if said else []
+    place = _inside(root, root / target.name) if target.kind == "file" else None
+    return [(f"related {target.name}", _about(place, names))] if place else []
 
 
 def _about(file: Path, names: Sequence[str]) -> str:

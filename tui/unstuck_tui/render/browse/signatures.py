@@ -8,7 +8,7 @@ from typing import Any
 
 from unstuck.eventlog.state import State
 from unstuck.words.amounts import time_of_day
-from unstuck.words.labels import Tone, error_name, level_word, some
+from unstuck.words.labels import Tone, error_name, failure_words, level_word, some
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
@@ -17,6 +17,8 @@ COLUMNS = (
     Column("LAST", 5),
     Column("TYPE", 14, share=1),
     Column("WHERE", 16, share=3),
+    Column("FAILURE TYPE", 15, least=110),
+    Column("CATEGORY", 14, least=130),
     Column("TASKS", 5, right=True, least=72),
     Column("LEVEL", 12),
     Column("WHAT WORKED", 12, share=2, least=96),
@@ -79,6 +81,8 @@ def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
         "LAST": _clock(row["last"]),
         "TYPE": f"└ {kind}" if failure.is_led else kind,
         "WHERE": str(row["location"] or row["headline"] or "-"),
+        "FAILURE TYPE": failure_words(str(row.get("failure_type", "")), "") or "-",
+        "CATEGORY": failure_words("", str(row.get("category", ""))) or "-",
         "TASKS": str(len(row["tasks"])),
         "LEVEL": level_word(str(row["rung"])),
         "WHAT WORKED": str(row["worked"] or "-"),
@@ -100,6 +104,8 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     times = "once" if row["count"] == 1 else f"{row['count']} times"
     lines = field_lines("failure", row["headline"] or row["error_type"] or "-", width, tone="bad")
     lines += field_lines("where", row["location"], width)
+    kind = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
+    lines += field_lines("type", kind, width)
     lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
     lines += field_lines("tasks", some(row["tasks"], _NAMED), width)
     lines += field_lines("agents", some(failure.agents, _NAMED), width)

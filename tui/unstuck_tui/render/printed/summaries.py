@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, level_word
+from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
 _MOST = 40
@@ -48,9 +48,18 @@ def failure_line(row: Row) -> str:
     last = one_line(str(row["last"])[:16].replace("T", " "))
     kind, where = one_line(row["error_type"] or "-", 18), one_line(row["location"] or "-", 28)
     worked, headline = one_line(row["worked"] or "-", 26), one_line(row["headline"], 90)
+    failed = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
     name, tasks = row["signature"][:8], len(row["tasks"])
     return _FAILURE.format(
-        name, row["count"], last, kind, where, tasks, level_word(row["rung"]), worked, headline
+        name,
+        row["count"],
+        last,
+        kind,
+        where,
+        tasks,
+        level_word(row["rung"]),
+        worked,
+        f"{headline}{failed and f'  ({failed})'}",
     ).rstrip()
 
 
@@ -78,6 +87,7 @@ def _run(row: Row) -> list[str]:
 def _task(row: Row) -> list[str]:
     where = f"  {row['location']}" if row["location"] else ""
     problem = f"  {one_line(row['headline'], 90)}{where}" if row["headline"] and row["status"] != "succeeded" else ""
+    kind = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
     word = row["status"] or row["state"]
     spent = [
         f"{level_word(rung)} {', '.join(used_words(used))}" for rung, used in row["rungs"].items() if used_words(used)
@@ -86,6 +96,7 @@ def _task(row: Row) -> list[str]:
     level, attempts = level_word(row["level"]), counted(row["attempts"], "attempt")
     return [
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
+        *([f"    failure: {kind}"] if kind and problem else []),
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
         *_before_work(row),
         *_proved(row.get("proof") or {}),

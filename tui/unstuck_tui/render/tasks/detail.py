@@ -17,6 +17,7 @@ from unstuck.words.amounts import span, spent_of, time_of_day
 from unstuck.words.labels import (
     Tone,
     error_name,
+    failure_words,
     needs_person,
     rung_of,
     word_of,
@@ -147,7 +148,8 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
             tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
             times = f"first {time_of_day(seen.first)}, last {time_of_day(seen.last)}" if seen.count > 1 else ""
             lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
-        lines += _field("cause", diagnosis.cause.value.replace("_", " "), width, 1)
+        kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
+        lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
         lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))

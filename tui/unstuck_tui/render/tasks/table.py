@@ -14,6 +14,7 @@ from unstuck.words.labels import (
     Tone,
     doubts_about,
     failure_of,
+    failure_words,
     glyph_of,
     is_held,
     needs_person,
@@ -187,10 +188,17 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
     if words := _agent_words(row):
         return f"agent: {words} · {diagnosis.headline}" if words not in diagnosis.headline else str(diagnosis.headline)
     name, where = failure_of(diagnosis)
+    kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
     if not where:
-        return f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline)
+        return _with_kind(f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline), kind, width)
     room = width - len(name) - 2
     if name and room < _PLACE:
         return name
     # Of a place that is too long the end says more: the file and its line.
-    return f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip()
+    return _with_kind(f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip(), kind, width)
+
+
+def _with_kind(text: str, kind: str, width: int) -> str:
+    """``text`` with as much of the failure's type and category as there is room for."""
+    fitting = (f"{text}  {part}" for part in (kind, kind.partition(", ")[0]))
+    return next((whole for whole in fitting if len(whole) <= width), text)
