@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
-from unstuck.clock import ManualClock
+from tests.manual_clock import ManualClock
 from unstuck.eventlog import events as e
 
 CHECK = "test -f done.txt || { echo 'E       assert 1 == 2'; echo '1 failed in 0.01s'; exit 1; }"
