@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
-from tests.manual_clock import ManualClock
 from unstuck.eventlog import events as e
 
 CHECK = "test -f done.txt || { echo 'E       assert 1 == 2'; echo '1 failed in 0.01s'; exit 1; }"
