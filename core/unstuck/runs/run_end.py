@@ -35,7 +35,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """``claims`` are the rows of :func:`truth_of` for this run. ``changes`` is None without success or changes."""
+    """``claims`` are the rows of :func:`truth_of` for this run. ``changes`` is None without success or checkpoints."""
 
     claims: tuple[dict[str, Any], ...] = ()
     changes: Changes | None = None
@@ -94,9 +94,7 @@ async def _between_commits(place: Project, state: State) -> Changes | None:
     return None
 
 
-def _sum(counted: Iterable[Counted], command: str) -> Changes | None:
+def _sum(counted: Iterable[Counted], command: str) -> Changes:
     files = list(counted)
-    if not files:
-        return None
     added, removed = sum(one.added or 0 for one in files), sum(one.removed or 0 for one in files)
     return Changes(files=len(files), added=added, removed=removed, command=command)
