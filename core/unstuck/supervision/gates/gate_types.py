@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
@@ -207,7 +208,7 @@ class GateManager:
 
     def __init__(self) -> None:
         self._gates: dict[str, Gate] = {}
-        self._changed: dict[str, asyncio.Event] = {}
+        self._answered: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._open: dict[tuple[str, GateTypeName], str] = {}
 
     async def create_gate(
@@ -232,7 +233,6 @@ class GateManager:
             choices=CHOICES[name],
         )
         self._gates[gate.id] = gate
-        self._changed[gate.id] = asyncio.Event()
         self._open[task_id, name] = gate.id
         return gate.id
 
@@ -250,14 +250,14 @@ class GateManager:
         check_answer(current, answer)
         self._gates[gate] = replace(current, status="answered", answer=answer, by=actor)
         del self._open[current.task, current.type]
-        self._changed[gate].set()
+        self._answered[gate].set()
         return self._gates[gate]
 
     async def wait(self, gate_id: str) -> Answer:
         """Wait for the answer. Raises GateUnknown."""
         if gate_id not in self._gates:
             raise GateUnknown(gate_id)
-        await self._changed[gate_id].wait()
+        await self._answered[gate_id].wait()
         answer = self._gates[gate_id].answer
         assert answer is not None
         return answer
