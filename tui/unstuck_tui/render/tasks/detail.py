@@ -161,7 +161,7 @@ def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, widt
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("people", _asked(state, row), width, 2)
-    lines += _field("last passing", row.good, width, 1)
+    lines += _field("passing", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines
 

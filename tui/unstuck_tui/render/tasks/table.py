@@ -48,6 +48,7 @@ class Columns:
 
 
 _NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "LEVEL", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_STANDING = {"held": "held", "frozen": "suspended", "runs_on": "runs on"}
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
@@ -155,7 +156,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
             "wait",
         )
     elif row.state == "running" and needs_person(state, row):
-        text, tone = state.gates[row.gate].gate.standing.replace("_", " "), "wait"
+        text, tone = _STANDING.get(state.gates[row.gate].gate.standing, ""), "wait"
     elif is_held(state, row, still=still):
         text, tone = "paused", "wait"
     elif row.state == "running":
