@@ -126,7 +126,7 @@ def test_an_open_question_stops_the_clock() -> None:
 @pytest.mark.parametrize(("standing", "said"), [("held", "held"), ("frozen", "suspended"), ("runs_on", "runs on")])
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_the_agent_does_meanwhile(standing: str, said: str, width: int) -> None:
-    """The row of a task with an open question says whether its agent is held, suspended or runs on; it is cut where there is no room."""
+    """The row of a task with an open question says whether its agent is held, suspended or runs on."""
     told = line(with_gate(at_work(left=450, limit=900), standing), width=width)
     assert f" {said if width > 80 else said if len(said) < 9 else 'suspend…'} " in told
 
