@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,52 @@ def test_where_nobody_may_be_asked_it_counts_as_failed(bench: Bench) -> None:
     done = bench.run(path)
     assert done.code == 0, done.out + done.err
     assert bench.attempts("web") == 2
+
+
+def test_the_work_is_back_where_a_test_was_renamed(bench: Bench) -> None:
+    """The old test exists neither before nor after its turn: the agent's code is still what I am left with."""
+    check = "python -B -m unittest discover -q"
+    done = bench.run(plan(bench, f"{REPAIRS}; {TESTS}; mv test_calc.py test_more.py", check, "shared"))
+    assert done.code == 0, done.out + done.err
+    assert "proved: it fails without the work" in done.out
+    assert "a + b" in (bench.root / "calc.py").read_text()
+    assert (bench.root / "test_more.py").read_text() == STRONGER
+    assert not (bench.root / "test_calc.py").exists()
+
+
+def test_work_that_cannot_be_put_back_is_no_success(bench: Bench) -> None:
+    """A check that puts a pipe where my file was: the run does not end as succeeded, and says what to move away."""
+    spoils = "if grep -q 'a - b' calc.py && [ -e $OUT/worked ]; then rm calc.py; mkfifo calc.py; exit 1; fi"
+    check = f"{spoils}; {CHECK}".replace("$OUT", str(bench.outside))
+    path = plan(bench, f"{REPAIRS}; {TESTS}; touch $OUT/worked", check, "shared")
+    failed = bench.end(bench.start("run", path, "--headless"))
+    assert failed.code == 1, failed.out + failed.err
+    assert "move" in failed.err
+    assert bench.statuses() == {"web": None}
+    (bench.root / "calc.py").unlink()
+    (bench.outside / "worked").unlink()
+    resumed = bench.resume()
+    assert "a + b" in (bench.root / "calc.py").read_text(), resumed.out + resumed.err
+
+
+def test_a_killed_proof_puts_back_files_with_odd_names(bench: Bench) -> None:
+    """Names that no line can show as they are come back, too: bytes that are no text, and signs that turn text."""
+    bench.pipe("door")
+    at_work = "grep -q 'a - b' calc.py && [ -e $OUT/worked ] && [ ! -e $OUT/killed ]"
+    holds = f"if {at_work}; then echo here > $OUT/door; cat $OUT/door; fi"
+    check = f"{holds}; {CHECK}".replace("$OUT", str(bench.outside))
+    odd = (b"x\xff.txt", "\u202ertl.txt".encode(), b"a\nb.txt", b"\x1b[31mred.txt")
+    names = bench.outside / "names.py"
+    names.write_text(f"for name in {odd!r}:\n    open(name, 'wb').write(b'x')\n", encoding="utf-8")
+    script = f"{REPAIRS}; {TESTS}; python3 {names}; touch $OUT/worked"
+    process = bench.start("run", plan(bench, script, check, "shared"), "--headless")
+    assert (bench.outside / "door").read_text() == "here\n"
+    (bench.outside / "killed").touch()
+    process.kill()
+    bench.end(process)
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert set(odd) <= set(os.listdir(os.fsencode(bench.root)))
 
 
 @pytest.mark.parametrize("isolation", ["worktree", "shared"])

@@ -36,7 +36,7 @@ _CHECKERS = re.compile(
     r"|black|flake8|pylint|prettier|stylelint|biome|golangci-lint|clippy-driver|shellcheck|coverage|hatch|sbt|lein|stack|cabal"
 )
 # Programs that only pass on what they read, so that the exit code of the one before them is what counts.
-_PASSING_ON = ("tee", "tail", "cat", "sed", "awk", "cut", "tr", "ts", "sort", "uniq", "column", "nl", "fold")
+_PASSING_ON = ("tee", "tail", "cat", "sed", "awk", "cut", "tr", "ts", "sort", "uniq", "column", "nl", "fold", "wc")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SHELL_WORDS = re.compile(
     r"[\[!:.{}()]|test|true|false|cd|chdir|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|echo|printf|read|return"
@@ -253,13 +253,17 @@ def _behind_launchers(text: str) -> list[str]:
         first = words[0]
         if _ASSIGNMENT.match(first) or first in _LAUNCHERS or first.startswith("-"):
             words = words[1:]
-        elif first in _RUN_LAUNCHERS and words[1:2] in (["run"], ["exec"]):
+        elif (first in _RUN_LAUNCHERS and words[1:2] in (["run"], ["exec"])) or _is_time_limit(words[:2]):
             words = words[2:]
         elif re.fullmatch(r"(?:.*/)?python[\d.]*", first) and words[1:2] == ["-m"] and len(words) > 2:
             return words[2:]
         else:
             break
     return words
+
+
+def _is_time_limit(words: list[str]) -> bool:
+    return len(words) == 2 and words[0] == "timeout" and re.fullmatch(r"[\d.]+[smhd]?", words[1]) is not None
 
 
 def missing_program(command: str, exists: Callable[[str], bool]) -> str:

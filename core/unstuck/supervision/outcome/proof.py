@@ -38,7 +38,12 @@ async def prove(core: RunContext, row: TaskRow, check: Check) -> tuple[Check, st
 async def end_cut_off(core: RunContext, row: TaskRow) -> None:
     """Put the task's files back that a proof had replaced when its supervisor ended. Raises WorkspaceError."""
     if row.proving is not None:
-        await core.checkpoints(core.tree_of(row)).restore(row.proving[0], run=core.run, paths=row.proving[1])
+        checkpoint, named = row.proving
+        differing = await core.checkpoints(core.tree_of(row)).changed(row.baseline, checkpoint)
+        # The log has the names as text for people, which is not always how the disk spells them.
+        texts = set(map(one_line, named))
+        paths = [change.path for change in differing if one_line(change.path) in texts]
+        await _set_back(core, row, checkpoint, paths)
         core.append(e.CheckProved(), task=row.id, attempt=row.attempt)
 
 
@@ -57,22 +62,28 @@ async def _proof(core: RunContext, row: TaskRow) -> e.CheckProved:
         else:
             last = store.last_restore()
             # What the proof changes and puts back counts as this task's.
-            await store.create("proof", run=core.run, task=row.id, works=True)
-            core.append(e.ProofStarted(checkpoint=row.good, paths=tuple(changed)), task=row.id, attempt=row.attempt)
+            saved = await store.create("proof", run=core.run, task=row.id, works=True)
+            core.append(
+                e.ProofStarted(checkpoint=saved.id, paths=tuple(map(one_line, changed))),
+                task=row.id,
+                attempt=row.attempt,
+            )
             await core.journal.committed()
             try:
                 old_tests: CheckResult = "none"
                 if tests:
                     old_tests = await _with_old(core, row, tests, "old-tests")
-                    await store.restore(row.good, run=core.run, paths=tests)
+                    await _set_back(core, row, saved.id, tests)
                 found = _found(await _with_old(core, row, work, "without-work"), old_tests)
             finally:
-                await store.restore(row.good, run=core.run, paths=changed)
+                await _set_back(core, row, saved.id, changed)
                 store.note_restore(last)
                 await store.create("proof", run=core.run, task=row.id, works=False)
                 core.append(found, task=row.id, attempt=row.attempt)
             return found
     except (WorkspaceError, OSError) as error:
+        if core.row(row.id).proving is not None:
+            raise  # the files are not back: they are no result
         found = e.CheckProved(note=one_line(f"it could not be proved: {error}", 500))
     core.append(found, task=row.id, attempt=row.attempt)
     return found
@@ -81,11 +92,19 @@ async def _proof(core: RunContext, row: TaskRow) -> e.CheckProved:
 async def _with_old(core: RunContext, row: TaskRow, paths: Collection[str], name: str) -> CheckResult:
     """The result of the check once ``paths`` are as they were before the work."""
     tree = core.tree_of(row)
-    await core.checkpoints(tree).restore(row.baseline, run=core.run, paths=paths)
+    await _set_back(core, row, row.baseline, paths)
     await core.clock.sleep(_PAUSE_S)
     label = f"{row.attempt or row.id}.{name}"
     done = await core.verifier.check(row.task.verify, tree=core.workdir(tree), label=label, again=False)
     return settled(done, core.head.run.check_rules.get(row.task.verify or "", "failed")).result
+
+
+async def _set_back(core: RunContext, row: TaskRow, checkpoint: str, paths: Collection[str]) -> None:
+    """Set those of ``paths`` back that differ from ``checkpoint``; a file that neither has is none to set back."""
+    store = core.checkpoints(core.tree_of(row))
+    differing = {change.path for change in await store.changed(checkpoint)}
+    if wanted := differing.intersection(paths):
+        await store.restore(checkpoint, run=core.run, paths=wanted)
 
 
 def _found(without_work: CheckResult, old_tests: CheckResult = "none") -> e.CheckProved:
