@@ -66,3 +66,16 @@ def test_a_damaged_log_is_told_up_to_its_damage(unstuck: Unstuck) -> None:
     done = unstuck.inside("recap")
     assert done.code == 6
     assert done.out.startswith("run ")
+
+
+def test_a_run_that_was_given_up_says_which_task_and_why(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
+    """Nobody may be asked, so the run halts: the task, the reason, and the events behind it."""
+    check = "echo 'AssertionError: no'; exit 1"
+    done = unstuck.inside("run", "--headless", "--ask", "never", "--verify", check, "--", "true", env=no_climb)
+    assert done.code == 4
+    (line,) = [line for line in unstuck.inside("recap").out.splitlines() if line.startswith("failed: ")]
+    assert line.startswith("failed: task: ")
+    assert "AssertionError: no" in line
+    number = int(line.rpartition("(#")[2].split()[0].rstrip(")"))
+    known = {row["seq"]: row["event"] for row in unstuck.inside("events", "--json").rows}
+    assert known[number] in ("workflow_failed", "task_ended")

@@ -40,11 +40,12 @@ class Passed(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Tasks that ended with a ``status`` other than success."""
+    """Tasks that ended with a ``status`` other than success; ``reason`` is why the run was given up with them."""
 
     status: str
     tasks: tuple[str, ...]
     events: tuple[int, ...]
+    reason: str = ""
 
 
 class Decisions(NamedTuple):
@@ -106,6 +107,7 @@ class _Group:
     tasks: dict[str, None] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
     words: Counter[str] = field(default_factory=Counter)
+    reason: str = ""
 
     def add(self, record: Record, word: str = "") -> None:
         if record.task:
@@ -164,6 +166,10 @@ class _Recap:
                 self._passed.setdefault(event.command, _Group()).add(record)
             case e.TaskEnded() if event.status != "succeeded":
                 self._ended.setdefault(event.status, _Group()).add(record)
+            case e.WorkflowFailed():
+                failed = self._ended.setdefault("failed", _Group())
+                failed.add(record)
+                failed.reason = event.details or event.reason
             case e.AttemptEnded():
                 self._attempts += 1
                 self._seconds += event.seconds
@@ -238,7 +244,8 @@ class _Recap:
                 for command, group in sorted(self._passed.items(), key=lambda one: -len(one[1].tasks))
             ),
             ended=tuple(
-                Ended(status, tuple(group.tasks), tuple(group.events)) for status, group in self._ended.items()
+                Ended(status, tuple(group.tasks), tuple(group.events), group.reason)
+                for status, group in self._ended.items()
             ),
             decided=tuple(
                 Decisions(actor, tuple(group.words.most_common()), tuple(group.tasks), tuple(group.events))

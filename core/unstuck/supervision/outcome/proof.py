@@ -108,6 +108,8 @@ async def _set_back(core: RunContext, row: TaskRow, checkpoint: str, paths: Coll
 
 
 def _found(without_work: CheckResult, old_tests: CheckResult = "none") -> e.CheckProved:
+    if without_work == "could_not_run":
+        return e.CheckProved(note=Clean("it could not be proved: the check could not run without the work"))
     problems = []
     if without_work == "passed":
         problems.append("it passes without the work, too")

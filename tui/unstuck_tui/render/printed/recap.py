@@ -53,7 +53,9 @@ def _lines(facts: RecapFacts, live: bool) -> Iterator[tuple[str, str, Iterable[i
         check = _words(passed.command, _SUBJECT) or "the check"
         yield "passed", f"passed: {_some(passed.tasks)} by {check}{more}", events
     if facts.ended:
-        parts = [f"{one.status}: {_some(one.tasks)}" for one in facts.ended]
+        parts = [
+            ": ".join(filter(None, (one.status, _some(one.tasks), _words(one.reason, _LINE)))) for one in facts.ended
+        ]
         yield "ended", "; ".join(parts), [seq for one in facts.ended for seq in one.events]
     for decided in facts.decided[:_MOST_DECIDED]:
         words = ", ".join(f"{count}× {word}" for word, count in decided.words)
