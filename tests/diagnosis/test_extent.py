@@ -11,6 +11,7 @@ from tests.compare.recording import read
 from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.extent import Extent
 from unstuck.diagnosis.failure_counts import extent_of
+from unstuck.diagnosis.parsing.run_summary import contradiction
 from unstuck.diagnosis.pipeline import diagnose
 
 DATA = Path(__file__).parent.parent / "data"
@@ -82,3 +83,24 @@ def test_no_tool_runs_what_it_could_not_build() -> None:
         assert found is not None
         stage = extent_of(output, found).stage
         assert stage in ({"", "parse", "load"} if found.failure_type is FailureType.BROKEN_BUILD else {"", "run"})
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("2 checks did not hold", 2),
+        ("2 of 5 wrong", 2),
+        ("✗ 4 rules are broken", 4),
+        ("7 translations missing", 7),
+        ("1 of 3 pages invalid", 1),
+        ("3 snapshots are not up to date", 3),
+        ("12 seconds left", 0),
+        ("3 files left unchanged", 0),
+        ("attempt 3 did not end", 0),
+    ],
+)
+def test_the_count_of_a_projects_own_runner_is_read(line: str, count: int) -> None:
+    """What is not right yet counts in other words, too; times, sizes and files do not."""
+    text = f"checking\n{line}\n"
+    assert extent_of(text, diagnose(text, exit_code=1, phase="test")).errors == count
+    assert contradiction(text) == ""

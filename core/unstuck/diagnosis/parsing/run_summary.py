@@ -88,6 +88,26 @@ def _of(unit: Unit, *closings: _Closing) -> Iterable[_Closing]:
 
 _PYTEST_PART = r"\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests? \w+)"
 _SIGNS = r"[^\w\n]{0,10}"
+_OF_SOME = r"(?: ?(?:of|out of|/) ?\d+)?"
+# Words of a project's own runner for what is not right yet, and what is counted otherwise.
+_LACKS = (
+    "not",
+    "wrong",
+    "missing",
+    "broken",
+    "bad",
+    "left",
+    "remaining",
+    "remain",
+    "incorrect",
+    "invalid",
+    "unmet",
+    "differ",
+)
+_UNITS = (
+    r"(?:milli|micro)?seconds?\b|minutes?\b|hours?\b|m?s\b|bytes?\b|[KMG]i?B\b|files?\b|lines?\b|percent\b|retries\b"
+    r"|attempts?\b"
+)
 _CLOSINGS: Prefilter[_Closing] = Prefilter(
     (
         *_of(
@@ -280,6 +300,12 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             *(
                 _closing("linter", f" {word}", rf"(?P<bad>\d+) {word}\b")
                 for word in ("issues", "offenses", "problems", "violations")
+            ),
+            *(
+                _closing(
+                    "script", f" {word}", rf"{_SIGNS}(?P<bad>\d+){_OF_SOME} (?:(?!{_UNITS})[\w-]+ ){{0,3}}{word}\b"
+                )
+                for word in _LACKS
             ),
             _closing(
                 "script",
