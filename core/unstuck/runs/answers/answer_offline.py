@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, GateUnknown, ProjectLocked, RecordError
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, ProjectLocked, RecordError
 from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.storage.lock import ProjectLock
@@ -27,7 +27,11 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     """
     run = _run_with(place, gate)
     lock = ProjectLock(place.home / "lock", run=run)
-    await _acquire(lock)
+    try:
+        await _acquire(lock)
+    except ProjectLocked:
+        _require_open(place, run, gate)  # what holds the lock may have been given the answer of another
+        raise
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
@@ -45,6 +49,14 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     finally:
         lock.release()
     return run, closed
+
+
+def _require_open(place: Project, run: str, gate: str) -> None:
+    """Raise GateClosed where the log has an answer to ``gate`` by now."""
+    state, _ = state_of(place, run)
+    row = state.gates.get(gate)
+    if row is not None and row.status != "open":
+        raise GateClosed(gate, row.by or "the supervisor", row.closed)
 
 
 async def _acquire(lock: ProjectLock) -> None:
