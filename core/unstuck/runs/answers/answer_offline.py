@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import suppress
 
 from unstuck.clock import SystemClock
@@ -12,6 +13,7 @@ from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.storage.lock import ProjectLock
 from unstuck.eventlog.storage.run_store import run_names
+from unstuck.processes import agent_sign
 from unstuck.runs.queries.run_list import state_of
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.memory.answer_memory import remember_given
@@ -35,6 +37,9 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
+            agents = ((row.pid, row.spawned) for row in journal.head.attempts.values() if row.pid)
+            if sign := agent_sign(os.getpid(), agents):
+                raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             if journal.head.run.kind == "watch":
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
             closed = answer_gate(journal, gate, answer)
