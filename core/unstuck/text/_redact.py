@@ -319,9 +319,9 @@ _INVISIBLE = re.compile(
     r"[\x80-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\udc9b]"
 )
 _ESCAPE = re.compile(
-    r"(?:\\[\"\\/bfnrt])++|\\u[0-9a-fA-F]{4}"
+    r"(?>(?:\\[\"\\/bfnrt])+)|\\u[0-9a-fA-F]{4}"
     r"|(?:\x1b\[|[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|\x1b[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?|\x1b[ -/]*+[0-~]?"
-    rf"|(?:[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|(?!\x9b|\udc9b){_INVISIBLE.pattern})++"
+    rf"|(?>(?:[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|(?!\x9b|\udc9b){_INVISIBLE.pattern})+)"
 )
 _ESCAPED = str.maketrans("bfnrt", "\n\n\n\r\t")
 
