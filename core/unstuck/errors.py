@@ -9,6 +9,7 @@
      ├── RecordError           the event log cannot be trusted or written; exit code 6
      │    ├── RecordDamaged    a log line is wrong (file, line, offset)
      │    └── RecordWriteFailed    a write or a sync failed; never retried
+     │    └── SystemFailed     the system gives unstuck no file, memory or space to work with
      ├── GateError             an answer does not fit
      │    ├── GateUnknown      no question has this id
      │    ├── GateClosed       the gate has its answer already (by, when)
@@ -29,6 +30,8 @@ Every message is one line with the problem and, if there is one, the remedy.
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     3: ("needs_person", "a question is open and no one is there to answer; the run is paused"),
     4: ("halted", "the run cannot continue: the baseline check stays broken, or the run never asks a person"),
     5: ("budget", "a budget limit ended the run"),
-    6: ("", "the event log cannot be trusted or cannot be written, for example on a full disk"),
+    6: ("", "the event log cannot be trusted, or it or another file of unstuck cannot be written or opened"),
     130: ("interrupted", "Ctrl+C, a signal or a stop ended the run; `--resume` continues it"),
 }
 """Exit codes of the commands: the reason in the JSON result (empty outside a run) and the meaning."""
@@ -106,6 +109,34 @@ class RecordDamaged(RecordError):
 
 class RecordWriteFailed(RecordError):
     """A write or a sync of the log failed. Unacknowledged events are not recorded."""
+
+
+class SystemFailed(RecordError):
+    """The system gives unstuck no file, memory or space to work with; no agent and no check is at fault."""
+
+
+_CURES = {
+    errno.EROFS: "make the file system writable",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "close other programs: the machine has no open files left",
+    errno.ENOMEM: "raise the limit of memory (`ulimit -v`) or free some",
+}
+_SAID = {number: os.strerror(number) for number in _CURES}
+
+
+def system_failure(error: BaseException) -> SystemFailed | None:
+    """Return what is wrong with the system where that is the cause of ``error``; None for every other error."""
+    number = getattr(error, "errno", None) or (errno.ENOMEM if isinstance(error, MemoryError) else 0)
+    if isinstance(error, WorkspaceError):  # git gives its reason in words alone
+        number = next((number for number, said in _SAID.items() if said in str(error)), 0)
+    if number not in _CURES:
+        return None
+    name = getattr(error, "filename", None)
+    where = f"{os.fsdecode(name)}: " if isinstance(name, str | bytes | os.PathLike) else ""
+    return SystemFailed(
+        f"{where}{_SAID[number]}. Neither an agent nor a check is the cause: {_CURES[number]}, "
+        "and continue with `unstuck run --resume last`"
+    )
 
 
 class GateError(UnstuckError):

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,46 @@ def test_an_agent_cannot_answer_for_the_person(unstuck: Unstuck, no_climb: dict[
     assert process.returncode == 3
     assert "an agent may not answer" in (unstuck.seen / "said").read_text()
     assert unstuck.only_gate()["task"] == "stuck"
+    assert b"gate_answered" not in said
+
+
+def test_an_agent_that_kills_its_helper_cannot_answer(
+    unstuck: Unstuck, no_climb: dict[str, str], tmp_path: Path
+) -> None:
+    """Not as an orphan in a session and with an environment of its own either, while the run lives."""
+    os.mkfifo(unstuck.seen / "gate")
+    answer = tmp_path / "answer.sh"
+    place, root, seen = os.environ["UNSTUCK_RUNTIME_DIR"], unstuck.root, unstuck.seen
+    program = Path(sys.executable).with_name("unstuck")
+    answer.write_text(
+        f"kill -9 $1\nexport UNSTUCK_RUNTIME_DIR='{place}'\n"
+        f"'{program}' answer -C '{root}' $2 skip > '{seen}/said' 2>&1\necho over > '{seen}/over'\n"
+    )
+    agent = unstuck.script(
+        "agent.sh",
+        f"""
+        if test "$UNSTUCK_TASK" = waiting; then read x < "$SEEN/over"; exit 0; fi
+        test "$UNSTUCK_ATTEMPT" = forger.1 || exit 0
+        read gate < "$SEEN/gate"
+        setsid env -i PATH="$PATH" sh {answer} $PPID "$gate" &
+        wait
+        """,
+    )
+    os.mkfifo(unstuck.seen / "over")
+    tasks = [
+        {"id": "stuck", "verify": "false"},
+        {"id": "forger", "verify": "false"},
+        {"id": "waiting", "verify": "true"},
+    ]
+    plan = _plan(unstuck, agent, tasks, max_parallel=3)
+    known = {"ROOT": str(unstuck.root), "PLACE": place}
+    process = unstuck.start("run", "--headless", "--json", plan, env={**known, **no_climb})
+    opened = json.loads(unstuck.until(process, b'"gate_opened"').splitlines()[-1])
+    (unstuck.seen / "gate").write_text(opened["data"]["gate"] + "\n", encoding="utf-8")
+    said, _ = process.communicate(timeout=LIMIT)
+    heard = (unstuck.seen / "said").read_text()
+    assert "an agent may not answer" in heard
+    assert "helper was killed" in heard
     assert b"gate_answered" not in said
 
 

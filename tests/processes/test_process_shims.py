@@ -15,7 +15,7 @@ import psutil
 import pytest
 from tests.processes.conftest import Lab
 
-from unstuck.processes import is_ours, until_over
+from unstuck.processes import agent_sign, until_over
 from unstuck.processes.orphans import is_over
 
 SUPERVISOR = """
@@ -60,8 +60,8 @@ async def test_each_helper_is_alone_in_its_session(lab: Lab) -> None:
 async def test_whose_process_it_is(lab: Lab) -> None:
     """What an agent starts is known as ours, and the supervisor itself is not."""
     await lab.shell("sleep 1000 & echo $!; wait")
-    assert is_ours(int(await lab.hears("\n")))
-    assert not is_ours(os.getpid())
+    assert agent_sign(int(await lab.hears("\n")))
+    assert not agent_sign(os.getpid())
 
 
 async def test_a_helper_has_nothing_of_the_others(lab: Lab) -> None:

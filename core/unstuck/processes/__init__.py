@@ -7,8 +7,9 @@ when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
+from unstuck.processes.caller import agent_sign
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
-from unstuck.processes.orphans import end_survivors, is_alive, is_ours
+from unstuck.processes.orphans import end_survivors, is_alive
 from unstuck.processes.resource_usage import Vitals, sample
 from unstuck.processes.run_processes import lives, prompted_from, tree_of, working_in, works_elsewhere
 from unstuck.processes.runner import Exit, Launch, Process, clean_environment, run
@@ -23,11 +24,11 @@ __all__ = [
     "Remains",
     "Vitals",
     "account_of",
+    "agent_sign",
     "clean_environment",
     "end_survivors",
     "helpers_done",
     "is_alive",
-    "is_ours",
     "lives",
     "prompted_from",
     "run",

@@ -15,7 +15,7 @@ import psutil
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
 from unstuck.processes.shim.process_table import TAG
-from unstuck.processes.shim_launcher import SHIM, running
+from unstuck.processes.shim_launcher import SHIM
 
 Identity = tuple[int, float]
 
@@ -31,14 +31,6 @@ def tag_of(pid: int, start: float) -> str:
 def is_alive(pid: int, start: float) -> bool:
     """Return whether the process that started at ``start`` (seconds since 1970) runs; a zombie does not."""
     return find(pid, start) is not None
-
-
-def is_ours(pid: int) -> bool:
-    """Return whether this process started ``pid``: an agent, a check, or a descendant of one."""
-    try:
-        return not running().isdisjoint(parent.pid for parent in psutil.Process(pid).parents())
-    except psutil.Error:
-        return False
 
 
 async def end_survivors(identities: Iterable[Identity]) -> Receipt:

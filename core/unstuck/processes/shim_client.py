@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.shim_launcher import start
+from unstuck.processes.shim_launcher import note_end, start
 
 _MARGIN = 10.0  # seconds; a shim whose orders have ended needs less than half of them
 
@@ -110,3 +110,4 @@ class Connection:
             self.kill()
         self._incoming.close()
         await until_over(self._process.pid, lambda: self._process.poll() is not None)
+        note_end(self._process)

@@ -17,6 +17,7 @@ __all__ = [
     "PLACEHOLDER",
     "Clean",
     "admit",
+    "end_of",
     "is_text",
     "known_values",
     "one_line",
@@ -51,6 +52,12 @@ def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
         middle = len(head) // 2
         head, tail = head[:middle], head[middle:]
     return _fitted(lambda room: join(head, tail, missing, room), limit)
+
+
+def end_of(raw: str, limit: int) -> Clean:
+    """The last ``limit`` characters of ``raw``, admitted before they are cut: half a secret cannot be recognised."""
+    whole = limit + _SLACK
+    return admit(admit(raw[-whole:], limit=whole)[-limit:], limit=limit)
 
 
 def one_line(raw: str | bytes | bytearray | None, limit: int = 200) -> Clean:

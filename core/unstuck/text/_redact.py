@@ -10,10 +10,13 @@ import binascii
 import json
 import re
 import string
+from bisect import bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Replacement = str | Callable[[re.Match[str]], str]
 
 PLACEHOLDER = "[redacted]"
 
@@ -45,10 +48,10 @@ class _Rule:
             self._compiled = re.compile(self._pattern, self._flags)
         return self._compiled
 
-    def apply(self, text: str, hinted: set[str]) -> str:
+    def apply(self, text: str, hinted: set[str], replacement: Replacement) -> str:
         if hinted.isdisjoint(self.hints) and not (self._first and self._first.search(text)):
             return text
-        return self.pattern.sub(r"\g<keep>" + PLACEHOLDER, text)
+        return self.pattern.sub(replacement, text)
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
@@ -65,13 +68,14 @@ _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
 _NAME = (
-    r"(?:pass(?:word|wd|phrase)|pwd(?![\"']?[:=] ?[\"']?[/~])|secret|credentials?|(?<!expected )token"
-    r"|(?:api|access|secret|private|signing|encryption|account)[_-]?key)"
+    r"(?:pass(?:word|wd|phrase|code)|(?<=[a-z0-9][_-])(?<!test_)pass(?=\\?[\"']?[ \t]?[:=])"
+    r"|pwd(?![\"']?[:=] ?[\"']?[/~])|secret|credentials?|(?<!expected )token"
+    r"|(?:api|access|secret|private|signing|encryption|account|master)[_-]?key)"
 )
 # Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
 _NAME_HINTS = (
-    "password passwd passphrase pwd secret credential token _key -key"
-    " apikey accesskey privatekey signingkey encryptionkey accountkey"
+    "password passwd passphrase passcode _pass -pass pwd secret credential token _key -key"
+    " apikey accesskey privatekey signingkey encryptionkey accountkey masterkey"
 )
 _IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]|\\(?![nrt\"']))+)"
@@ -86,7 +90,9 @@ _NO_VALUE = rf"(?![\[\](){{}}<>=:|*…]|{_REFERENCE}|{_CONSTANT}|{_CALL}|{_STRIN
 _NO_STRING = r"(?!\[redacted\]|[<…]|\*\*|\{\{|\$\{)"
 _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
-_SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey)[ \t]{1,8}"
+_SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey|ssws|oauth|jwt|bot|key|geniekey|splunk)[ \t]{1,8}"
+# Behind a scheme that is not known, which then counts as a part of the value.
+_AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,})?"
 
 # Keys that begin with what their maker calls them. Searched for only where something as long stands behind one of the
 # characters that end such a beginning, which no ordinary line has.
@@ -128,6 +134,7 @@ _BRANDED = "|".join(
         r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
         r"CFPAT-[\w-]{40,}|xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Contentful, Brevo
         r"[ps]k\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
+        r"(?<!-)(?<!cache )key-[0-9a-f]{32}(?![\w-])|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",  # Mailgun
     )
 )
 
@@ -157,7 +164,7 @@ _RULES = (
     _rule("eyj", r"(?<![\w.-])eyJ[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
     _rule(
         "authorization",
-        rf"(?!\[redacted\]|…){_TO_DELIMITER}",
+        rf"(?!\[redacted\]|…){_TO_DELIMITER}{_AFTER_SCHEME}",
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,}", keep=r"\bbearer[ \t]{1,8}"),
@@ -192,7 +199,7 @@ _RULES = (
     ),
     _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
-        r"(?!\[redacted\])[^\s\"'&;<>]{16,}",
+        r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
         keep=r"[?&](?:key|auth|(?:x-(?:amz|goog)-)?sig(?:nature)?)=",
     ),
     _rule("://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://"),
@@ -275,10 +282,12 @@ def _is_secret(name: str, value: str) -> bool:
 def redact(text: str) -> str:
     """``text`` with every secret it can recognise replaced by ``[redacted]``; hashes and UUIDs stay.
 
-    Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``.
+    Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``;
+    also behind the escapes of JSON, and where colours or invisible characters divide them.
     """
     for _ in range(_MOST_PASSES):
-        once = _pass(text)
+        # Hidden ones first: of a key in many lines the raw text may show the first line alone.
+        once = _pass(_without_hidden(text), _SHOWN, PLACEHOLDER)
         if once == text:
             break
         # What stood beside a replaced secret may only now have a shape of its own.
@@ -286,13 +295,96 @@ def redact(text: str) -> str:
     return text
 
 
-def _pass(text: str) -> str:
+_SHOWN = r"\g<keep>" + PLACEHOLDER
+
+
+def _pass(text: str, replacement: Replacement, known: Replacement) -> str:
     # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
     if _known:
-        text = _known.sub(PLACEHOLDER, text)
+        text = _known.sub(known, text)
     lowered = text.lower()
     hinted = {hint for part, hints in _HINTS.items() if part in lowered for hint in hints if hint in lowered}
     if hinted or _FIRST.search(text):
         for rule in _RULES:
-            text = rule.apply(text, hinted)
+            text = rule.apply(text, hinted, replacement)
     return text
+
+
+# JSON within JSON within a line of JSON, with an escape sequence in it.
+_MOST_LEVELS = 4
+_FILL = "\0"
+_FILLED = re.compile(f"{_FILL}+")
+_HIDDEN_BY = ("\\", "\x1b", _FILL, "\b", "\x7f")
+_INVISIBLE = re.compile(
+    r"[\x80-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\udc9b]"
+)
+_ESCAPE = re.compile(
+    r"(?>(?:\\[\"\\/bfnrt])+)|\\u[0-9a-fA-F]{4}"
+    r"|(?:\x1b\[|[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|\x1b[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?|\x1b[ -/]*+[0-~]?"
+    rf"|(?>(?:[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|(?!\x9b|\udc9b){_INVISIBLE.pattern})+)"
+)
+_ESCAPED = str.maketrans("bfnrt", "\n\n\n\r\t")
+
+
+def _decoded(match: re.Match[str]) -> str:
+    """What an escape of JSON stands for, and nothing for what a terminal does not show."""
+    escape = match[0]
+    if escape[0] != "\\":
+        return ""
+    if escape[1] != "u":
+        return escape[1::2].translate(_ESCAPED)
+    return chr(int(escape[2:], 16)).replace(_FILL, "")
+
+
+def _without_hidden(text: str) -> str:
+    pieces: list[str] = []
+    end = 0
+    for first, last in sorted(_hidden(text, _MOST_LEVELS)):
+        if last > end:
+            if first > end or not pieces:
+                pieces += (text[end:first], PLACEHOLDER)
+            end = last
+    return "".join((*pieces, text[end:])) if pieces else text
+
+
+def _hidden(text: str, levels: int) -> list[tuple[int, int]]:
+    """Where in ``text`` secrets are that only its decoded form shows."""
+    if not levels or not (any(sign in text for sign in _HIDDEN_BY) or (not text.isascii() and _INVISIBLE.search(text))):
+        return []
+    shown = _ESCAPE.sub(_decoded, text)
+    if shown == text:
+        return []
+    found = [match.span() for match in _FILLED.finditer(_pass(shown, _fill, _fill))]
+    found += _hidden(shown, levels - 1)
+    return _in_original(text, found) if found else []
+
+
+def _fill(match: re.Match[str]) -> str:
+    """As many characters as were matched, so that every other one stays at its place."""
+    keep = match["keep"] if "keep" in match.re.groupindex else ""
+    return keep + _FILL * (len(match[0]) - len(keep))
+
+
+def _in_original(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ``spans`` of the decoded ``text`` as those of ``text`` itself."""
+    decoded, original, steps = [0], [0], [1]
+    for match in _ESCAPE.finditer(text):
+        begin = decoded[-1] + (match.start() - original[-1])
+        size = len(_decoded(match))
+        if size:
+            decoded.append(begin)
+            original.append(match.start())
+            steps.append((match.end() - match.start()) // size)
+        decoded.append(begin + size)
+        original.append(match.end())
+        steps.append(1)
+
+    def at(place: int) -> int:
+        number = bisect_right(decoded, place) - 1
+        return original[number] + (place - decoded[number]) * steps[number]
+
+    def behind(place: int) -> int:
+        number = bisect_right(decoded, place - 1) - 1
+        return original[number] + (place - decoded[number]) * steps[number]
+
+    return [(at(first), behind(last)) for first, last in spans]

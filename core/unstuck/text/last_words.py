@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from unstuck.text import end_of
+
 SAID_LIMIT = 2_000
 """Largest number of characters of the last words that are kept."""
 _LINES, _LINE_LIMIT = 20, 400
@@ -17,7 +19,7 @@ def last_words(text: str) -> str:
 
     The help that follows a message about a wrong option is left out.
     """
-    found = [line.rstrip()[:_LINE_LIMIT] for line in text[-100 * _LINE_LIMIT :].splitlines() if line.strip()]
+    found = [line.rstrip()[:_LINE_LIMIT] for line in end_of(text, 100 * _LINE_LIMIT).splitlines() if line.strip()]
     lines = _without_help(found)[-_LINES:]
     while len(lines) > 1 and sum(map(len, lines)) + len(lines) > SAID_LIMIT:
         del lines[0]

@@ -113,9 +113,12 @@ def main() -> None:
     except BrokenPipeError:
         discard(sys.stdout)
         sys.exit(141)
-    except OSError as error:
+    except (OSError, MemoryError) as error:
+        from unstuck.errors import system_failure
+
         discard(sys.stdout)
-        _complain(str(error), 1)
+        failure = system_failure(error)
+        _complain(str(failure or error), failure.exit_code if failure is not None else 1)
 
 
 def _complain(message: str, code: int) -> NoReturn:

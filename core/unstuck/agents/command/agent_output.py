@@ -10,7 +10,7 @@ from unstuck.agents.command.signal_line import read_step
 from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, end_of
 from unstuck.text.last_words import SAID_LIMIT, last_words
 from unstuck.words.exit_words import exit_words
 
@@ -79,7 +79,7 @@ class AgentOutput:
 
     def last_message(self, printed: str) -> str:
         """Return the agent's last message; for plain text the end of everything it printed."""
-        return self._stream.last_message if self._stream is not None else printed[-LAST_MESSAGE_LIMIT:]
+        return self._stream.last_message if self._stream is not None else end_of(printed, LAST_MESSAGE_LIMIT)
 
     @property
     def model(self) -> str:

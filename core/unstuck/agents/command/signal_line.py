@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from unstuck.contract import Observation
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, end_of, one_line
 
 # Every pattern begins at a line and bounds its repetitions, so parsing is linear in the output.
 _OBJECT = re.compile(r"^[ \t>*`-]{0,8}UNSTUCK[*`]{0,2}:?[*`]{0,2}[ \t]{0,8}(\{.{0,20000})", re.MULTILINE)
@@ -104,8 +104,8 @@ def read_signal(output: str, task: str) -> Signal:
     objects = [found for found in _OBJECT.finditer(output) if not _is_step(found.group(1))]
     words = None if objects else _WORD.findall(output)
     if not objects and not words:
-        return Signal(problem="missing", sample=admit(output[-300:].strip(), limit=300))
-    sample = admit(objects[-1].group()[:300] if objects else (words or [""])[-1], limit=300)
+        return Signal(problem="missing", sample=admit(end_of(output, 300).strip(), limit=300))
+    sample = one_line(objects[-1].group() if objects else (words or [""])[-1], 300)
     data = _parsed(objects[-1].group(1)) if objects else None
     if not isinstance(data, dict) or data.get("signal") not in _KINDS:
         return Signal(problem="malformed", sample=sample)

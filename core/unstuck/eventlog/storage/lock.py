@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from unstuck.errors import ProjectError, ProjectLocked
-from unstuck.eventlog.storage.durable_files import open_for_reading, open_for_writing
+from unstuck.errors import ProjectError, ProjectLocked, RecordWriteFailed, system_failure
+from unstuck.eventlog.storage.durable_files import NO_ROOM, open_for_reading, open_for_writing
 from unstuck.text import one_line
 
 _READ_LIMIT = 4096
@@ -46,13 +46,17 @@ class ProjectLock:
         return self._fd is not None
 
     def acquire(self) -> None:
-        """Take the lock without waiting. Raises ProjectLocked, or ProjectError if the file cannot be used."""
+        """Take the lock without waiting. Raises ProjectLocked, RecordError, or ProjectError if it cannot be used."""
         try:
             self._fd = self._take()
         except BlockingIOError:
             holder = read_holder(self.path)
             raise ProjectLocked(self.path, *((holder.pid, holder.host) if holder else (0,))) from None
         except OSError as problem:
+            if problem.errno in NO_ROOM:
+                raise RecordWriteFailed(f"{self.path}: cannot be written: {problem.strerror}: make room") from problem
+            if (failure := system_failure(problem)) is not None:
+                raise failure from problem
             raise ProjectError(f"{self.path}: cannot be locked: {problem.strerror or problem}") from problem
 
     def release(self) -> None:

@@ -13,6 +13,8 @@ _LONGEST_LINE = 128 * 1024  # more without a line end is written before one come
 _END = 64 * 1024
 _LONGEST_WORD = 4 * 1024
 _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and last one say what it is
+_KEYS = ((b"-----BEGIN ", b"-----END "), (b"Private-Lines: ", b"Private-MAC: "))
+_LONGEST_LOGIN = 600
 _TRIES = 8
 
 
@@ -33,9 +35,13 @@ class Redactor:
     def settled(self, raw: bytearray) -> int:
         """How many of the first bytes of ``raw`` can be cleaned by themselves, whatever comes after it."""
         lines = raw.rfind(b"\n") + 1
-        key = raw.rfind(b"-----BEGIN ", 0, lines)
-        if key >= 0 and raw.find(b"-----END ", key, lines) < 0 and lines - key < _LONGEST_KEY:
-            lines = raw.rfind(b"\n", 0, key) + 1
+        for first, last in _KEYS:
+            key = raw.rfind(first, 0, lines)
+            if key >= 0 and raw.find(last, key, lines) < 0 and lines - key < _LONGEST_KEY:
+                lines = raw.rfind(b"\n", 0, key) + 1
+        login = raw.rfind(b"machine ", max(0, lines - _LONGEST_LOGIN), lines)
+        if login >= 0 and _is_begun(raw[login:lines].split()):
+            lines = raw.rfind(b"\n", 0, login) + 1
         if lines or len(raw) < _LONGEST_LINE:
             return lines
         # Where it may be cut is looked for near its end alone: a look costs as much as the cleaning itself.
@@ -54,6 +60,11 @@ class Redactor:
         found: Callable[[str], str] = _redact.redact
         self._redact = found
         return found
+
+
+def _is_begun(login: list[bytearray]) -> bool:
+    """Whether these words begin a login of a netrc file, whose password may stand in the next line."""
+    return login[2:3] in ([], [b"login"]) and login[4:] in ([], [b"password"])
 
 
 def _cuts(raw: bytearray) -> Iterator[int]:

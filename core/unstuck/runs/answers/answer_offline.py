@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import suppress
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, GateUnknown, ProjectLocked, RecordError
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, ProjectLocked, RecordError
 from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.storage.lock import ProjectLock
 from unstuck.eventlog.storage.run_store import run_names
+from unstuck.processes import agent_sign
 from unstuck.runs.queries.run_list import state_of
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.memory.answer_memory import remember_given
@@ -27,10 +29,17 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     """
     run = _run_with(place, gate)
     lock = ProjectLock(place.home / "lock", run=run)
-    await _acquire(lock)
+    try:
+        await _acquire(lock)
+    except ProjectLocked:
+        _require_open(place, run, gate)  # what holds the lock may have been given the answer of another
+        raise
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
+            agents = ((row.pid, row.spawned) for row in journal.head.attempts.values() if row.pid)
+            if sign := agent_sign(os.getpid(), agents):
+                raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             if journal.head.run.kind == "watch":
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
             closed = answer_gate(journal, gate, answer)
@@ -45,6 +54,14 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     finally:
         lock.release()
     return run, closed
+
+
+def _require_open(place: Project, run: str, gate: str) -> None:
+    """Raise GateClosed where the log has an answer to ``gate`` by now."""
+    state, _ = state_of(place, run)
+    row = state.gates.get(gate)
+    if row is not None and row.status != "open":
+        raise GateClosed(gate, row.by or "the supervisor", row.closed)
 
 
 async def _acquire(lock: ProjectLock) -> None:

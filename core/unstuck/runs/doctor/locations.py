@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
 
 from unstuck.channel import call, socket_path
-from unstuck.errors import ChannelError, UnstuckError
+from unstuck.errors import ChannelError, NoReply, UnstuckError
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.lock import read_holder
 from unstuck.eventlog.storage.network_fs import shared_risk
@@ -77,12 +81,28 @@ def _socket(place: Project, environ: Mapping[str, str]) -> Finding:
         return Finding("socket", str(error), ok=False, mend="export UNSTUCK_RUNTIME_DIR=/a/short/path")
     try:
         reply = call(path, {"v": 1, "do": "state"}, timeout=2.0)
+    except NoReply:
+        return _silent(place, path)
     except (ChannelError, OSError):
         return Finding("socket", f"{path} (no live run)")
     if held := reply.get("held"):
         said = f"{path} (run {reply.get('run')} is live, but has no space on the disk: {held})"
         return Finding("socket", said, ok=False, mend="make room on that disk")
     return Finding("socket", f"{path} (run {reply.get('run')} is live)")
+
+
+def _silent(place: Project, path: Path) -> Finding:
+    """Return what is known of a process that listens and does not reply."""
+    holder = read_holder(place.home / "lock")
+    if holder is None:
+        return Finding("socket", f"{path} (a process listens and does not reply)", ok=False)
+    status = ""
+    with suppress(psutil.Error):
+        status = psutil.Process(holder.pid).status()
+    if status == psutil.STATUS_STOPPED:
+        said = f"{path} (run {holder.run} is live, but its process {holder.pid} is suspended)"
+        return Finding("socket", said, ok=False, mend=f"kill -CONT {holder.pid}")
+    return Finding("socket", f"{path} (run {holder.run} is live, but process {holder.pid} does not reply)", ok=False)
 
 
 def _lock(place: Project) -> Finding:

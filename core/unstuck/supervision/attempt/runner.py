@@ -12,7 +12,7 @@ from typing import Any
 from unstuck.clock.deadlines import Deadlines
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
-from unstuck.errors import AgentNotFound
+from unstuck.errors import AgentNotFound, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import is_alive
@@ -333,6 +333,8 @@ class _Running:
         except AgentNotFound as error:
             return Report(how="not_started", error=admit(str(error), limit=2_000))
         except Exception as error:
+            if (failure := system_failure(error)) is not None:
+                raise failure from error
             return Report(how="crashed", error=admit("".join(traceback.format_exception(error))))
         if self._timed_out:
             report = replace(report, how="timed_out", error=None)

@@ -10,7 +10,7 @@ from typing import Literal
 from unstuck.clock import Clock
 from unstuck.contract import CheckResult
 from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing
-from unstuck.errors import AgentNotFound
+from unstuck.errors import AgentNotFound, system_failure
 from unstuck.eventlog.storage.text_files import read_ends
 from unstuck.processes import Launch, clean_environment, run
 from unstuck.supervision.checks.check_command import is_direct
@@ -84,7 +84,6 @@ class Verifier:
     async def _once(self, command: str, tree: Path, name: str, within: float | None = None) -> Check:
         limit = self._timeout if within is None else min(within, self._timeout)
         output = self._folder / f"{name}.log"
-        output.unlink(missing_ok=True)
         launch = Launch(
             command=("sh", "-c", command),
             cwd=tree,
@@ -93,11 +92,14 @@ class Verifier:
             limit=self._limit,
         )
         try:
+            output.unlink(missing_ok=True)
             done = await run(launch, timeout=limit, clock=self._clock)
         except TimeoutError:
             problem = admit(f"the check took longer than {limit:.0f} seconds: {command}", limit=500)
             return Check(result="could_not_run", command=command, problem=problem, output=output.name)
         except (AgentNotFound, OSError) as error:
+            if (failure := system_failure(error)) is not None:
+                raise failure from error
             return Check(result="could_not_run", command=command, problem=admit(str(error), limit=500))
         text = await read_output(output)
         code = done.code if done.code is not None else -(done.signal or 1)

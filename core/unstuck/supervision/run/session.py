@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
 from unstuck.diagnosis.claim import claim_of
-from unstuck.errors import WorkspaceError
+from unstuck.errors import WorkspaceError, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt import preparation, worktree_setup
@@ -205,6 +205,8 @@ class Session:
                 if not problem and self._next().kind == "start":
                     await self.unless_stopped(check_baseline(core, self.row, workdir))
             except (WorkspaceError, OSError) as error:
+                if (failure := system_failure(error)) is not None:
+                    raise failure from error
                 if has_no_room(error):
                     if self._next().kind == "start":
                         ask_for_room(core, row, error)

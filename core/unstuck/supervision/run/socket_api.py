@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.state import State
-from unstuck.processes import is_ours
+from unstuck.processes import agent_sign
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
@@ -76,8 +76,9 @@ class Answers:
         """One reply to one message; what is wrong with it comes back as ``error``."""
         do = message.get("do")
         if isinstance(do, str) and do in _FOR_PEOPLE:
-            if is_ours(getattr(peer, "pid", 0)):
-                return {"error": _FOR_PEOPLE[do], "code": 2}
+            agents = ((row.pid, row.spawned) for row in self._supervisor.state.attempts.values() if row.pid)
+            if sign := agent_sign(getattr(peer, "pid", 0), agents):
+                return {"error": f"{_FOR_PEOPLE[do]} ({sign})", "code": 2}
             try:
                 return {"ok": True, **await self._said(do, message)}
             except (UnstuckError, TypeError, ValueError) as error:

@@ -1,0 +1,69 @@
+"""Signs that a caller descends from an agent: its ancestors, their environment, and helpers that were killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import pairwise
+
+import psutil
+
+from unstuck.processes.orphans import Identity, tag_of
+from unstuck.processes.shim.process_table import TAG
+from unstuck.processes.shim_launcher import killed, running
+
+_TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
+
+
+def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
+    """Return the sign by which process ``pid`` descends from an agent; empty if there is none.
+
+    ``agents`` are those of the run: process id and start. An orphan of a killed helper began while that helper lived,
+    and its parent is now the process that takes in orphans. A missing terminal is no sign: cron has none either.
+    """
+    known = tuple(agents)
+    try:
+        process = psutil.Process(pid)
+        chain = [process, *process.parents()]
+    except psutil.Error:
+        return ""
+    if not running().isdisjoint(ancestor.pid for ancestor in chain[1:]):
+        return "an agent or a check has started it"
+    tags = {tag_of(number, start) for number, start in known}
+    for ancestor in chain:
+        with suppress(psutil.Error, OSError):
+            began = ancestor.create_time()
+            if any(ancestor.pid == number and abs(began - start) < _TOLERANCE for number, start in known):
+                return "an agent has started it"
+        with suppress(psutil.Error, OSError):
+            if ancestor.environ().get(TAG) in tags:
+                return "it carries the mark of an agent"
+    return "it began beside an agent whose helper was killed" if _is_stray(chain) else ""
+
+
+def _is_stray(chain: list[psutil.Process]) -> bool:
+    lives = killed()
+    if not lives:
+        return False
+    reaper = _reaper()
+    with suppress(psutil.Error):
+        eldest = next((child for child, parent in pairwise(chain) if parent.pid == reaper), None)
+        if eldest is not None:
+            began = eldest.create_time()
+            return any(start - _TOLERANCE <= began <= end + _TOLERANCE for start, end in lives)
+    return False
+
+
+def _reaper() -> int:
+    """Return the process that takes in orphans of this one, which only an orphan shows."""
+    made = subprocess.run(["sh", "-c", "sleep 5 >/dev/null 2>&1 & echo $!"], stdout=subprocess.PIPE, check=False)
+    with suppress(psutil.Error, ValueError):
+        orphan = psutil.Process(int(made.stdout))
+        if orphan.ppid() != os.getpid():
+            reaper = orphan.ppid()
+            orphan.kill()
+            return reaper
+        orphan.kill()
+    return 1

@@ -1,0 +1,109 @@
+"""Made-up secrets of many kinds, put together from parts so that no scanner takes this file for a leak."""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+
+_LETTERS = string.ascii_letters + string.digits
+_HEX = "0123456789abcdef"
+_UPPER = string.ascii_uppercase + string.digits
+
+
+def kinds(seed: int) -> dict[str, tuple[str, str]]:
+    """By the name of each kind: text as it is printed, and the part of it that nobody may see."""
+    draw = random.Random(seed)
+
+    def some(count: int, letters: str = _LETTERS) -> str:
+        # The first three make sure that it has what makers' rules ask of a key.
+        begin = "".join(
+            kind[draw.randrange(len(kind))] for kind in ("2345", "cdef", "ABC" if letters != _HEX else "ab")
+        )
+        return begin + "".join(draw.choices(letters, k=count - 3))
+
+    def lines(count: int) -> str:
+        return "\n".join(some(64) for _ in range(count))
+
+    bare = {
+        "AWS id": "AK" + "IA" + "".join(draw.choices(_UPPER, k=16)),
+        "AWS session id": "AS" + "IA" + "".join(draw.choices(_UPPER, k=16)),
+        "GitHub": "gh" + "p_" + some(36),
+        "GitHub fine": "github" + "_pat_" + some(22) + "_" + some(59),
+        "GitLab": "gl" + "pat-" + some(20),
+        "GitLab runner": "gl" + "rt-" + some(20),
+        "OpenAI": "sk" + "-proj-" + some(48),
+        "Anthropic": "sk" + "-ant-api03-" + some(80),
+        "Stripe": "sk" + "_live_" + some(24),
+        "Stripe restricted": "rk" + "_live_" + some(24),
+        "Stripe hook": "wh" + "sec_" + some(32),
+        "Slack bot": "xo" + "xb-" + "123456789012-" + some(24),
+        "Slack app": "xa" + "pp-1-" + some(30),
+        "Slack hook": "https://hooks." + "slack.com/services/" + some(9, _UPPER) + "/" + some(24),
+        "Discord hook": "https://discord.com/api/" + "webhooks/" + "1" * 18 + "/" + some(68),
+        "Google": "AI" + "za" + some(35),
+        "Google access": "ya" + "29." + some(60),
+        "Google OAuth": "GOC" + "SPX-" + some(28),
+        "Google refresh": "1/" + "/0" + some(60),
+        "npm": "np" + "m_" + some(36),
+        "PyPI": "pypi-" + "AgE" + some(60),
+        "HF": "h" + "f_" + some(34),
+        "SendGrid": "S" + "G." + some(22) + "." + some(43),
+        "JWT": "ey" + "J" + some(20) + ".ey" + "J" + some(40) + "." + some(43),
+        "Square": "sq" + "0csp-" + some(43),
+        "Shopify": "shp" + "at_" + some(32, _HEX).lower(),
+        "DigitalOcean": "do" + "p_v1_" + some(64, _HEX).lower(),
+        "Vault": "hv" + "s." + some(90),
+        "Terraform": some(14) + ".atlas" + "v1." + some(67),
+        "Atlassian": "ATA" + "TT3xFfGF0" + some(80),
+        "Databricks": "da" + "pi" + some(32, _HEX).lower(),
+        "age": "AGE-SECRET" + "-KEY-1" + "".join(draw.choices(_UPPER, k=58)),
+        "Telegram": "1234567890" + ":AA" + some(33),
+        "Linear": "lin" + "_api_" + some(40),
+        "Notion": "nt" + "n_" + some(46),
+        "Doppler": "dp" + ".pt." + some(43),
+        "Grafana": "gl" + "sa_" + some(32),
+        "New Relic": "NR" + "AK-" + "".join(draw.choices(_UPPER, k=27)),
+        "PlanetScale": "pscale" + "_tkn_" + some(43),
+        "Postman": "PM" + "AK-" + some(24, _HEX).lower() + "-" + some(34, _HEX).lower(),
+        "RubyGems": "ruby" + "gems_" + some(48, _HEX).lower(),
+        "Pulumi": "pu" + "l-" + some(40, _HEX).lower(),
+        "Docker": "dckr" + "_pat_" + some(27),
+        "Fly": "fm" + "2_" + some(110),
+        "Supabase": "sb" + "p_" + some(40, _HEX).lower(),
+        "Groq": "gs" + "k_" + some(52),
+        "Replicate": "r" + "8_" + some(37),
+        "Perplexity": "pp" + "lx-" + some(48),
+        "Sentry": "sntry" + "u_" + some(64, _HEX).lower(),
+        "Airtable": "pa" + "t" + some(14) + "." + some(64, _HEX).lower(),
+        "Tailscale": "ts" + "key-auth-" + some(12) + "-" + some(32),
+        "Entra": "abc8" + "Q~" + some(34),
+        "Artifactory": "AK" + "Cp8" + some(69),
+        "Mailgun": "ke" + "y-" + some(32, _HEX).lower(),
+        "Mailgun new": some(32, _HEX).lower() + "-" + some(8, _HEX).lower() + "-" + some(8, _HEX).lower(),
+    }
+    value, key = some(20), lines(6)
+    named = {
+        "PASS of a variable": (f"export DB_PASS={value}", value),
+        "passcode": (f"passcode: {value}", value),
+        "AWS secret": (f"aws_secret_access_key = {some(17)}{value}", value),
+        "JSON password": (f'{{"password": "{value}", "n": 1}}', value),
+        "SSWS": ("Authorization: SS" + f"WS {value}", value),
+        "bearer": (f"Authorization: Bearer {value}", value),
+        "unknown scheme": (f"Authorization: Acme {value}", value),
+        "bearer alone": (f"sent Bearer {value}", value),
+        "cookie": (f"Cookie: sid={value}", value),
+        "URL": (f"postgres://me:{value}@db/app", value),
+        "curl": (f"curl -s -u me:{value} https://h", value),
+        "mysql": (f"mysql -h db -p{value} app", value),
+        "sshpass": (f"sshpass -p {value} ssh h", value),
+        "netrc": (f"machine h.example\nlogin me\npassword {value}", value),
+        "docker auth": (f'{{"auth": "{base64.b64encode(("me:" + value).encode()).decode()}"}}', "bWU6"),
+        "npm auth": (f"_auth={base64.b64encode(('me:' + value).encode()).decode()}", "bWU6"),
+        "PEM": ("-----BEGIN RSA PRIV" + f"ATE KEY-----\n{key}\n-----END RSA PRIV" + "ATE KEY-----", key[-40:]),
+        "OpenSSH": ("-----BEGIN OPENSSH PRIV" + f"ATE KEY-----\n{key}", key[-40:]),
+        "PuTTY": ("Private-" + f"Lines: 6\n{key}", key[-40:]),
+        "option": (f"deploy --api-token {value} now", value),
+        "signature": (f"https://h/x?sv=1&sig={value}", value),
+    }
+    return {**{name: (secret, secret[-12:]) for name, secret in bare.items()}, **named}

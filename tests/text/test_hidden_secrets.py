@@ -1,0 +1,111 @@
+"""Secrets are seen through what agents print them in: JSON, JSON within JSON, colours, invisible characters."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.text.secret_kinds import kinds
+
+from unstuck.processes.shim.output import Output
+from unstuck.text import admit, one_line, redact
+
+SEEDS = (1, 2, 3)
+KINDS = sorted(kinds(1))
+
+
+def in_json(text: str) -> str:
+    """``text`` as the result of a tool in a stream of JSON."""
+    return json.dumps({"type": "user", "message": {"content": [{"type": "tool_result", "content": text}]}})
+
+
+def split(by: str) -> Callable[[str], str]:
+    """Something that no reader sees in the middle of each word of eight letters and more."""
+    return lambda text: re.sub(r"[A-Za-z0-9_]{8,}", lambda word: word[0][:4] + by + word[0][4:], text)
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "plain": lambda text: f"before {text}\nafter",
+    "behind a line feed": lambda text: in_json(f"before\n{text}\nafter"),
+    "behind a tab": lambda text: in_json(f"before\t{text}\tafter"),
+    "behind a carriage return": lambda text: in_json(f"before\r\n{text}\r\nafter"),
+    "behind a colour": lambda text: in_json(f"\x1b[31m{text}\x1b[0m"),
+    "JSON in JSON": lambda text: in_json(json.dumps({"stdout": f"before\n{text}\nafter"})),
+    "JSON in JSON in JSON": lambda text: in_json(in_json(json.dumps({"stdout": f"before\n{text}\nafter"}))),
+    "every character escaped": lambda text: '{"x": "' + "".join(f"\\u{ord(one):04x}" for one in text) + '"}',
+    "slashes escaped": lambda text: in_json(f"\n{text}\n").replace("/", "\\/"),
+    "divided by a colour": lambda text: f"before {split(chr(27) + '[1m')(text)}\nafter",
+    "divided by a colour in JSON": lambda text: in_json(f"before\n{split(chr(27) + '[1m')(text)}\nafter"),
+    "divided by a zero-width space": lambda text: f"before {split(chr(0x200B))(text)}\nafter",
+    "divided by it in JSON": lambda text: in_json(f"before\n{split(chr(0x200B))(text)}\nafter"),
+    "divided by a soft hyphen": lambda text: json.dumps(f"\n{split(chr(0xAD))(text)}", ensure_ascii=False),
+}
+
+
+def shown(text: str) -> str:
+    """What a person can read of ``text`` who takes away every layer that it is in."""
+    for _ in range(5):
+        text = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), text)
+        text = re.sub(r"\x1b\[[0-9]*m|[\u200b\u00ad]", "", text).replace("\\n", "\n").replace("\\/", "/")
+        text = text.replace('\\"', '"').replace("\\\\", "\\")
+    return text
+
+
+def written(path: Path, raw: bytes, draw: random.Random) -> str:
+    """The file of an attempt that printed ``raw`` in pieces of any size."""
+    output = Output(str(path), 1 << 20)
+    while raw:
+        count = draw.randrange(1, 200)
+        output.add(raw[:count])
+        raw = raw[count:]
+    output.close()
+    return path.read_text(errors="surrogateescape")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_is_hidden_by_how_it_is_printed(kind: str, form: str, tmp_path: Path) -> None:
+    """Not in the file of the output, whatever pieces it came in, and in no text that is shown or recorded."""
+    for seed in SEEDS:
+        secret, part = kinds(seed)[kind]
+        printed = FORMS[form](secret)
+        assert part in shown(printed)
+        ways = {
+            "redact": redact(printed),
+            "admit": admit(printed),
+            "one line": one_line(printed, 4_000),
+            "file": written(tmp_path / f"out{seed}", printed.encode() + b"\n", random.Random(seed)),
+        }
+        for way, text in ways.items():
+            assert part not in shown(text), (way, text)
+            assert "[redacted]" in text
+            assert redact(text) == text
+
+
+@pytest.mark.parametrize("form", ["behind a line feed", "JSON in JSON", "JSON in JSON in JSON"])
+def test_a_line_of_json_stays_one(form: str) -> None:
+    """A program that reads the stream can still read it, and every word beside the secret is there."""
+    for secret, _ in kinds(1).values():
+        line = redact(FORMS[form](secret))
+        assert isinstance(json.loads(line), dict)
+        assert "before" in line
+        if "BEGIN" not in secret and "Private" not in secret:
+            assert "after" in line
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        in_json("FAILED tests/test_a.py::test_pass\nE   assert 'x\\ny' == 1\n\ttoken = self.token\n"),
+        in_json(f"commit {'0123456789' * 4}\n\tcache key-{'0123456789abcdef' * 2}\n"),
+        "C:\\new\\tests\\bin\\runner.exe \\d+\\w{3} \\u00e9t\\u00e9 \x1b[31mred\x1b[0m",
+        "test_pass: 3\nsecond_pass: None",
+    ],
+)
+def test_evidence_in_json_is_kept(evidence: str) -> None:
+    """What hides nothing stays as it was printed, escapes included."""
+    assert redact(evidence) == evidence
