@@ -18,7 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck.text import one_line
+from unstuck.workspace.git.plain_file import read_bytes, read_text
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repo_status import git_dir_of, under_way
 from unstuck.workspace.git.repository import Result, above, join_paths, path_hash, run_git, split_paths
@@ -90,7 +92,7 @@ async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_bytes(file)
     except OSError:
         return b""
 
@@ -200,7 +202,7 @@ class SideRepository:
     def base(self) -> str:
         """The user's commit from which files are borrowed; empty where there is none."""
         try:
-            return (self.place / "base").read_text().strip()
+            return read_text(self.place / "base").strip()
         except OSError:
             return ""
 
@@ -297,7 +299,7 @@ class SideRepository:
         await self._store.pin(base)
         with suppress(OSError):
             # With its time: what was written in the same instant as a file is looked at again.
-            await asyncio.to_thread(shutil.copy2, directory / "index", fresh)
+            await asyncio.to_thread(_copy, directory / "index", fresh)
         now = (self.place / "base").stat().st_ctime_ns
         git, reading = partial(self.git, index=fresh), partial(self.reading, index=fresh)
         if await make_index(fresh, base, self.tree, self._store.repo.common, now=now, git=git, reading=reading):
@@ -431,6 +433,13 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, take=take, inherit=held
         )
+
+
+def _copy(index: Path, fresh: Path) -> None:
+    with open_for_reading(index) as file, fresh.open("wb") as copy:
+        status = os.fstat(file.fileno())
+        shutil.copyfileobj(file, copy)
+    os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _print_of(status: os.stat_result) -> tuple[int, ...]:
