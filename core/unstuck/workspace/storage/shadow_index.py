@@ -36,6 +36,7 @@ from unstuck.workspace.storage.exclusions import (
 )
 from unstuck.workspace.storage.index_entries import Entry, read_entries
 from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.storage.replacement import print_of, take_away
 from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
 _GITLINK = 0o160000
@@ -243,22 +244,37 @@ class SideRepository:
         return [row for row in listed if not wanted.isdisjoint((name := row.split("\t", 1)[1], *above(name)))]
 
     async def move(self, now: str, goal: str) -> None:
-        """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
+        """Turn the files of ``now`` into those of ``goal``; nothing is done where a file is not as in ``now``.
 
-        Raises WorkspaceError where the files are not those of ``goal`` afterwards.
+        Each file is looked at again right before it goes, and git writes only where nothing stands: what is saved
+        meanwhile stays. Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
+        listed = await self.reading("diff-tree", "-r", "-z", "--no-renames", "--name-status", now, goal)
+        fields = [os.fsdecode(part) for part in listed.out.split(b"\0")[:-1]]
+        rows = list(zip(fields[::2], fields[1::2], strict=True))
+        before = {path: print_of(self.tree / path) for status, path in rows if status != "A"}
+        coming = [path for status, path in rows if status != "D"]
         await self.reading("update-index", "-q", "--refresh", check=False)
+        if unlike := set(before).intersection(await self._touched()):
+            what = ", ".join(map(one_line, sorted(unlike)[:3]))
+            raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
+        kept = await asyncio.to_thread(take_away, self.tree, before, coming)
         try:
-            await self.reading("read-tree", "-m", "-u", now, goal)
+            await self.reading("read-tree", "-i", "-m", now, goal)
+            names = join_paths(path for path in coming if path not in kept)
+            written = await self.reading("checkout-index", "-q", "-u", "-z", "--stdin", stdin=names, check=False)
         except GitError as error:
             raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
+        errors = [line for line in written.err.splitlines() if line.startswith(("fatal:", "error:"))]
+        if written.code and errors:  # of what stands there already it says nothing
+            raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
         odd = await self._touched()
         if odd:  # or only another name of a file that was set back, which has fewer names now
             await self.reading("update-index", "-q", "--refresh", check=False)
             odd = await self._touched()
         if odd or (await self._write_tree())[0] != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
-            raise WorkspaceError(f"{_CUT_OFF}: {what} not as it was; {_AGAIN}")
+            raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
 
     async def _touched(self) -> list[str]:
         """The files that are not, or may not be, as the index has them."""
