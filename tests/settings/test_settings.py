@@ -495,6 +495,7 @@ def test_an_older_run_keeps_patterns_that_the_engine_does_not_take() -> None:
     assert Settings.thaw(frozen).failure_handler.skip_to_ask == ("(?<=x)y",) * 200
     assert matches("(?<=x)y", "what is (?<=x)y here")
     assert not matches("(?<=x)y", "xy")
+    assert matches("x.y", "x\ud800y")
 
 
 @pytest.mark.parametrize("pattern", FINE)

@@ -37,6 +37,6 @@ def compiled(pattern: str) -> Pattern[str]:
 def matches(pattern: str, text: str) -> bool:
     """Return whether ``pattern`` is found in ``text``. An invalid pattern is compared as text."""
     try:
-        return compiled(pattern).search(text) is not None
+        return compiled(pattern).search(text.encode("utf-8", "replace").decode()) is not None
     except InvalidPattern:
         return pattern in text
