@@ -12,9 +12,11 @@ from pathlib import Path
 
 import psutil
 
+from unstuck.workspace.git.plain_file import waits_for_pipe
+
 _PAUSE_S = 0.02
 _PATIENCE_S = 2.0
-"""How long a holder whose supervisor is gone may go on before it is ended."""
+"""How long a holder whose supervisor is gone may wait for a pipe before it is ended."""
 
 
 @asynccontextmanager
@@ -51,10 +53,10 @@ async def _wait(file: Path, descriptor: int, how: int) -> None:
 
 
 def _end_orphans(file: Path) -> None:
-    """End each git that holds the lock for a supervisor that is gone, such as one that waits for a pipe for ever."""
-    for process in psutil.process_iter(["name"]):
+    """End each git that holds the lock for a supervisor that is gone, and waits for a pipe. One at work may end."""
+    for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if not process.info["name"].startswith("git") or not _holds(process, file):
+            if not waits_for_pipe(process.pid) or not _holds(process, file):
                 continue
             parent = process.parent()
             if (parent is None or not _holds(parent, file)) and os.getpgid(process.pid) == process.pid:
