@@ -427,3 +427,17 @@ def test_an_agent_that_kills_by_its_own_task_text_does_not_reach_us(unstuck: Uns
     assert len(reports) == 3
     assert {report["how"] for report in reports} == {"crashed"}
     assert all("signal 15, not by unstuck: self-inflicted" in report["error"] for report in reports)
+
+
+# --- patterns ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_pattern_of_the_project_never_holds_up_a_run(unstuck: Unstuck) -> None:
+    """Patterns that take other engines years are passed over in no time, and the one after them is found."""
+    (unstuck.root / "unstuck.yaml").write_text(
+        "failure_handler: {skip_to_ask: ['(a|a){40}b', '(.*a){25}b', '((a?){20}){20}b', 'Assertion.*a$']}\n"
+    )
+    check = f"echo 'AssertionError: {'a' * 300}'; exit 1"
+    done = unstuck("run", "--headless", "--task", "x", "--verify", check, "--", "true")
+    assert done.code == 3, done
+    assert unstuck.only_gate()["type"] == "stuck"

@@ -12,8 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
-from unstuck.settings.loading import default_user_file, load_settings, runs_away
+from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
+from unstuck.settings.regex import matches
 
 Load = Callable[..., Settings]
 
@@ -435,18 +436,66 @@ def test_a_wrong_setting_says_its_line(load: Load, tmp_path: Path) -> None:
     assert error.key == "failure_handler.skip_to_ask.1"
 
 
-RUNNING_AWAY = ("(a+)+$", "(a|b)*c", "((ab*))*", "(?:x{2,})+", "(a?b?){3,}", "a*a*a*x", "(?P<n>[)+]|y)+", r"(\w+\s?)*$")
-FINE = ("EACCES", "Cannot find .* from .*", "(ENOENT|EACCES): .*", r"\(a+\)+", "[(a+)]+", "(ab)+", "(a|b){2}")
+RUNNING_AWAY = (
+    "(a+)+$", "(a|b)*c", "((ab*))*", "(?:x{2,})+", "(a?b?){3,}", "a*a*a*x", "(?P<n>[)+]|y)+", r"(\w+\s?)*$",
+    "(a|a){40}b", "(.*a){25}b", "((a?){30}){30}b", "a?" * 40 + "a" * 40 + "b", "(x+x+)+y", "(a|aa)+$", "([a-z]+)*!",
+)  # fmt: skip
+FINE = ("EACCES", "Cannot find .* from .*", "(ENOENT|EACCES): .*", r"\(a+\)+", "[(a+)]+", "(ab)+", "(a|b){2}", "(?i)é")
+FOUND = ("(a+)+$", "((ab*))*", "(a?b?){3,}", r"(\w+\s?)*$", "(a|aa)+$")
+HEADLINE = "AssertionError: " + "a" * 384
 
 
 @pytest.mark.parametrize("pattern", RUNNING_AWAY)
 def test_a_repositorys_pattern_holds_nothing_up(load: Load, pattern: str) -> None:
-    """A pattern that could be matched for ever is refused where an agent can have written it, and mine is mine."""
-    assert runs_away(pattern)
-    for item in ("skip_to_ask: ['%s']", "auto_resolve: [{pattern: '%s', action: x}]"):
-        own = f"failure_handler: {{{item % pattern}}}"
-        assert "repeats too much for a file of the project" in refused(load, own=own).problem
-        load(user=own, own="")
+    """A pattern for which other engines take years has its result, whoever wrote it."""
+    own = f"failure_handler: {{skip_to_ask: ['{pattern}'], auto_resolve: [{{pattern: '{pattern}', action: x}}]}}"
+    handler = load(own=own).failure_handler
+    assert handler.skip_to_ask == (handler.auto_resolve[0].pattern,) == (pattern,)
+    assert matches(pattern, HEADLINE) is (pattern in FOUND)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("((a?){50}){50}b", "repetition"),
+        (r"\pL{1000}", "too large"),
+        ("(?<=x)y", "(?<="),
+        (r"(a)\1", r"\1"),
+        ("((", "missing )"),
+    ],
+)
+def test_a_pattern_that_the_engine_does_not_take_is_named(load: Load, pattern: str, problem: str) -> None:
+    """I am told why: it is too large, or looks around or back."""
+    for source in ("own", "user"):
+        error = refused(load, **{source: f"failure_handler: {{skip_to_ask: ['{pattern}']}}"})
+        assert "must be a regular expression" in error.problem
+        assert problem in error.problem
+
+
+def test_a_pattern_of_half_a_character_is_refused(load: Load) -> None:
+    """YAML can write what no text holds."""
+    assert "half a character" in refused(load, own='failure_handler: {skip_to_ask: ["\\ud800"]}').problem
+
+
+def test_more_patterns_than_anybody_writes_are_refused(load: Load) -> None:
+    """Matching is bounded by the number of patterns, too."""
+    for key, entry in (("skip_to_ask", "a"), ("auto_resolve", "{pattern: a, action: x}")):
+        own = f"failure_handler: {{{key}: [{', '.join([entry] * 101)}]}}"
+        assert "at most 100" in refused(load, own=own).problem
+    assert (
+        len(load(own=f"failure_handler: {{skip_to_ask: [{', '.join(['a'] * 100)}]}}").failure_handler.skip_to_ask)
+        == 100
+    )
+
+
+def test_an_older_run_keeps_patterns_that_the_engine_does_not_take() -> None:
+    """A run that began with another engine can be opened; such a pattern is compared as text."""
+    frozen = Settings().frozen()
+    frozen["failure_handler"]["skip_to_ask"] = ["(?<=x)y"] * 200
+    assert Settings.thaw(frozen).failure_handler.skip_to_ask == ("(?<=x)y",) * 200
+    assert matches("(?<=x)y", "what is (?<=x)y here")
+    assert not matches("(?<=x)y", "xy")
+    assert matches("x.y", "x\ud800y")
 
 
 @pytest.mark.parametrize("pattern", FINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -363,6 +364,15 @@ async def test_one_supervisor_in_a_project(repo: Path) -> None:
         run = first.run
     async with Supervisor.open(repo) as second:
         assert second.run != run
+
+
+async def test_the_secrets_of_two_supervisors_stay_secret(repo: Path, tmp_path: Path) -> None:
+    """A second supervisor in the process, with another environment, does not give away the first one's."""
+    other = tmp_path / "other"
+    other.mkdir()
+    first, second = {"MY_TOKEN": "of-the-first-one"}, {"MY_TOKEN": "of-the-second-one"}
+    async with Supervisor.open(repo, environ=os.environ | first), Supervisor.open(other, environ=os.environ | second):
+        assert "of-the" not in admit("x of-the-first-one y of-the-second-one z")
 
 
 PROGRAM = """

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,14 @@ def at_work(words: str) -> list[int]:
 async def answered(command: str, *, timeout: float = 60.0) -> Evaluation:
     settings = EvaluatorSettings(command=command, timeout=timeout)
     return await evaluate(settings, FACTS, environ=os.environ, clock=SystemClock())
+
+
+async def test_no_room_for_the_question_is_a_problem_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where its file cannot be written, the person hears it instead of waiting for an answer."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    found = await answered("cat")
+    assert not found.proposals
+    assert "could not be asked" in found.problem
 
 
 async def test_a_command_hears_the_question_and_works_where_nothing_is(tmp_path: Path) -> None:

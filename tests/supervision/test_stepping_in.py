@@ -20,6 +20,7 @@ from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import GateRow
+from unstuck.supervision.run.socket_api import Answers
 
 SCRIPT = """
 import os, pathlib, sys, time
@@ -271,3 +272,17 @@ async def test_a_held_task_takes_no_more_time(desk: OpenDesk) -> None:
         assert (await working).status == "succeeded"
         assert not [row for row in at.supervisor.core.head.gates.values() if row.gate.type == "timeout"]
         assert at.supervisor.core.head.gates[gate].by == "human"
+
+
+async def test_two_requests_at_once_leave_nobody_behind(repo: Path, clock: ManualClock) -> None:
+    """A run without a screen has a person for as long as they decide, and none afterwards."""
+    async with Supervisor.open(repo, clock=clock) as supervisor:
+        desk = Desk(supervisor, clock, repo)
+        task = desk.works()
+        await desk.begun()
+        answers = Answers(supervisor)
+        message = {"do": "step", "task": "web", "choice": "skip"}
+        replies = await asyncio.gather(answers.handle(message, None), answers.handle(message, None))
+        assert any(reply.get("ok") for reply in replies)
+        assert not supervisor.core.person
+        await task

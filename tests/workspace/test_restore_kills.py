@@ -32,9 +32,9 @@ async def main(tree, checkpoint):
 
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
-# Stands before git on the PATH: says its process id and waits for a word before it becomes the read-tree that restores.
+# Stands before git on the PATH: says its process id and waits for a word before it becomes the one that writes files.
 SLOW_GIT = """#!/bin/sh
-case "$*" in *read-tree*) echo $$ > "{here}/started"; read word < "{here}/go" ;; esac
+case "$*" in *checkout-index*) echo $$ > "{here}/started"; read word < "{here}/go" ;; esac
 exec {git} "$@"
 """
 FILES = 400

@@ -29,7 +29,7 @@ _CLOSING_S = 5.0
 
 def listen(path: Path) -> socket.socket:
     """Return a listening socket at ``path`` in place of a dead server's. Raises ChannelError."""
-    with _locked(_private_directory(path.parent)):
+    with _locked(private_directory(path.parent)):
         if _has_listener(path):
             raise ChannelError(f"another process listens at {path}: a run is live in this project")
         if path.exists() and not stat.S_ISSOCK(path.lstat().st_mode):
@@ -46,7 +46,8 @@ def listen(path: Path) -> socket.socket:
         return listener
 
 
-def _private_directory(directory: Path) -> Path:
+def private_directory(directory: Path) -> Path:
+    """Return ``directory``, made where it is missing. Raises ChannelError where others can write into it."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.stat()

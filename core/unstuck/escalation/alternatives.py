@@ -8,7 +8,7 @@ from typing import Protocol
 from unstuck.detection.similarity import similarity
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause
-from unstuck.escalation.limits import matches
+from unstuck.settings.regex import matches
 
 _ANYWHERE = (
     "start from the failing check and write the smallest change that satisfies it",

@@ -1,8 +1,7 @@
-"""Escalation levels with their costs, the limits of a climb, and the match of a user's pattern."""
+"""Escalation levels with their costs, and the limits of a climb."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Self
@@ -58,11 +57,3 @@ class Limits:
     resume_after_quota: bool = False
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()
-
-
-def matches(pattern: str, headline: str) -> bool:
-    """Return whether a user's ``pattern`` is in ``headline``. An invalid regular expression is compared as text."""
-    try:
-        return re.search(pattern, headline) is not None
-    except re.error:
-        return pattern in headline

@@ -19,7 +19,8 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.complexity import grows, growth
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import LOADS, Climb
-from unstuck.escalation.limits import Limits, matches
+from unstuck.escalation.limits import Limits
+from unstuck.settings.regex import matches
 from unstuck.text.last_words import last_line
 
 LEARNT = "what a person said"

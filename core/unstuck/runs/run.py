@@ -58,9 +58,9 @@ class RunOptions:
     """Options of the caller of a run.
 
     ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` a person is present. ``notice``
-    gets the reason and the gate while the log waits for disk space, and an empty reason afterwards. ``chosen`` maps
-    tasks or patterns to the next step of an interrupted attempt. With ``hold`` a resumed run waits for a person even if
-    there is nothing to decide.
+    gets the reason and the gate while the log waits for disk space, and an empty reason afterwards. ``warn`` gets a
+    line that the log does not hold. ``chosen`` maps tasks or patterns to the next step of an interrupted attempt. With
+    ``hold`` a resumed run waits for a person even if there is nothing to decide.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -68,6 +68,7 @@ class RunOptions:
     listener: Listener | None = None
     started: Callable[[str], None] | None = None
     notice: Callable[[str, str], None] | None = None
+    warn: Callable[[str], None] | None = None
     beside: Beside | None = None
     chosen: Mapping[str, str] = field(default_factory=dict)
     hold: bool = False
@@ -198,6 +199,8 @@ def _is_offered(status: str | None) -> bool:
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
     if options.started is not None:
         options.started(supervisor.run)
+    if options.warn is not None and supervisor.socket_problem:
+        options.warn(f"{supervisor.socket_problem}; other terminals, hooks and tools do not reach this run")
     if options.notice is not None:
         supervisor.room.notice = options.notice
     beside = options.beside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -9,11 +10,14 @@ from unstuck.agents.hooks.bridge import HookBridge
 from unstuck.agents.hooks.hook_agents import HOLD_LIMIT_S
 from unstuck.agents.mcp.caller_identity import Visitors
 from unstuck.agents.mcp.tool_handlers import ToolHandlers
+from unstuck.channel import socket_path
+from unstuck.channel.server import private_directory
 from unstuck.clock import Clock
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import State
 from unstuck.settings.models import Settings
+from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.run.coordinator import record_end
 from unstuck.supervision.run.supervisor import Supervisor
@@ -36,8 +40,11 @@ async def watch(
 ) -> AsyncIterator[Supervisor]:
     """Supervise every agent session in ``place`` until left; ``verify`` is the check of each.
 
-    ``warn`` gets one line for each problem that was kept from the agent. Raises as ``Supervisor.open`` does.
+    ``warn`` gets one line for each problem that was kept from the agent. Raises as ``Supervisor.open`` does,
+    and ChannelError where sessions could not reach it.
     """
+    environ = os.environ if environ is None else environ
+    private_directory(socket_path(runtime_dir(environ), place.home).parent)  # else it would hear no session
     start = e.RunStarted(project=one_line(place.root.name), kind="watch")
     async with Supervisor.open(
         place,

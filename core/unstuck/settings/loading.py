@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,15 +28,6 @@ USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
-
-MOST_REPEATS = 2
-"""With as many unbounded repeats a text of 400 characters takes ten million steps at the very worst."""
-_TOKEN = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"  # one character, or one of a class
-    r"|\(\?(?:P=\w+|#[^)]*|[a-zA-Z-]+)\)"  # a group that holds nothing
-    r"|\((?:\?(?:P<\w*>|[a-zA-Z-]*:|<?[=!]|>))?|\{\d*,\d*\}|.",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,19 +156,7 @@ def _checked(layer: _Layer) -> dict[str, Any]:
         Settings.model_validate(values)
     except ValidationError as error:
         raise settings_error(source, error, Settings) from None
-    if not layer.trusted:
-        _refuse_endless(source, handler if isinstance(handler, dict) else {})
     return values
-
-
-def _refuse_endless(source: str, handler: Mapping[str, Any]) -> None:
-    """Refuse patterns of a project file whose matching may never end."""
-    for name in _LISTS:
-        for position, item in enumerate(handler.get(name) or ()):
-            pattern = item["pattern"] if isinstance(item, dict) else item
-            if runs_away(pattern):
-                problem = f"repeats too much for a file of the project, which an agent can edit: {shown(pattern)}"
-                raise SettingsError(source, f"failure_handler.{name}.{position}", problem)
 
 
 def _plain(source: str, values: Mapping[Any, Any], above: str = "") -> dict[str, Any]:
@@ -202,28 +180,3 @@ def _marked(source: str, position: int, item: Any, trusted: bool) -> Any:
         where = f"failure_handler.auto_resolve.{position}.trusted"
         raise SettingsError(source, where, "cannot be set; it follows from where the rule stands")
     return {**item, "trusted": trusted}
-
-
-def runs_away(pattern: str) -> bool:
-    """Return whether matching ``pattern`` may take exponential time.
-
-    That is a repeat of a part that matches in several ways, or more than two unbounded repeats.
-    """
-    repeats, closed = 0, False
-    groups = [False]  # whether what stands in each open group repeats or has a choice
-    for token in _TOKEN.findall(pattern):
-        unbounded = token in "*+" or token.endswith(",}")
-        if unbounded:
-            repeats += 1
-            if closed:
-                return True
-            groups[-1] = True
-        closed = False
-        if token.startswith("(") and not token.endswith(")"):
-            groups.append(False)
-        elif token == ")" and len(groups) > 1:
-            closed = groups.pop()
-            groups[-1] = groups[-1] or closed
-        elif token in ("|", "?") or token.startswith("{"):
-            groups[-1] = True
-    return repeats > MOST_REPEATS

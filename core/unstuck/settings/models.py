@@ -7,11 +7,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.messages import settings_error, shown
 from unstuck.settings.prompt_templates import Rung, checked_templates
+from unstuck.settings.regex import InvalidPattern, compiled
 from unstuck.settings.screen_settings import SCREEN_NAMES, ScreenSettings
 
 DEFAULT_TIMEOUTS: Mapping[str, float] = {
@@ -27,6 +37,8 @@ DEFAULT_TIMEOUTS: Mapping[str, float] = {
 """How long an attempt may take, in seconds by agent type."""
 
 _LONGEST_TEXT = 1_000
+_MOST_PATTERNS = 100
+_THAWED = "thawed"
 
 
 def plain_name(name: str) -> str:
@@ -59,13 +71,21 @@ def _words(value: object) -> str:
     return value
 
 
-def _pattern(value: object) -> str:
+def _pattern(value: object, info: ValidationInfo) -> str:
     text = _text(value)
+    if info.context == _THAWED:  # an older run may hold what this engine does not take: it is compared as text
+        return text
     try:
-        re.compile(text)
-    except re.error as error:
+        compiled(text)
+    except InvalidPattern as error:
         raise ValueError(f"must be a regular expression, not {shown(text)}: {error}") from None
     return text
+
+
+def _few(value: object, info: ValidationInfo) -> object:
+    if isinstance(value, list | tuple) and len(value) > _MOST_PATTERNS and info.context != _THAWED:
+        raise ValueError(f"must have at most {_MOST_PATTERNS} entries")
+    return value
 
 
 def _plain_word(value: object) -> object:
@@ -169,13 +189,13 @@ class FailureHandlerSettings(_Frozen):
     """Number of new approaches before Unstuck starts research."""
     max_research: Rungs = 2
     """Number of research rounds before Unstuck asks you."""
-    skip_to_ask: tuple[Pattern, ...] = ()
-    """Regular expressions. A failure that matches one becomes a question at once."""
-    auto_resolve: tuple[AutoResolve, ...] = ()
+    skip_to_ask: Annotated[tuple[Pattern, ...], BeforeValidator(_few)] = ()
+    """Regular expressions of RE2, at most 100. A failure that matches one becomes a question at once."""
+    auto_resolve: Annotated[tuple[AutoResolve, ...], BeforeValidator(_few)] = ()
     """List of ``pattern`` and ``action``. The action is a hint for the agent, or ``run CMD`` to run a command first.
     A project file cannot run a command.
     """
-    patterns: tuple[KnownWay, ...] = ()
+    patterns: Annotated[tuple[KnownWay, ...], BeforeValidator(_few)] = ()
     """List of ``pattern``, ``approach`` and an optional ``confidence`` from 0 to 1. A new approach for failures that
     match.
     """
@@ -368,6 +388,6 @@ class Settings(ScreenSettings):
     def thaw(cls, frozen: Mapping[str, Any]) -> Self:
         """What :meth:`frozen` gave. Raises SettingsError where it came from something else."""
         try:
-            return cls.model_validate(dict(frozen))
+            return cls.model_validate(dict(frozen), context=_THAWED)
         except ValidationError as error:
             raise settings_error("the event log", error, cls) from None

@@ -18,7 +18,7 @@ from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import budget_option, limits_in, project_option
+from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
@@ -114,6 +114,7 @@ async def _run(
         listener=output.show,
         started=output.started,
         notice=output.notice,
+        warn=complain,
         beside=screen(options, environ, output),
         chosen=chosen_in(options["recover"]),
         hold=hold,

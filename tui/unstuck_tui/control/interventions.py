@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import count
+from typing import TypeVar
 
 from textual.app import App
 
@@ -16,6 +19,8 @@ from unstuck_tui.dialogs.batch_questions import decision_outcome, decision_quest
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Jump
 from unstuck_tui.widgets.workers import start
+
+_T = TypeVar("_T")
 
 
 class Interventions:
@@ -46,11 +51,11 @@ class Interventions:
     async def _hold(self, tasks: Sequence[str]) -> None:
         gates: list[str] = []
         refused: list[tuple[str, str]] = []
-        for task in tasks:
-            try:
-                gates.append(await self._view.hold(task))
-            except UnstuckError as error:
-                refused.append((task, str(error)))
+        for task, gate in zip(tasks, await _at_once(self._view.hold, tasks), strict=True):
+            if isinstance(gate, UnstuckError):
+                refused.append((task, str(gate)))
+            else:
+                gates.append(gate)
         if refused:
             text = "\n".join(named(task, why) for task, why in refused[:6])
             self._app.notify(text, severity="warning", timeout=10, markup=False)
@@ -80,14 +85,28 @@ class Interventions:
     async def _answer(self, tasks: Sequence[str], answer: Answer | Jump) -> None:
         done: list[str] = []
         refused: list[tuple[str, str]] = []
-        for task in tasks:
-            try:
-                if isinstance(answer, Jump):
-                    await self._view.choose_rung(task, answer.level)
-                else:
-                    await self._view.step_in(task, answer)
+        for task, problem in zip(tasks, await _at_once(partial(self._apply, answer), tasks), strict=True):
+            if isinstance(problem, UnstuckError):
+                refused.append((task, str(problem)))
+            else:
                 done.append(task)
-            except UnstuckError as error:
-                refused.append((task, str(error)))
         severity = "warning" if refused else "information"
         self._app.notify(decision_outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]
+
+    async def _apply(self, answer: Answer | Jump, task: str) -> None:
+        if isinstance(answer, Jump):
+            await self._view.choose_rung(task, answer.level)
+        else:
+            await self._view.step_in(task, answer)
+
+
+async def _at_once(do: Callable[[str], Awaitable[_T]], tasks: Sequence[str]) -> list[_T | UnstuckError]:
+    """Do it for all ``tasks`` together, so that no agent works on while the files of others are saved."""
+
+    async def one(task: str) -> _T | UnstuckError:
+        try:
+            return await do(task)
+        except UnstuckError as error:
+            return error
+
+    return await asyncio.gather(*map(one, tasks))

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from unstuck.channel import call, socket_path
+from unstuck.channel.server import private_directory
 from unstuck.errors import ChannelError, NoReply, UnstuckError
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.lock import read_holder
@@ -79,6 +80,11 @@ def _socket(place: Project, environ: Mapping[str, str]) -> Finding:
         path = socket_path(runtime_dir(environ), place.home)
     except UnstuckError as error:
         return Finding("socket", str(error), ok=False, mend="export UNSTUCK_RUNTIME_DIR=/a/short/path")
+    try:
+        if path.parent.exists():
+            private_directory(path.parent)
+    except ChannelError as error:
+        return Finding("socket", str(error), ok=False, mend=f"chmod 700 {path.parent}")
     try:
         reply = call(path, {"v": 1, "do": "state"}, timeout=2.0)
     except NoReply:

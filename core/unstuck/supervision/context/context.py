@@ -105,7 +105,8 @@ class RecoveryChoices:
 class RunContext:
     """One run's places, services and shared state, passed to every part of supervision.
 
-    ``policy`` answers gates by rule. ``person`` says whether a person watches. ``baseline_check`` and ``setup_fails``
+    ``policy`` answers gates by rule. ``watched`` says whether a person watches, ``deciding`` how many
+    requests of a person are being carried out. ``baseline_check`` and ``setup_fails``
     are there where the run has a check or a setup of its own.
     """
 
@@ -128,7 +129,8 @@ class RunContext:
     signals: Signals = field(default_factory=Signals)
 
     policy: GatePolicy = lambda gate: None
-    person: bool = False
+    watched: bool = False
+    deciding: int = 0
     setup: str = ""
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
@@ -157,6 +159,11 @@ class RunContext:
     @property
     def run(self) -> str:
         return self.journal.run
+
+    @property
+    def person(self) -> bool:
+        """Return whether a person is there: one watches, or a request of one is being carried out."""
+        return self.watched or self.deciding > 0
 
     @property
     def may_ask(self) -> bool:

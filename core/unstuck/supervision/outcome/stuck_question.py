@@ -25,8 +25,11 @@ async def ask(core: RunContext, row: TaskRow) -> None:
     report = await reported(core, row, reason=directive.reason, saved=saved)
     name = f"reports/{row.attempt or row.id}.md"
     path = core.folder / name
-    path.parent.mkdir(exist_ok=True, mode=0o700)
-    await write_text(path, report.markdown())
+    try:
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        await write_text(path, report.markdown())
+    except OSError:  # such as a full disk: the question holds what matters
+        name = ""
     if row.diagnosis is not None and row.diagnosis.identity:
         remember_answers(core, row, "failed", about=row.diagnosis.identity)
     context = described(core, row, report) | said_of(saved) | {"baseline": _before(row)}

@@ -127,6 +127,15 @@ async def evaluate(
     settings: EvaluatorSettings, facts: RecoveryState, *, environ: Mapping[str, str], clock: Clock
 ) -> Evaluation:
     """Run the evaluator. Every failure becomes the ``problem``; a cancellation ends its processes."""
+    try:
+        return await _evaluated(settings, facts, environ=environ, clock=clock)
+    except OSError as error:
+        return Evaluation(problem=one_line(f"the evaluator could not be asked: {error}", 300))
+
+
+async def _evaluated(
+    settings: EvaluatorSettings, facts: RecoveryState, *, environ: Mapping[str, str], clock: Clock
+) -> Evaluation:
     with tempfile.TemporaryDirectory(prefix="unstuck-evaluator-") as name:
         folder = Path(name)
         file, output = folder / "question.txt", folder / "said.log"

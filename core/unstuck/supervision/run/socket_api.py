@@ -122,11 +122,11 @@ class Answers:
     async def _step_in(self, task: str, answer: Answer) -> None:
         """Decide with a person present for the moment: a run without a screen is not paused for a question between."""
         core = self._supervisor.core
-        before, core.person = core.person, True
+        core.deciding += 1
         try:
             await self._supervisor.step_in(task, answer)
         finally:
-            core.person = before
+            core.deciding -= 1
             core.signals.wake_all()
 
     async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:

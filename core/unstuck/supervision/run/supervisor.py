@@ -48,7 +48,7 @@ from unstuck.supervision.run.finish import clean_old, record_end
 from unstuck.supervision.run.session import Session
 from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
-from unstuck.text import Clean, one_line, secret_values, set_secret_values
+from unstuck.text import Clean, known_values, one_line, secret_values, set_secret_values
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import project_home
 from unstuck.workspace.project import Project, locate
@@ -95,6 +95,8 @@ class Supervisor:
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None
         self.socket: Path | None = None
+        self.socket_problem = ""
+        """Why nothing listens on the project's socket; empty where something does."""
         self.standstill: Standstill | None = None
         self.room = RoomKeeper(core)
         core.journal.on_append(self._on_append)
@@ -124,7 +126,8 @@ class Supervisor:
         off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
         """
         environ = os.environ if environ is None else environ
-        set_secret_values(secret_values(environ))
+        # Those of other supervisors in this process stay secret, too.
+        set_secret_values(dict.fromkeys((*known_values(), *secret_values(environ))))
         clock = clock or SystemClock()
         place = project if isinstance(project, Project) else await locate(project)
         if settings is None:
@@ -198,7 +201,7 @@ class Supervisor:
             repository=place.repository,
             checkpoints=checkpoints,
             worktrees=worktrees,
-            person=person,
+            watched=person,
             environ=environ,
             subdirectory=place.directory.relative_to(place.root),
         )
@@ -291,7 +294,8 @@ class Supervisor:
                 path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
             )
             await server.start()
-        except ChannelError:
+        except ChannelError as error:
+            self.socket_problem = str(error)
             yield
             return
         self.socket = path
@@ -394,7 +398,7 @@ class Supervisor:
 
     def unwatched(self) -> None:
         """Nobody watches any more: what only waits for a person is parked from now on."""
-        self.core.person = False
+        self.core.watched = False
         self.core.signals.wake_all()
 
     async def hold(self, task: str) -> str:

@@ -17,9 +17,10 @@ from unstuck.diagnosis.signatures.signature import extract_failure_signature
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import next_rung, step_onto
 from unstuck.escalation.ladder_state import Climb
-from unstuck.escalation.limits import Limits, matches
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.research_targets import research_targets
 from unstuck.escalation.stuck_report import format_stuck_question, stuck_report
+from unstuck.settings.regex import matches
 from unstuck.workspace.research.research import Insight, insights_of
 
 UNREAD = "read the code around the failure, then rewrite it"

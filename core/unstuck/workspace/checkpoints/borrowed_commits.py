@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.storage.object_store import ObjectStore
 
@@ -26,5 +27,5 @@ async def other_bases(home: Path, repo: Repository | None) -> set[str]:
 
 async def _borrowed(store: ObjectStore) -> set[str]:
     """Return the commits from which the trees and checkpoints of ``store`` borrow."""
-    bases = {base.read_text().strip() for base in store.directory.glob("worktrees/*/base")}
+    bases = {read_text(base).strip() for base in store.directory.glob("worktrees/*/base")}
     return bases | {checkpoint.base for checkpoint in await Catalogue(store).all()}

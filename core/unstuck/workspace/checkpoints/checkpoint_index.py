@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore
 
@@ -90,7 +91,7 @@ class Catalogue:
     def ignoring(self, checkpoint: Checkpoint, ignored: Sequence[str]) -> Checkpoint:
         """Record that ``ignored`` files were there, too, when the files of ``checkpoint`` were saved again."""
         file, fresh = self._file(checkpoint.id), self._folder / f".{secrets.token_hex(8)}"
-        known = json.loads(file.read_text(encoding="ascii"))
+        known = json.loads(read_text(file))
         known |= {"ignored": ignored, "ignored_count": max(len(ignored), known["ignored_count"])}
         fresh.write_text(json.dumps(known), encoding="ascii")
         fresh.replace(file)
@@ -115,7 +116,7 @@ class Catalogue:
         found = []
         for file in self._folder.glob("chk-*.json"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(self._read(file.stem, json.loads(file.read_text(encoding="ascii"))))
+                found.append(self._read(file.stem, json.loads(read_text(file))))
         return tuple(sorted(found, key=lambda one: (one.created_at, one.number)))
 
     def _read(self, id: str, known: dict[str, Any]) -> Checkpoint:

@@ -7,6 +7,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from unstuck.workspace.git.plain_file import read_text
+
 _NAME = "restore.json"
 
 
@@ -27,7 +29,7 @@ class LastRestore:
 def read_last(place: Path) -> LastRestore | None:
     """Return the last restore of the tree of folder ``place``; None without one."""
     try:
-        known = json.loads((place / _NAME).read_text(encoding="ascii"))
+        known = json.loads(read_text(place / _NAME))
         target, safety, run = str(known["target"]), str(known["safety"]), str(known.get("run", ""))
         return LastRestore(target, safety, tuple(known["paths"]), bool(known["done"]), run)
     except (OSError, ValueError, KeyError, TypeError):

@@ -37,6 +37,7 @@ from unstuck.workspace.checkpoints.retention import Bounds, outdated
 from unstuck.workspace.checkpoints.tree_owners import note_worker, workers_at
 from unstuck.workspace.git.case_folding import clash, folds_case
 from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.repo_status import git_dir_of
 from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut
@@ -411,7 +412,7 @@ async def last_restored(home: Path, repo: Repository | None) -> Path | None:
     found = []
     for place in ObjectStore(home, repo).trees():
         with suppress(OSError):
-            root = (place / "gitdir").read_text(errors="surrogateescape").removesuffix("\n").removesuffix("/.git")
+            root = read_text(place / "gitdir").removesuffix("\n").removesuffix("/.git")
             found.append(((place / "restore.json").stat().st_mtime_ns, root))
     ours = (Path(root) for _, root in sorted(found, reverse=True) if belongs(Path(root), home, repo))
     return next(ours, None)
@@ -482,7 +483,7 @@ def _in_folders(ignored: Collection[str]) -> tuple[str, ...]:
 
 def _needed(place: Path) -> dict[str, Any]:
     try:
-        known = json.loads((place / _NEEDED).read_text())
+        known = json.loads(read_text(place / _NEEDED))
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
@@ -490,6 +491,6 @@ def _needed(place: Path) -> dict[str, Any]:
 
 def _number(file: Path) -> int:
     try:
-        return int(file.read_text())
+        return int(read_text(file))
     except (OSError, ValueError):
         return 0

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from unstuck.workspace.git.plain_file import read_text
+
 _NAME = "workers.json"
 _MOST = 1_000
 
@@ -30,7 +32,7 @@ def workers_at(place: Path, numbers: Sequence[int]) -> list[str]:
 
 def _read(place: Path) -> list[tuple[int, str]]:
     try:
-        known = json.loads((place / _NAME).read_text(encoding="ascii"))
+        known = json.loads(read_text(place / _NAME))
         return [(int(number), str(task)) for number, task in known]
     except (OSError, ValueError, TypeError):
         return []

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.repository import Repository, run_git
 
 _ON_BRANCH = re.compile(rb"ref: refs/heads/([^\n]+)\n?")
@@ -37,6 +38,6 @@ def branch_in(git_dir: Path) -> str:
 
     Raises OSError.
     """
-    found = _ON_BRANCH.fullmatch((git_dir / "HEAD").read_bytes())
+    found = _ON_BRANCH.fullmatch(read_bytes(git_dir / "HEAD"))
     name = os.fsdecode(found[1]) if found else ""
     return "" if name == _ELSEWHERE else name

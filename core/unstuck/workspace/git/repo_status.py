@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import branch_in
 from unstuck.workspace.git.repository import Repository, run_git, split_paths
 
@@ -85,7 +86,7 @@ async def changed_in(tree: Path) -> tuple[str, ...]:
 def git_dir_of(path: Path) -> Path:
     """Return the git directory of the worktree at ``path``, as its ``.git`` names it."""
     try:
-        said = (path / ".git").read_text(errors="surrogateescape")
+        said = read_text(path / ".git")
     except OSError:
         return path / ".git"  # the tree is missing
     return (path / said.removeprefix("gitdir: ").rstrip("\n")).resolve()
@@ -95,7 +96,7 @@ def _left(git_dir: Path) -> str | None:
     """Return the branch to which a rebase or a bisect under way returns; None without one."""
     for name in _REBASED:
         try:
-            return (git_dir / name).read_text(errors="surrogateescape").strip().removeprefix("refs/heads/")
+            return read_text(git_dir / name).strip().removeprefix("refs/heads/")
         except OSError:
             continue
     return None

@@ -5,17 +5,20 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.text import one_line
+from unstuck.workspace.git.plain_file import blocking_file, waits_for_pipe
 from unstuck.workspace.git.short_process import ShortProcess
 
 OLDEST = (2, 36)
@@ -49,6 +52,7 @@ _SETTINGS = (
     "worktree.useRelativePaths=false",
 )
 _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
+_PATIENCE_S, _LONGEST_S = 2.0, 3600.0
 _versions: dict[str | None, str] = {}
 
 
@@ -110,7 +114,7 @@ async def run_git(
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise _cannot_start(cwd, error) from None
     try:
-        code = await process.wait()
+        code = await _end_of(process, [cwd, *(Path(place) for place in _places(environment))])
     except ChildProcessError:
         raise WorkspaceError(_NO_CODE) from None
     except BaseException:
@@ -122,6 +126,26 @@ async def run_git(
     if result.code < 0 or (check and result.code):
         raise GitError(arguments, code, _complaint(result.err))
     return result
+
+
+def _places(environment: Mapping[str, str] | None) -> list[str]:
+    return [environment[name] for name in ("GIT_DIR", "GIT_WORK_TREE") if environment and name in environment]
+
+
+async def _end_of(process: ShortProcess, places: list[Path]) -> int:
+    """Wait for the exit code. Raises WorkspaceError for a git that waits for a pipe, or takes longer than an hour."""
+    waited, patience = 0.0, _PATIENCE_S
+    while waited < _LONGEST_S:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                return await process.wait()
+        waited, patience = waited + patience, min(patience * 2, _LONGEST_S / 60)
+        is_blocked = waits_for_pipe(process.pid)
+        if file := await asyncio.to_thread(blocking_file, places):
+            raise WorkspaceError(f"{one_line(os.fspath(file))} is a pipe or device, where git needs a file: remove it")
+        if is_blocked:
+            raise WorkspaceError(f"git waits for a named pipe in the place of a file in {places[0]}: remove it")
+    raise WorkspaceError(f"git in {places[0]} has not ended within an hour")
 
 
 def _options(user_config: bool) -> tuple[str, ...]:

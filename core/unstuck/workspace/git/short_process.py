@@ -22,6 +22,7 @@ Take = Callable[[bytes], bool]
 """Takes a piece of output, and returns whether it wants more."""
 
 _CHUNK = 1 << 16
+_GRACE_S = 5.0
 _PAUSE = 0.005  # seconds between looks without a pidfd: a program ends right after its output
 
 
@@ -69,6 +70,11 @@ class ShortProcess:
             self._loop.add_writer(self._process.stdin.fileno(), self._write)
             self._write()
 
+    @property
+    def pid(self) -> int:
+        """Id of the process, which is also that of its group."""
+        return self._process.pid
+
     async def wait(self) -> int:
         """Return the exit code, negative for a signal, after the end of the program and of its output.
 
@@ -81,13 +87,16 @@ class ShortProcess:
         return int(self._process.returncode)
 
     async def end(self) -> None:
-        """Terminate the program and its children; return when the program has ended."""
+        """Terminate the program and its children; return when the program has ended, or cannot be ended."""
         self.is_stopped = True  # the output up to its end is dropped
-        if not self._is_over():
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGTERM)
-        with suppress(ChildProcessError):
-            await self.wait()
+        for rung in (signal.SIGTERM, signal.SIGKILL):
+            if not self._is_over():
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, rung)
+            with suppress(ChildProcessError, TimeoutError):
+                async with asyncio.timeout(_GRACE_S):
+                    await self.wait()
+                return
 
     def close(self) -> None:
         """Close the pipes. A thread waits for a program that is still running."""

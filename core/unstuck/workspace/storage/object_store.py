@@ -18,6 +18,7 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.workspace.git.case_folding import folds_case
 from unstuck.workspace.git.file_lock import locked
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
 
@@ -215,6 +216,6 @@ def replace_text(file: Path, text: str) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(errors="surrogateescape")
+        return read_text(file)
     except OSError:
         return ""

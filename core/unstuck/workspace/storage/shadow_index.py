@@ -18,7 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck.text import one_line
+from unstuck.workspace.git.plain_file import read_bytes, read_text
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repo_status import git_dir_of, under_way
 from unstuck.workspace.git.repository import Result, above, join_paths, path_hash, run_git, split_paths
@@ -34,6 +36,7 @@ from unstuck.workspace.storage.exclusions import (
 )
 from unstuck.workspace.storage.index_entries import Entry, read_entries
 from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.storage.replacement import print_of, take_away
 from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
 _GITLINK = 0o160000
@@ -90,7 +93,7 @@ async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_bytes(file)
     except OSError:
         return b""
 
@@ -200,7 +203,7 @@ class SideRepository:
     def base(self) -> str:
         """The user's commit from which files are borrowed; empty where there is none."""
         try:
-            return (self.place / "base").read_text().strip()
+            return read_text(self.place / "base").strip()
         except OSError:
             return ""
 
@@ -241,22 +244,37 @@ class SideRepository:
         return [row for row in listed if not wanted.isdisjoint((name := row.split("\t", 1)[1], *above(name)))]
 
     async def move(self, now: str, goal: str) -> None:
-        """Turn the files of ``now`` into those of ``goal``; git refuses beforehand where a file is not as in ``now``.
+        """Turn the files of ``now`` into those of ``goal``; nothing is done where a file is not as in ``now``.
 
-        Raises WorkspaceError where the files are not those of ``goal`` afterwards.
+        Each file is looked at again right before it goes, and git writes only where nothing stands: what is saved
+        meanwhile stays. Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
+        listed = await self.reading("diff-tree", "-r", "-z", "--no-renames", "--name-status", now, goal)
+        fields = [os.fsdecode(part) for part in listed.out.split(b"\0")[:-1]]
+        rows = list(zip(fields[::2], fields[1::2], strict=True))
+        before = {path: print_of(self.tree / path) for status, path in rows if status != "A"}
+        coming = [path for status, path in rows if status != "D"]
         await self.reading("update-index", "-q", "--refresh", check=False)
+        if unlike := set(before).intersection(await self._touched()):
+            what = ", ".join(map(one_line, sorted(unlike)[:3]))
+            raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
+        kept = await asyncio.to_thread(take_away, self.tree, before, coming)
         try:
-            await self.reading("read-tree", "-m", "-u", now, goal)
+            await self.reading("read-tree", "-i", "-m", now, goal)
+            names = join_paths(path for path in coming if path not in kept)
+            written = await self.reading("checkout-index", "-q", "-u", "-z", "--stdin", stdin=names, check=False)
         except GitError as error:
             raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
+        errors = [line for line in written.err.splitlines() if line.startswith(("fatal:", "error:"))]
+        if written.code and errors:  # of what stands there already it says nothing
+            raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
         odd = await self._touched()
         if odd:  # or only another name of a file that was set back, which has fewer names now
             await self.reading("update-index", "-q", "--refresh", check=False)
             odd = await self._touched()
         if odd or (await self._write_tree())[0] != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
-            raise WorkspaceError(f"{_CUT_OFF}: {what} not as it was; {_AGAIN}")
+            raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
 
     async def _touched(self) -> list[str]:
         """The files that are not, or may not be, as the index has them."""
@@ -297,7 +315,7 @@ class SideRepository:
         await self._store.pin(base)
         with suppress(OSError):
             # With its time: what was written in the same instant as a file is looked at again.
-            await asyncio.to_thread(shutil.copy2, directory / "index", fresh)
+            await asyncio.to_thread(_copy, directory / "index", fresh)
         now = (self.place / "base").stat().st_ctime_ns
         git, reading = partial(self.git, index=fresh), partial(self.reading, index=fresh)
         if await make_index(fresh, base, self.tree, self._store.repo.common, now=now, git=git, reading=reading):
@@ -431,6 +449,13 @@ class SideRepository:
         return await run_git(
             self.tree, *command, environment=environment, stdin=stdin, check=check, take=take, inherit=held
         )
+
+
+def _copy(index: Path, fresh: Path) -> None:
+    with open_for_reading(index) as file, fresh.open("wb") as copy:
+        status = os.fstat(file.fileno())
+        shutil.copyfileobj(file, copy)
+    os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _print_of(status: os.stat_result) -> tuple[int, ...]:

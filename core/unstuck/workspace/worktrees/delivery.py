@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
 from unstuck.workspace.git.file_lock import locked
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees, under_way
 from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
@@ -337,7 +338,7 @@ def _at(tree: Path, path: str, tracked: AbstractSet[str]) -> set[str]:
 
 def _put_back(index: Path, saved: bytes) -> None:
     """The index as it was, byte for byte, unless another git holds it by now."""
-    if index.read_bytes() == saved:
+    if read_bytes(index) == saved:
         return
     lock = index.with_name("index.lock")
     with suppress(FileExistsError):

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
+from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repository import Repository, Result, run_git
 
@@ -34,7 +35,7 @@ def safe_name(name: str) -> str:
 def registered_tree(git_dir: Path) -> Path | None:
     """Return the worktree of ``git_dir``, the folder with its state; None where it names none."""
     try:
-        said = (git_dir / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
+        said = read_text(git_dir / "gitdir").rstrip("\n")
     except FileNotFoundError:
         return None
     return (git_dir / said).parent.resolve()
@@ -43,7 +44,7 @@ def registered_tree(git_dir: Path) -> Path | None:
 def belongs_elsewhere(path: Path, repo: Repository) -> bool:
     """Return whether the tree at ``path`` belongs to another repository, such as the one ``repo`` was copied from."""
     try:
-        said = (path / ".git").read_text(errors="surrogateescape").removeprefix("gitdir: ").rstrip("\n")
+        said = read_text(path / ".git").removeprefix("gitdir: ").rstrip("\n")
     except OSError:
         return False
     other = path / said
@@ -86,7 +87,7 @@ class TreePlace:
     def git_dir(self) -> Path | None:
         """Where git keeps this tree's own state; None where it is no linked work tree of this repository."""
         try:
-            target = (self.path / ".git").read_text().removeprefix("gitdir: ").rstrip("\n")
+            target = read_text(self.path / ".git").removeprefix("gitdir: ").rstrip("\n")
         except (OSError, UnicodeDecodeError):
             return None
         git_dir = Path(target)
@@ -172,6 +173,6 @@ class TreePlace:
     def _read(self, name: str) -> str | None:
         git_dir = self.git_dir
         try:
-            return (git_dir / name).read_text(errors="replace").strip() if git_dir else None
+            return read_text(git_dir / name).strip() if git_dir else None
         except OSError:
             return None

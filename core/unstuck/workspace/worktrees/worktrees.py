@@ -15,6 +15,7 @@ from pathlib import Path
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
 from unstuck.processes import working_in
 from unstuck.text import admit, one_line
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.refs import commit_at, head
 from unstuck.workspace.git.repo_status import has_branch, trees
 from unstuck.workspace.git.repository import Repository, Result, path_hash, require_git, run_git, split_paths
@@ -439,6 +440,6 @@ def _unresolved(place: TreePlace, found: Scan) -> tuple[str, ...]:
 
 def _has_markers(file: Path) -> bool:
     try:
-        return any(line.startswith(b"<<<<<<< ") for line in file.read_bytes().splitlines())
+        return any(line.startswith(b"<<<<<<< ") for line in read_bytes(file).splitlines())
     except OSError:
         return False
