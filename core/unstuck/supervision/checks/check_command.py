@@ -36,7 +36,12 @@ _CHECKERS = re.compile(
     r"|black|flake8|pylint|prettier|stylelint|biome|golangci-lint|clippy-driver|shellcheck|coverage|hatch|sbt|lein|stack|cabal"
 )
 # Programs that only pass on what they read, so that the exit code of the one before them is what counts.
-_PASSING_ON = ("tee", "tail", "cat", "sed", "awk", "cut", "tr", "ts", "sort", "uniq", "column", "nl", "fold", "wc")
+_PASSING_ON = (
+    "tee", "tail", "head", "cat", "sed", "awk", "cut", "tr", "ts", "sort", "uniq", "column", "nl", "fold", "wc",
+    "xargs", "less", "more", "perl", "ansi2txt", "jq",
+)  # fmt: skip
+# A search that only leaves lines out; any other one may be the check itself.
+_LEAVING_OUT = re.compile(r"(?:[ef]?grep|rg)\b(?=.* (?:-\w*v\w*|--invert-match)\b)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SHELL_WORDS = re.compile(
     r"[\[!:.{}()]|test|true|false|cd|chdir|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|echo|printf|read|return"
@@ -172,7 +177,8 @@ def _in_bash(command: str, is_bash: Callable[[], bool]) -> list[str]:
 def _piped(parts: tuple[Part, ...]) -> Part | None:
     """The checking command whose exit code a pipe to a program that only passes on replaces; None without one."""
     for before, after in pairwise(parts):
-        if before.operator in ("|", "|&") and _checks(before.text) and _program(after.text) in _PASSING_ON:
+        passes_on = _program(after.text) in _PASSING_ON or _LEAVING_OUT.match(after.text)
+        if before.operator in ("|", "|&") and _checks(before.text) and passes_on:
             return before
     return None
 
