@@ -98,13 +98,14 @@ def restarted(state: State, row: TaskRow, directive: DirectiveRow) -> Clean:
 
 
 def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
-    """Return the text of the last attempt again, with how that one ended: its work was not at fault."""
+    """Return the text of the last attempt again, with what cut that one short: its work was not at fault."""
     text = guidance.text.partition(_AGAIN)[0]
     note = _edited_by_hand(state, row)
     if note not in text:
         text = f"{text}\n\n{note}"
+    cut_short = row.report is not None and row.report.how != "ended"
     passing = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
-    ended = ended_badly(row.check.ending, row.check.said) if row.check and not passing else ""
+    ended = ended_badly(row.check.ending, row.check.said) if row.check and cut_short and not passing else ""
     return Clean(f"{text}{_AGAIN}{ended}" if ended else text)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
 from unstuck.detection import is_circular_fix
+from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.diagnosis.enums import Cause, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import WorkspaceError
@@ -54,7 +55,11 @@ async def attempted(
     stated = report.approach or row.climb.approach
     approach = stated or report.summary or changed
     comes_back = diagnosis.identity in row.climb.seen
-    circular = not progresses and bool(stated or comes_back) and is_circular_fix(approach, _history(row, approach))
+    circular = (
+        not progresses
+        and bool(stated or comes_back)
+        and is_circular_fix(approach, _history(row, approach, bool(stated)))
+    )
     same = diagnosis.identity == row.climb.signature
     grown = same and not progresses and grows((*row.climb.sizes, size))
     return Attempted(
@@ -65,10 +70,17 @@ async def attempted(
     )
 
 
-def _history(row: TaskRow, approach: str) -> tuple[str, ...]:
-    """Return the approaches before this one; retries of the very same approach are one attempt."""
+def _history(row: TaskRow, approach: str, stated: bool) -> tuple[str, ...]:
+    """Return the approaches before this one; retries of the same approach are one attempt.
+
+    Where nobody stated it, a similar one is the same: retries change the same files.
+    """
     history = row.climb.approaches
-    return history[:-1] if history and history[-1] == approach else history
+    if stated:
+        return history[:-1] if history and history[-1] == approach else history
+    while history and similarity(approach, history[-1]) > SIMILAR:
+        history = history[:-1]
+    return history
 
 
 async def _changes(core: RunContext, row: TaskRow) -> tuple[int, Clean]:
