@@ -144,7 +144,7 @@ def ended_badly(ending: str, said: str) -> str:
     """Return a paragraph about the ``ending`` of the last attempt and its last words; empty without one."""
     if not ending:
         return ""
-    last = f" Its last words were:\n{quoted(said)}" if said else ""
+    last = f" Its last words were:\n{quoted(said)}" if said and said not in ending else ""
     return f"The last attempt {ending}.{last}"
 
 
