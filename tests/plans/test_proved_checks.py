@@ -53,6 +53,9 @@ def test_work_with_a_test_that_fails_without_it_is_proved(bench: Bench, isolatio
     done = bench.run(plan(bench, f"{REPAIRS}; {TESTS}", isolation=isolation))
     assert done.code == 0, done.out + done.err
     assert "proved: it fails without the work" in done.out
+    shown = bench.call("show").out
+    assert "proved: its check fails without the work" in shown
+    assert "passed before any work" not in shown
     assert kept(bench, "test_calc.py", isolation) == STRONGER
     assert "a + b" in kept(bench, "calc.py", isolation)
 

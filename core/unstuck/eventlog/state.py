@@ -218,9 +218,10 @@ class TaskRow:
 
     @property
     def passed_before_work(self) -> bool:
-        """Return whether its check passed before any work, so that it cannot show that the task is done."""
-        before = self.baseline_check
-        return before is not None and before.result == "passed" and before.command == self.task.verify
+        """True if its check passed before any work and was not proved since: it cannot show success."""
+        before, proof = self.baseline_check, self.proof
+        proved = proof is not None and proof.without_work == "failed"
+        return before is not None and before.result == "passed" and before.command == self.task.verify and not proved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
