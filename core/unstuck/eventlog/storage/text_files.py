@@ -25,8 +25,13 @@ async def read_ends(path: Path, limit: int) -> bytes:
 
 
 async def _to_its_end(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Await ``work``, which goes on when the caller is cancelled: it leaves no open file and no half one."""
-    return await asyncio.shield(asyncio.ensure_future(work))
+    """Await ``work`` to its end even if the caller is cancelled: it leaves no open file and no half one."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait((task,))
+        raise
 
 
 async def _write(path: Path, text: str) -> None:
