@@ -141,7 +141,7 @@ def _values(brief: Brief) -> dict[str, str]:
 
 
 def _ending(brief: Brief) -> str:
-    """How the last attempt ended badly, and its last words."""
+    """Return the bad end of the last attempt, and its last words."""
     if not brief.ending:
         return ""
     said = f" Its last words were:\n{quoted(brief.said)}" if brief.said else ""

@@ -34,7 +34,7 @@ DEFAULT_TIMEOUTS: Mapping[str, float] = {
     "documentation": 600.0,
     "ui_ux_designer": 900.0,
 }
-"""How long an attempt may take, in seconds by agent type."""
+"""Time limit of an attempt in seconds, by agent type."""
 
 _LONGEST_TEXT = 1_000
 _MOST_PATTERNS = 100
@@ -181,7 +181,7 @@ class KnownWay(_Frozen):
 
 
 class FailureHandlerSettings(_Frozen):
-    """How far the ladder goes: tries per rung, attempts per climb, and what never climbs it."""
+    """Limits of the escalation: tries per level, attempts per task, and failures that skip levels."""
 
     max_retries: Rungs = 3
     """Number of retries before Unstuck tries a new approach."""
@@ -204,7 +204,7 @@ class FailureHandlerSettings(_Frozen):
 
 
 class TimerSettings(_Frozen):
-    """What answers a question by itself ``after`` so many seconds: only what can be taken back may be chosen.
+    """Answer given to a question ``after`` so many seconds. Only answers that can be undone may be chosen.
 
     ``number`` is how many seconds ``extend`` gives, ``approach`` what ``retry`` tells the agent.
     """
@@ -235,7 +235,7 @@ TIMER_ANSWERS: dict[str, tuple[str, ...]] = {
     "recovery": ("continue", "stop", "retry", "skip"),
     "disk": ("retry", "skip"),
 }
-"""What may answer a question of each type by itself."""
+"""Answers that a timer may give to a question of each type."""
 
 
 def _with_answers_they_take(timers: Mapping[str, TimerSettings]) -> Mapping[str, TimerSettings]:
@@ -246,7 +246,7 @@ def _with_answers_they_take(timers: Mapping[str, TimerSettings]) -> Mapping[str,
 
 
 class BudgetSettings(_Frozen):
-    """What a run may use up: ``tokens``, ``cost`` as the agents state it, ``time`` in seconds; None is no limit."""
+    """Limits of a run: ``tokens``, ``cost`` as the agents state it, ``time`` in seconds; None is no limit."""
 
     tokens: Annotated[int | None, BeforeValidator(_tokens)] = None
     """Number of tokens a run may use, as its agents report them."""
@@ -264,7 +264,7 @@ class CheckPolicySettings(_Frozen):
     cannot show that the task is done, and is named. 0 does not run it before.
     """
     prove: bool = False
-    """Whether a check that passes has to fail without the work, and to pass with the tests as they were. The files of
+    """Require of a passing check that it fails without the work and passes with the tests as they were. The files of
     the task are replaced and put back for that.
     """
     protected: tuple[Glob, ...] = ()
@@ -321,11 +321,11 @@ class Settings(ScreenSettings):
     ask: Literal["always", "never"] = "always"
     """``never`` stops the run instead of asking a person."""
     survivors: Literal["stop", "adopt"] = "stop"
-    """What happens to an orphan (an agent that outlived its supervisor) if nobody can be asked. ``adopt`` lets it
+    """Treatment of an orphan (an agent that outlived its supervisor) if nobody can be asked. ``adopt`` lets it
     work on.
     """
     recovery: Literal["continue", "retry", "ask"] = "continue"
-    """How an interrupted attempt continues if nobody can be asked. ``continue`` keeps the files, ``retry`` restores
+    """Continuation of an interrupted attempt if nobody can be asked. ``continue`` keeps the files, ``retry`` restores
     them first, ``ask`` waits for a person.
     """
     evaluator: Annotated[EvaluatorSettings | None, BeforeValidator(_evaluator)] = None
@@ -336,7 +336,7 @@ class Settings(ScreenSettings):
     """``accept`` counts a task without a check as done."""
     check_policy: CheckPolicySettings = Field(default_factory=CheckPolicySettings)
     results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
-    """How results reach your branch at the end of a run."""
+    """Way in which results reach your branch at the end of a run."""
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
     """Bytes of an attempt's output that are kept."""
     prompt_limit: Annotated[int, BeforeValidator(_whole(1_000, 130_000))] = 100_000
@@ -377,7 +377,7 @@ class Settings(ScreenSettings):
     """Language of messages."""
 
     def timeout_for(self, agent_type: str) -> float:
-        """How many seconds an attempt of this type of agent may take."""
+        """Return the time limit of an attempt of this type of agent, in seconds."""
         return self.timeouts.get(plain_name(agent_type), self.agent_timeout)
 
     def frozen(self) -> dict[str, Any]:
@@ -386,7 +386,7 @@ class Settings(ScreenSettings):
 
     @classmethod
     def thaw(cls, frozen: Mapping[str, Any]) -> Self:
-        """What :meth:`frozen` gave. Raises SettingsError where it came from something else."""
+        """Return the settings that :meth:`frozen` gave. Raises SettingsError for anything else."""
         try:
             return cls.model_validate(dict(frozen), context=_THAWED)
         except ValidationError as error:

@@ -54,11 +54,11 @@ class ScreenSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     notify: Annotated[Literal["off", "bell", "osc9", "osc99", "osc777", "command"], BeforeValidator(_switch)] = "bell"
-    """How you are notified while the terminal has no focus."""
+    """Kind of notification while the terminal has no focus."""
     notify_command: Annotated[tuple[str, ...], BeforeValidator(_command)] = ()
     """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``."""
     title: Annotated[bool, BeforeValidator(_whether)] = True
-    """Whether the terminal title shows what needs you."""
+    """Show in the terminal title what needs you."""
     theme: Annotated[Literal["dark", "light", "ansi"], BeforeValidator(_switch)] = "dark"
     """Colours of the screen. ``ansi`` uses only the terminal's own 16 colours."""
     dialogs: Annotated[Literal["pop", "list"], BeforeValidator(_switch)] = "pop"

@@ -50,7 +50,7 @@ def line_of(path: Path, key: str | Sequence[str]) -> int:
 
 
 def _below(node: Any, part: str) -> tuple[Any, Any] | None:
-    """Where ``part`` of a key stands below ``node``, and what it holds."""
+    """Return the place and the value of ``part`` of a key below ``node``."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):

@@ -27,7 +27,7 @@ _MOST_PASSES = 8
 
 
 class _Rule:
-    """What to replace; ``hints`` are lower-case, and only text that holds one of them or ``first`` is searched.
+    """Pattern of one kind of secret. Only text with one of the lower-case ``hints``, or ``first``, is searched.
 
     A group named ``keep`` stays. No pattern may need more than linear time: repetitions are possessive, bounded, or
     fail within a few characters. Those of a group are in an atomic one instead: possessive they are wrong in Pythons
@@ -245,14 +245,14 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_base64(raw: bytes, before: int) -> str:
-    """What base64 makes of ``raw`` whatever stands round it, where ``before`` of its bytes belong to that."""
+    """Return the base64 of ``raw`` that holds whatever stands round it; ``before`` of its bytes belong to that."""
     said = binascii.b2a_base64(raw, newline=False).rstrip(b"=")
     # A character that also holds bits of what stands round it may be any.
     return said[(before * 8 + 5) // 6 : len(raw) * 8 // 6].decode("ascii")
 
 
 def known_values() -> tuple[str, ...]:
-    """What :func:`set_secret_values` was given, for a process that shall redact it too."""
+    """Return the values of :func:`set_secret_values`, for another process that redacts them."""
     return _values
 
 
@@ -327,7 +327,7 @@ _ESCAPED = str.maketrans("bfnrt", "\n\n\n\r\t")
 
 
 def _decoded(match: re.Match[str]) -> str:
-    """What an escape of JSON stands for, and nothing for what a terminal does not show."""
+    """Return the character of an escape of JSON; nothing for a character that a terminal does not show."""
     escape = match[0]
     if escape[0] != "\\":
         return ""
@@ -348,7 +348,7 @@ def _without_hidden(text: str) -> str:
 
 
 def _hidden(text: str, levels: int) -> list[tuple[int, int]]:
-    """Where in ``text`` secrets are that only its decoded form shows."""
+    """Return the places in ``text`` of secrets that only its decoded form shows."""
     if not levels or not (any(sign in text for sign in _HIDDEN_BY) or (not text.isascii() and _INVISIBLE.search(text))):
         return []
     shown = _ESCAPE.sub(_decoded, text)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unstuck.eventlog.events import StopReceipt
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
-"""What is said of a check that needed no work to pass."""
+"""Label of a check that needed no work to pass."""
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
@@ -193,7 +193,7 @@ def ended_as(exit_reason: str) -> str:
 
 
 def doubts_about(row: TaskRow) -> str:
-    """What speaks against the success of ``row``, in a few words; empty where nothing does."""
+    """Return the doubts about the success of ``row``, in a few words; empty without any."""
     check = row.check
     if check is not None and check.weakened:
         more = f" and {len(check.weakened) - 1} more" if len(check.weakened) > 1 else ""

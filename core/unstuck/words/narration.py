@@ -329,7 +329,7 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
 
 
 def _ending(context: Mapping[str, Any]) -> list[str]:
-    """How the agent's last attempt ended badly, and its last words."""
+    """Return the bad end of the agent's last attempt, and its last words."""
     if not context.get("ending"):
         return []
     said = [f"      | {one_line(line, _PARAGRAPH)}" for line in str(context.get("said") or "").splitlines()]

@@ -124,7 +124,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
 
 
 def _ending(context: Mapping[str, Any]) -> str:
-    """How the agent's last attempt ended badly, and its last words."""
+    """Return the bad end of the agent's last attempt, and its last words."""
     last = said(context.get("said"))
     return said(context.get("ending")) + (f", and said last:\n{last}" if last else "")
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _HANDLED_S = 0.2
 THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
-"""What the setting ``theme`` may be; the last has no colours but the terminal's own sixteen, and none without those."""
+"""Values of the setting ``theme``; the last has no colours but the terminal's own sixteen, and none without those."""
 
 
 def _commands() -> type[Provider]:

@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 from unstuck_tui.keys.actions import ACTIONS, Action
 
 _LEFT_OUT = ("app.palette", "app.interrupt")
-"""What is under way already, and what leaving has its own name for."""
+"""Actions that the palette leaves out: itself, and leaving, which has a name of its own."""
 
 
 class ActionCommands(Provider):

@@ -36,7 +36,7 @@ UnstuckApp {
     &:light .tone--cursor-focused { background: $primary 20%; }
 }
 """
-"""How they look; the app's own default style sheet."""
+"""The app's own default style sheet."""
 
 
 def style_of(widget: Widget, tone: str) -> Style:

@@ -90,7 +90,7 @@ class Outgoing:
 
     @property
     def unread(self) -> int:
-        """How many bytes the reader has not taken yet."""
+        """Number of bytes that the reader has not taken yet."""
         return len(self._unsent)
 
 

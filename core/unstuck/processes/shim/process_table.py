@@ -93,7 +93,7 @@ def send(pid: int, number: int, *, group: bool = False) -> None:
 
 
 def boot_time() -> float:
-    """When the machine was started, in seconds since 1970; 0.0 where the kernel does not say."""
+    """Return the start of the machine in seconds since 1970; 0.0 if the kernel does not say."""
     lines = (line.split() for line in _read("/proc/stat").splitlines() if line.startswith(b"btime"))
     return next((float(words[1]) for words in lines), 0.0)
 

@@ -33,7 +33,7 @@ class Redactor:
         return bytes(raw) if clean is text else clean.encode("utf-8", "surrogateescape")
 
     def settled(self, raw: bytearray) -> int:
-        """How many of the first bytes of ``raw`` can be cleaned by themselves, whatever comes after it."""
+        """Return the number of first bytes of ``raw`` that can be redacted whatever comes after it."""
         lines = raw.rfind(b"\n") + 1
         for first, last in _KEYS:
             key = raw.rfind(first, 0, lines)
@@ -63,12 +63,12 @@ class Redactor:
 
 
 def _is_begun(login: list[bytearray]) -> bool:
-    """Whether these words begin a login of a netrc file, whose password may stand in the next line."""
+    """Return True for the start of a netrc login, whose password may stand in the next line."""
     return login[2:3] in ([], [b"login"]) and login[4:] in ([], [b"password"])
 
 
 def _cuts(raw: bytearray) -> Iterator[int]:
-    """Where a line that does not end may be cut: behind a word, or anywhere but in the middle of a secret."""
+    """Return the cut in a line without an end: behind a word, or anywhere but in the middle of a secret."""
     for number in range(1, _TRIES):
         limit = len(raw) - number * _LONGEST_WORD
         yield raw.rfind(b" ", limit - _LONGEST_WORD, limit) + 1 or limit

@@ -137,7 +137,7 @@ class Weakening:
 
 @dataclass(slots=True)
 class _Change:
-    """What a diff says of one file; ``added`` and ``removed`` are (line in the new file, text)."""
+    """Changes of one file in a diff; ``added`` and ``removed`` are (line in the new file, text)."""
 
     path: str
     old: str
@@ -157,7 +157,7 @@ class _Kept:
 
 
 def is_test_file(path: str) -> bool:
-    """Whether ``path`` looks like a file of tests, by the names that test runners look for."""
+    """Return True for a path that looks like a file of tests, by the names that test runners look for."""
     return _TEST_FILE.search(path) is not None
 
 
@@ -197,7 +197,7 @@ def _in_file(change: _Change, kept: _Kept, check: str) -> Iterator[Weakening]:
 
 
 def _is_script(path: str, check: str) -> bool:
-    """Whether the check runs ``path``, and does not only read it."""
+    """Return True if the check runs ``path``, and does not only read it."""
     return _CODE.search(path) is not None or re.search(rf"(?:^|[;&|]\s*)(?:\./)?{re.escape(path)}\b", check) is not None
 
 

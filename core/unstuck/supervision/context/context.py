@@ -135,7 +135,7 @@ class RunContext:
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
     remediates: bool = False
-    """Whether an agent is named that repairs the baseline."""
+    """True if an agent is named that repairs the baseline."""
 
     live: LiveAttempts = field(default_factory=LiveAttempts)
     takeovers: Takeovers = field(default_factory=Takeovers)

@@ -49,7 +49,7 @@ def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
 
 
 def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: str = "") -> None:
-    """How the answers about this task's failures ended, each once; only those to the failure ``about``, if given."""
+    """Return the outcome of each answer about this task's failures, or about the failure ``about`` alone."""
     asked = [gate for gate in core.head.gates.values() if gate.gate.task == row.id and gate.gate.type in _ASKED]
     for number, gate in enumerate(asked):
         signature = _signature_of(gate)

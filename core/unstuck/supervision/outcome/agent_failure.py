@@ -40,7 +40,7 @@ class Ending:
 
 
 def failed_itself(report: Report) -> bool:
-    """Whether the agent failed, whatever the check says."""
+    """Return True if the agent itself failed, whatever the check says."""
     return bool(report.exit_code) or report.error is not None or report.how in ("crashed", "timed_out", "not_started")
 
 
@@ -144,7 +144,7 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
 
 
 def explains(own: Diagnosis) -> bool:
-    """Whether the agent's own failure explains the result of the check, whatever the check says."""
+    """Return True if the agent's own failure explains the result of the check."""
     passes = own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
     return passes or own.category is ErrorCategory.UNRECOVERABLE or TROUBLE in own.signature.metadata
 

@@ -56,7 +56,7 @@ def disagreement(core: RunContext, row: TaskRow, done: Check) -> Clean:
 
 
 async def _on_base(core: RunContext, command: str, label: str) -> tuple[Path, Check] | None:
-    """Where and how the check did on the untouched base, in a tree that is set up and thrown away; None without one."""
+    """Return the check's result on the baseline, in a worktree of its own that is removed; None without a baseline."""
     if core.worktrees is None or core.repository is None or await head(core.repository) is None:
         return None
     try:

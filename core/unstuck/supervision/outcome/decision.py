@@ -294,7 +294,7 @@ def _resets_in(core: RunContext, row: TaskRow) -> float:
 
 
 async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
-    """Whether the plan's shared check fails on the base with the very same signature.
+    """Return True if the plan's shared check fails on the baseline with the very same signature.
 
     The base is looked at again when another task meets this failure, too: what was sound, or mended, may have broken.
     """
@@ -427,7 +427,7 @@ def _limit(core: RunContext, decision: Direct) -> int:
 
 
 def _does_not_pass(core: RunContext, row: TaskRow) -> bool:
-    """Whether a trouble that should have passed is still there after its last retry, and nobody has said so yet."""
+    """Return True for a transient trouble that outlived its last retry and has not been reported yet."""
     transient = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
     return transient and not row.climb.transient_over and row.climb.transient >= core.limits.transient_retries
 

@@ -63,7 +63,7 @@ async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
 async def _done_before(
     core: RunContext, row: TaskRow, store: CheckpointStore, target: str
 ) -> tuple[str, tuple[Change, ...]]:
-    """What this directive had set back before a kill came between that and its record: what was there, and the changes.
+    """Return the files and changes of a restore that a kill cut off from its event.
 
     Both are empty where there was nothing to set back.
     """
@@ -95,7 +95,7 @@ def _record(
 
 
 def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
-    """What was answered to the question whether so much may be set back; empty where it has only now been asked."""
+    """Return the answer to the question whether so much may be restored; empty where it is still open."""
     key = f"restore {row.attempt}"
     for asked in core.head.gates.values():
         if (asked.gate.type, asked.gate.task, asked.gate.key) == ("permission", row.id, key) and asked.gate.answer:

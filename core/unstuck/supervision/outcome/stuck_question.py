@@ -37,7 +37,7 @@ async def ask(core: RunContext, row: TaskRow) -> None:
 
 
 async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
-    """What a person should know who is asked about ``row``; ``saved`` is the checkpoint of its files."""
+    """Return the facts for a person who is asked about ``row``; ``saved`` is the checkpoint of its files."""
     return stuck_report(
         row.id,
         row.climb,

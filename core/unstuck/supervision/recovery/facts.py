@@ -261,7 +261,7 @@ def _saved(row: TaskRow, asked: GateRow | None) -> str:
 
 
 def _ran(state: State, row: TaskRow, attempt: AttemptRow | None) -> float:
-    """How much of its time the attempt had used when it was cut off, with those that were cut off before it."""
+    """Return the used part of the attempt's time when it was interrupted, with earlier interrupted ones."""
     live = attempt is not None and attempt.is_live
     return round(row.used + (attempt.used(state.mono) if attempt is not None and live else 0.0), 1)
 

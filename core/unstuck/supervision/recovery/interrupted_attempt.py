@@ -58,7 +58,7 @@ async def look_at(core: RunContext, row: TaskRow) -> TaskRecovery:
 
 
 def _known(core: RunContext, row: TaskRow, seen: Observed | None = None) -> TaskRecovery:
-    """What the record alone says, or that with what was seen."""
+    """Return the facts of the event log alone, or with the observations."""
     observed = {row.id: seen} if seen is not None else {}
     found = reconstruct(core.head, observed, git=core.repository is not None).of(row.id)
     assert found is not None
@@ -66,7 +66,7 @@ def _known(core: RunContext, row: TaskRow, seen: Observed | None = None) -> Task
 
 
 def chosen_for(chosen: Mapping[str, str], task: str) -> RecoveryChoice | None:
-    """What was said beforehand about ``task``: by its name, else by the first pattern that fits."""
+    """Return the choice given beforehand for ``task``: by its name, else by the first pattern that fits."""
     names = [task] if task in chosen else [pattern for pattern in chosen if fnmatchcase(task, pattern)]
     return next((choice for name in names for choice in CHOICES if choice == chosen[name]), None)
 

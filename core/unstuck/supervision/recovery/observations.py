@@ -83,7 +83,7 @@ async def _saved(store: CheckpointStore, run: str, row: TaskRow) -> tuple[SavedF
 
 
 async def _since(store: CheckpointStore, checkpoint: Checkpoint, own: frozenset[str] | None) -> SavedFacts:
-    """What has changed since ``checkpoint``; where others have worked in the tree, too, only what is the task's."""
+    """Return the changes since ``checkpoint``; only the task's own if others worked in the same directory."""
     changed = await store.changed(checkpoint.id)
     changes = [change for change in changed if own is None or change.path in own]
     lines = {one.path: (one.added, one.removed) for one in await store.counted(checkpoint.id)}

@@ -29,7 +29,7 @@ _SHOWN = 20
 
 
 class Survivor:
-    """What is left of an attempt as an agent; :meth:`attempt` waits for its end."""
+    """Remaining processes of an attempt as an agent; :meth:`attempt` waits for its end."""
 
     can = Capabilities(hold="freeze", stop=True)
 
@@ -123,7 +123,7 @@ async def take_over(core: RunContext, kept: tuple[Left, ...]) -> None:
 
 
 async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
-    """What is left of ``attempt`` to be decided about; None where nothing is, or it has to end."""
+    """Return the remaining processes of ``attempt`` to decide about; None if there are none or they must end."""
     run, row = core.head.run, core.row(attempt.task)
     if run.state == "draining" or attempt.state == "stopping":
         return None  # its end was decided before

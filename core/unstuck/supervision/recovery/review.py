@@ -106,7 +106,7 @@ class Standstill:
         return self._put_together()
 
     async def check(self, task: str) -> CheckFacts:
-        """What the task's check says now; it may take as long as a check may."""
+        """Return the present result of the task's check, within the check's time limit."""
         row = self._core.row(task)
         found = await check_now(self._core.verifier, row, self._core.workdir(self._core.tree_of(row)))
         self._seen[task] = self._seen.get(task, Observed()).model_copy(update={"check": found})

@@ -39,7 +39,7 @@ class Coordinator:
 
     @property
     def failed_attempts(self) -> dict[str, int]:
-        """How often the agent itself has failed, by task, for the tasks where it did."""
+        """Number of failures of the agent itself by task, for the tasks with any."""
         tasks = self._supervisor.core.head.tasks
         return {row.id: row.climb.agent_failures for row in tasks.values() if row.climb.agent_failures}
 
@@ -59,7 +59,7 @@ class Coordinator:
 
     @property
     def infrastructure_blocked(self) -> bool:
-        """Whether no task may start because the baseline check fails."""
+        """True while no task may start because the baseline check fails."""
         return self._supervisor.core.head.run.state == "blocked"
 
     @property

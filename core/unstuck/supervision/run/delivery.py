@@ -21,7 +21,7 @@ from unstuck.workspace.worktrees.delivery import Delivery
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 REFUSED = "delivery_refused"
-"""Why a run was halted whose results did not fit where nobody may be asked: to go on with it tries again."""
+"""Halt reason of a run whose results conflict where nobody may be asked. A resume tries again."""
 
 _KEY = "delivery"
 _GONE = "gone"

@@ -34,7 +34,7 @@ _LOOKED_AGAIN = "the check ran again after your answer, and still fails"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """What setup and check say of a tree: ``ok`` where both do, else ``identity`` and ``extent`` of the failure."""
+    """Result of setup and check in a worktree: ``ok`` if both pass, else ``identity`` and ``extent`` of the failure."""
 
     ok: bool
     check: Check
@@ -90,7 +90,7 @@ class Remediation:
             return bool(self._setup_failed) and not self._core.head.run.restored
 
     async def _judge_base(self, *, check: bool = True) -> _Judged:
-        """What the base says, in a tree of its own that is thrown away: never in one in which an agent works."""
+        """Return the result of the baseline, in a worktree of its own that is removed: never in an agent's."""
         core = self._core
         if core.worktrees is None:
             return _Judged(ok=False, check=Check(result="none"))
@@ -180,7 +180,7 @@ class Remediation:
         return "".join(said)
 
     async def _tree(self) -> Path:
-        """Where the baseline is mended: a tree of its own with all results so far, set up like a task's."""
+        """Return the worktree of the repair: one of its own with all results so far, set up like a task's."""
         core = self._core
         if not self._apart:
             return core.root
@@ -224,7 +224,7 @@ class Remediation:
         return not spent
 
     async def _problem(self, tree: Path, label: str) -> Clean | None:
-        """What setup and check still say in the mended tree; None where they pass, and the result is brought in."""
+        """Return the remaining failure in the repaired worktree; None if all pass and the result is integrated."""
         run = self._core.head.run
         said = await self._ready(tree) or await self._judge(tree, label)
         if not self._apart:

@@ -247,7 +247,7 @@ class Session:
                 core.append(e.BackoffOver(task_id=self._task), task=self._task, actor="timer")
 
     def outcome(self) -> Outcome:
-        """How the task ended."""
+        """Result of the task."""
         row = self.row
         return Outcome(
             task=row.id, status=row.status or "cancelled", attempts=row.attempts, level=row.level, last=row.diagnosis

@@ -23,7 +23,7 @@ class Hooks(Protocol):
 
 
 class Tools(Protocol):
-    """What agents may call by themselves, over a protocol of theirs."""
+    """Methods that agents call, over a protocol of theirs."""
 
     async def handle(self, message: dict[str, Any], peer: Any) -> dict[str, Any]: ...
 
@@ -136,7 +136,7 @@ class Answers:
         return await hooks.handle(payload, peer, str(message.get("agent", "")))
 
     async def acknowledged(self, ack: str) -> None:
-        """What was given to a forwarder is with its agent."""
+        """Record that the reply given to a forwarder has reached its agent."""
         for heard in (self._supervisor.hooks, self._supervisor.tools):
             if heard is not None:
                 await heard.acknowledged(ack)

@@ -96,7 +96,7 @@ class Supervisor:
         self.tools: Tools | None = None
         self.socket: Path | None = None
         self.socket_problem = ""
-        """Why nothing listens on the project's socket; empty where something does."""
+        """Reason that nothing listens on the project's socket; empty if something does."""
         self.standstill: Standstill | None = None
         self.room = RoomKeeper(core)
         core.journal.on_append(self._on_append)

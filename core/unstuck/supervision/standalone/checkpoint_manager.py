@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def bounds_of(settings: Settings) -> Bounds:
-    """What the user wants to keep of checkpoints."""
+    """Retention of checkpoints, set by the user."""
     return Bounds(
         count=settings.keep_checkpoints,
         days=settings.keep_checkpoint_days,
@@ -55,7 +55,7 @@ class CheckpointManager:
         return await self._store.diff(a, b, paths=paths)
 
     async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
-        """What :meth:`restore` would change. Raises CheckpointUnknown."""
+        """Return the changes that :meth:`restore` would make. Raises CheckpointUnknown."""
         return await self._store.plan(id, paths=paths)
 
     async def restore(self, id: str, *, paths: Collection[str] = ()) -> Restored:

@@ -227,7 +227,7 @@ def _told(insight: Insight) -> str:
 
 
 def _known(intent: Any, current: str) -> tuple[Known, Known]:
-    """What the caller's memory offers: similar tasks that succeeded, by similarity, and patterns, by confidence.
+    """Return the memory's suggestions: similar tasks that succeeded, by similarity, and patterns, by confidence.
 
     ``intent.memory`` may hold ``similar_tasks`` (``outcome``, ``approach``, ``similarity``) and ``applicable_patterns``
     (``name``, ``approach``, ``confidence``); what is missing counts as empty.

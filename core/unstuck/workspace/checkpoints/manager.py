@@ -143,7 +143,7 @@ class CheckpointStore:
         raise CheckpointUnknown(f"no checkpoint {one_line(id)}: `unstuck checkpoints list` shows them")
 
     async def plan(self, id: str, *, paths: Collection[str] = ()) -> Plan:
-        """What ``restore`` would do to the files; changes nothing. Raises CheckpointUnknown."""
+        """Return the changes that ``restore`` would make; changes nothing. Raises CheckpointUnknown."""
         async with self._side.held():
             plan = (await self._move(await self.get(id), inside(self._side.tree, paths))).plan
             return replace(plan, under_way=await self._side.under_way())
@@ -200,7 +200,7 @@ class CheckpointStore:
         write_last(self._side.place, last)
 
     async def changed(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> tuple[Change, ...]:
-        """What became of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
+        """Return the changes of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
         async with self._side.held():
             old, new = await self._both(a, b)
             differences = await self._compare(old, new, inside(self._side.tree, paths))
@@ -216,7 +216,7 @@ class CheckpointStore:
             return parse_counts((await self._reading(*_COUNTING, old, new)).out)
 
     async def contents(self, id: str) -> tuple[Change, ...]:
-        """What changed up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""
+        """Return the changes up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""
         chosen, own = await self.get(id), await self.list()
         before = next((one for one in reversed(own) if one.number < chosen.number), None)
         return await self.changed(before.id, id) if before else ()
@@ -254,7 +254,7 @@ class CheckpointStore:
 
     @property
     def _reading(self) -> Callable[..., Awaitable[Result]]:
-        """What reads what was saved: two checkpoints can be compared also where their tree is gone."""
+        """Reader of what was saved, which works also if the tree of a checkpoint is gone."""
         return self._side.reading if self._side.tree.is_dir() else self._store.git
 
     async def _restore(self, target: Checkpoint, run: str, paths: tuple[str, ...], plan: Plan | None) -> Restored:
@@ -435,7 +435,7 @@ async def find_checkpoints(home: Path, repo: Repository | None) -> tuple[Checkpo
 
 
 def _spared(target: Checkpoint, differences: Collection[Difference]) -> list[str]:
-    """What would disappear though it was there at ``target``, only ignored: it is not the restore's to take away."""
+    """Return the files that were ignored at ``target`` and would disappear: a restore leaves them."""
     lost = [entry.path for entry in differences if entry.status == "disappear"]
     ignored = frozenset(target.ignored) if lost else frozenset()
     return [path for path in lost if not ignored.isdisjoint((path, *(f"{folder}/" for folder in above(path))))]

@@ -21,7 +21,7 @@ _ALWAYS = 20
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one path: its content changes, it returns, or it disappears; its sizes in bytes then and now."""
+    """Change of one path: its content changes, it returns, or it disappears; its sizes in bytes then and now."""
 
     status: Status
     path: str

@@ -11,7 +11,7 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is kept: so many checkpoints, of so many days, in so many bytes; ``file_limit`` bytes of one file."""
+    """Limits of the checkpoints that are kept: number, age in days, bytes in all; ``file_limit`` bytes of one file."""
 
     count: int = 200
     days: float = 30.0
@@ -20,7 +20,7 @@ class Bounds:
 
 
 class Dated(Protocol):
-    """What has an id and a time in seconds since 1970."""
+    """Object with an id and a time in seconds since 1970."""
 
     @property
     def id(self) -> str: ...

@@ -46,7 +46,7 @@ class DiffHeads:
         return not self.is_full
 
     def text(self) -> bytes:
-        """What is kept."""
+        """Kept part of the diff."""
         if self.is_full:
             self._cut()
         else:

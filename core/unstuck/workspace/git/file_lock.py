@@ -16,7 +16,7 @@ from unstuck.workspace.git.plain_file import waits_for_pipe
 
 _PAUSE_S = 0.02
 _PATIENCE_S = 2.0
-"""How long a holder whose supervisor is gone may wait for a pipe before it is ended."""
+"""Seconds that a holder whose supervisor is gone may wait for a pipe before it is ended."""
 
 
 @asynccontextmanager

@@ -55,7 +55,7 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a failure happened: the ``file`` in the tree, what it imports, and every path of the tree, with slashes."""
+    """Files round a failure: its ``file``, the imports of that, and every path of the tree, with slashes."""
 
     file: str = ""
     imports: tuple[tuple[str, str], ...] = ()
@@ -63,7 +63,7 @@ class Surroundings:
 
 
 async def surroundings(tree: Path, location: str | None) -> Surroundings:
-    """What is round ``location``, to choose from what to look into. Never raises for odd input."""
+    """Return the files round ``location``, from which research chooses. Never raises for odd input."""
     root = await asyncio.to_thread(tree.resolve)
     file, _ = _locate(root, location)
     try:
@@ -197,7 +197,7 @@ def _outline(file: Path) -> str:
 
 
 def insights_of(tree: Path, targets: Sequence[Target], headline: str, *, limit: int = 4000) -> tuple[Insight, ...]:
-    """What files and installed dependencies among ``targets`` say, without git and other processes. Never raises."""
+    """Return the findings in files and installed dependencies of ``targets``, without processes. Never raises."""
     root, names, found = tree.resolve(), _names(headline, ()), []
     for target in targets:
         with suppress(OSError, ValueError):
@@ -206,14 +206,14 @@ def insights_of(tree: Path, targets: Sequence[Target], headline: str, *, limit: 
 
 
 async def _target(root: Path, target: Target, names: Sequence[str], environ: Mapping[str, str]) -> list[Finding]:
-    """What one target says."""
+    """Return the findings of one target."""
     if target.kind == "pattern":
         return [(f"examples: {source}", text) for source, text in await _uses(root, _telling(target.name))]
     return await asyncio.to_thread(_read_target, root, target, names, environ)
 
 
 def _read_target(root: Path, target: Target, names: Sequence[str], environ: Mapping[str, str]) -> list[Finding]:
-    """What a dependency or a file says."""
+    """Return the findings of a dependency or a file."""
     if target.kind == "dependency":
         said = describe(root, target.name, environ)
         return [(f"package {target.name}", said)] if said else []
@@ -231,7 +231,7 @@ def _about(file: Path, names: Sequence[str]) -> str:
 
 
 async def _callers(root: Path, file: Path | None, line: int) -> list[Finding]:
-    """Where the function in which it failed is called."""
+    """Return the callers of the function that failed."""
     lines = await asyncio.to_thread(_read, file) if file and line else []
     names = (found[1] for text in reversed(lines[:line]) if (found := _FUNCTION.match(text)))
     name = next(names, "")
@@ -257,7 +257,7 @@ async def _history(root: Path, file: Path | None, line: int) -> list[Finding]:
 
 
 async def _uses(root: Path, names: Iterable[str], *, call: bool = False) -> list[Finding]:
-    """Where names stand in the tree; with ``call`` only where they are called, which a definition is not."""
+    """Return the places of names in the tree; with ``call`` only their calls, not their definitions."""
     known = await find_repository(root) is not None
     where = ("--untracked",) if known else ("--no-index", "--exclude-standard")
     found = []

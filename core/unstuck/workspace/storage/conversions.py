@@ -77,7 +77,7 @@ def _above(folder: bytes) -> list[bytes]:
 
 
 def _changed_at(source: Path | bytes) -> int:
-    """When a file became what it is, in ns. Raises OSError where there is none that can be read."""
+    """Return the time of a file's last change in ns. Raises OSError without a readable file."""
     status = os.stat(source)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise OSError(errno.EINVAL, "not a file")

@@ -196,7 +196,7 @@ class SideRepository:
             return await self._snapshot()
 
     async def under_way(self) -> str:
-        """What the user's git is in the middle of in this tree, such as ``a rebase``; empty where it is in nothing."""
+        """Unfinished operation of the user's git in this tree, such as ``a rebase``; empty without one."""
         return under_way((await self._checked_out())[0])
 
     @property
@@ -235,7 +235,7 @@ class SideRepository:
         return (await self.git("write-tree", "--missing-ok", index=scratch)).line
 
     async def _entries(self, tree: str, paths: Collection[str]) -> list[str]:
-        """What ``git ls-tree`` says of ``tree`` at and below ``paths``."""
+        """Return the entries of ``git ls-tree`` for ``tree`` at and below ``paths``."""
         few = paths if len(paths) <= _ARGUMENTS else ()
         listed = split_paths((await self.git("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *few)).out)
         if few:

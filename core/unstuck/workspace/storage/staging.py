@@ -42,7 +42,7 @@ class Scan:
 
     @property
     def present(self) -> frozenset[str]:
-        """What lies there and the index does not have."""
+        """Return the files that lie there and are not in the index."""
         return self.changed | self.untracked
 
     @property

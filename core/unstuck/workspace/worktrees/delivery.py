@@ -153,7 +153,7 @@ class Delivery:
             raise DeliveryRefused(said, tuple(sorted(unsaved)))
 
     async def _rows(self, move: _Move) -> list[_Row]:
-        """What is to become different, file by file."""
+        """Return the changes to deliver, file by file."""
         command = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", move.before, move.goal)
         fields = split_paths((await run_git(self._repo.root, *command)).out)
         pairs = zip(fields[::2], fields[1::2], strict=True)
@@ -207,7 +207,7 @@ class Delivery:
         return ""
 
     async def _finish_half(self) -> None:
-        """What an earlier delivery that was killed had begun: done to its end by git meanwhile, or taken back."""
+        """Finish what a killed delivery had begun if git completed it, else take it back."""
         pinned = await run_git(self._repo.root, "rev-parse", "--verify", "--quiet", self._pin, check=False)
         if pinned.code:
             return
@@ -261,7 +261,7 @@ class Delivery:
 
 
 async def _checked_out(tree: Path, path: str, blob: str) -> Result:
-    """What git would write to a path for ``blob``, with the user's filters."""
+    """Return the bytes that git writes to a path for ``blob``, with the user's filters."""
     return await run_git(tree, "cat-file", "--filters", f"--path={path}", blob, check=False, user_config=True)
 
 
@@ -311,7 +311,7 @@ def _remove_new(tree: Path, path: str) -> None:
 
 
 def _strangers(tree: Path, coming: list[str], tracked: AbstractSet[str]) -> tuple[str, ...]:
-    """What git does not know at the places in ``coming``, or in the place of one of their folders."""
+    """Return the files unknown to git at the paths in ``coming``, or in the place of one of their folders."""
     found = set()
     for path in coming:
         parts = path.split("/")

@@ -41,7 +41,7 @@ class OwnTree:
 
     @property
     def ours(self) -> Path:
-        """What of it may be taken away."""
+        """Return the parts of it that may be removed."""
         return self.git_dir if self.is_copied and self.git_dir is not None else self.path
 
 
@@ -78,7 +78,7 @@ def _own_trees(repo: Repository, folder: Path) -> tuple[OwnTree, ...]:
 
 
 async def users_heads(repo: Repository, own: Collection[Path]) -> dict[str, str]:
-    """What is checked out in the trees that are not ours: path to the branch, or to the commit of a detached HEAD."""
+    """Return what others have checked out: path to the branch, or to the commit of a detached HEAD."""
     listed = await run_git(repo.root, "worktree", "list", "--porcelain", "-z")
     heads: dict[str, str] = {}
     for part in listed.out.split(b"\0\0"):
@@ -89,7 +89,7 @@ async def users_heads(repo: Repository, own: Collection[Path]) -> dict[str, str]
 
 
 async def commits_only_in(repo: Repository, commit: str, heads: Mapping[str, str]) -> int:
-    """How many commits up to ``commit`` are in none of the person's references and ``heads``; counts to a thousand."""
+    """Return the number of commits up to ``commit`` in none of the person's references and ``heads``, up to 1,000."""
     references = await _references(repo)
     theirs = {value for name, value in references.items() if not _is_own(name)}
     theirs |= {references.get(value, value) for value in heads.values()}
@@ -100,7 +100,7 @@ async def commits_only_in(repo: Repository, commit: str, heads: Mapping[str, str
 
 
 async def held_by(repo: Repository, tree: OwnTree, heads: Mapping[str, str]) -> str:
-    """What a work tree holds that is nowhere else; empty where it holds nothing.
+    """Return the work that only this worktree holds; empty if there is none.
 
     Commits on its branch are the branch's; ignored files do not count.
     """

@@ -33,7 +33,7 @@ class Cleaned:
 
 
 async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
-    """Why a tree has to stay: what is in it, but not in ``tip``, the end of ``branch``; empty where there is nothing.
+    """Return the reason to keep a tree: its work that is not in ``tip``, the end of ``branch``; empty without any.
 
     Ignored files, and what lies in the folder ``own`` at the top, do not count.
     """

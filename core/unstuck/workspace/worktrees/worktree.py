@@ -85,7 +85,7 @@ class TreePlace:
 
     @property
     def git_dir(self) -> Path | None:
-        """Where git keeps this tree's own state; None where it is no linked work tree of this repository."""
+        """Git's directory of this worktree; None if it is no linked worktree of this repository."""
         try:
             target = read_text(self.path / ".git").removeprefix("gitdir: ").rstrip("\n")
         except (OSError, UnicodeDecodeError):

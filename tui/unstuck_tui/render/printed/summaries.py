@@ -125,7 +125,7 @@ def _proved(proof: Row) -> list[str]:
 
 
 def _ending(row: Row) -> list[str]:
-    """How the last attempt ended badly, and the agent's last words."""
+    """Return the bad end of the last attempt, and the agent's last words."""
     if not row.get("ending") or row["status"] == "succeeded":
         return []
     said = [one_line(line, 160) for line in str(row["said"]).splitlines()][-_SAID_LINES:]

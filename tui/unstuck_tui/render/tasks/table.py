@@ -176,7 +176,7 @@ def _loop(state: State, row: TaskRow, window: int) -> str:
 
 
 def _agent_words(row: TaskRow) -> str:
-    """What an agent that failed or changed nothing said last, in one line."""
+    """Return the last words of an agent that failed or changed nothing, in one line."""
     return one_line(last_line(row.check.said), _WORDS) if row.check is not None and row.check.ending else ""
 
 
