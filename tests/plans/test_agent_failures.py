@@ -23,12 +23,14 @@ FAILURES = {
 
 @pytest.mark.parametrize("kind", FAILURES)
 def test_the_third_failure_of_an_agent_asks(bench: Bench, kind: str) -> None:
-    """Twice the same words again, then the stuck gate; no escalation level is used."""
+    """Twice the same words again, with how the last attempt ended, then the stuck gate; no escalation level is used."""
     script, error_type, event = FAILURES[kind]
     done = bench.run(plan(bench, script, signals=kind != "crash"))
     assert done.code == 3, done.out + done.err
     assert bench.attempts("web") == 3
-    assert bench.prompt("web.3") == bench.prompt("web.1")
+    first, repeated = bench.prompt("web.1").rstrip(), bench.prompt("web.3")
+    assert repeated.startswith(f"{first}\n\nThis is a new start of the same task. The last attempt ")
+    assert repeated.count("The last attempt ") == 1
     failures = [record["data"] for record in bench.events("agent_failure")]
     assert [(failure["error_type"], failure["attempt"]) for failure in failures] == [(error_type, 1), (error_type, 2)]
     assert len(bench.events(event)) == 3

@@ -323,3 +323,16 @@ def test_hostile_words_stay_words(bench: Bench) -> None:
     assert "[bold]red[/bold]" in said
     assert "UNSTUCK" not in said
     assert all(not line.startswith("[bold]") for line in bench.prompt("web.2").splitlines())
+
+
+def test_a_killed_agent_hears_how_the_last_attempt_ended(bench: Bench) -> None:
+    """It gets the same prompt again, and once at its end how it was killed and what was said last."""
+    script = "echo loading the model; [ $n -gt 2 ] || kill -9 $$; echo done > work.txt"
+    done = bench.run(plan(bench, script))
+    first, second, third = (bench.prompt(f"web.{number}") for number in (1, 2, 3))
+    assert done.out.count("killed by signal 9") >= 2
+    assert "last words" not in first
+    for later in (second, third):
+        assert later.startswith(first.rstrip())
+        assert later.count("The last attempt was killed by signal 9: out of memory?") == 1
+        assert later.count("| loading the model") == 1

@@ -202,7 +202,7 @@ def test_broken_build(stage: Stage) -> None:
 
 
 def test_agent_fails_itself(stage: Stage) -> None:
-    """A killed agent and a line that cannot be read: told the same again each time, on record with a sample."""
+    """A killed agent, and one with an unreadable line, hear how their last attempt ended; a sample is recorded."""
     played = stage.play("agent-fails-itself")
     assert played.path == ["first", "failed", "first", "failed", "first", "passed", "succeeded"]
     names = [row["event"] for row in played.rows if row.get("event", "").startswith(("agent_", "signal_"))]
@@ -216,7 +216,9 @@ def test_agent_fails_itself(stage: Stage) -> None:
         ("parse_failure", 2),
     ]
     assert "broken off in the mid" in played.data("signal_parse_failure")[0]["raw_output_sample"]
-    assert played.told(1) == played.told(2) == played.told(3)
+    again = f"{played.told(1)}\n\nThis is a new start of the same task. The last attempt "
+    assert played.told(2).startswith(f"{again}was killed by signal 9: out of memory? and changed no file.")
+    assert played.told(3).startswith(f"{again}ended with a signal line that cannot be used")
     assert played.data("attempt_ended")[-1]["report"]["phase"] == "writing"
     assert not played.data("directive_issued")
     assert played.file("docs/terms.md") == "# Terms\n"

@@ -135,7 +135,8 @@ async def test_stop_dispatches_again(opening: Opening, answer: Answer) -> None:
     assert outcome.status == "unverified"
     assert outcome.attempts == 2
     assert slow.cancelled == ["t.1"]
-    assert slow.told[1].text == slow.told[0].text
+    again = "This is a new start of the same task. The last attempt reached its time limit and changed no file."
+    assert slow.told[1].text == f"{slow.told[0].text}\n\n{again}"
 
 
 async def test_retry_with_an_approach(opening: Opening) -> None:

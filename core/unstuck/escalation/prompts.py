@@ -134,18 +134,18 @@ def _values(brief: Brief) -> dict[str, str]:
         "restored": brief.restored,
         "progress": "\n".join(f"- {change}" for change in brief.progress),
         "evidence": quoted(shorten(brief.evidence.strip("\n"), _EVIDENCE_LIMIT)) if later else "",
-        "ending": _ending(brief) if later else "",
+        "ending": ended_badly(brief.ending, brief.said) if later else "",
         "check": brief.check,
         "signals": SIGNAL_HELP if brief.signals else "",
     }
 
 
-def _ending(brief: Brief) -> str:
-    """Return the bad end of the last attempt, and its last words."""
-    if not brief.ending:
+def ended_badly(ending: str, said: str) -> str:
+    """Return a paragraph about the ``ending`` of the last attempt and its last words; empty without one."""
+    if not ending:
         return ""
-    said = f" Its last words were:\n{quoted(brief.said)}" if brief.said else ""
-    return f"The last attempt {brief.ending}.{said}"
+    last = f" Its last words were:\n{quoted(said)}" if said and said not in ending else ""
+    return f"The last attempt {ending}.{last}"
 
 
 def quoted(text: str) -> str:

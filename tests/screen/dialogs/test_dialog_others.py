@@ -55,7 +55,7 @@ async def test_stop_and_retry(overdue: Opening) -> None:
     async with overdue() as (world, agent):
         await world.choose("timeout.stop")
         assert (await world.done()).attempts == 2
-    assert agent.told[1].text == agent.told[0].text
+    assert agent.told[1].text.startswith(f"{agent.told[0].text}\n\nThis is a new start of the same task. ")
 
 
 async def test_stop_and_retry_with_an_approach(overdue: Opening) -> None:

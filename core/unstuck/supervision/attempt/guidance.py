@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from unstuck.contract import Capabilities, Guidance, Level
-from unstuck.escalation.prompts import IN_HANDS, Brief, answer_to, compose, cut_off
+from unstuck.diagnosis.enums import ErrorCategory
+from unstuck.escalation.prompts import IN_HANDS, Brief, answer_to, compose, cut_off, ended_badly
 from unstuck.eventlog.state import DirectiveRow, State, TaskRow
 from unstuck.supervision.gates.gate_types import asked_by_agent
 from unstuck.text import Clean
 
 Prompts = Mapping[Level, str]
+
+_AGAIN = "\n\nThis is a new start of the same task. "
 
 
 def first_guidance(row: TaskRow, can: Capabilities, prompts: Prompts) -> Guidance:
@@ -95,9 +98,15 @@ def restarted(state: State, row: TaskRow, directive: DirectiveRow) -> Clean:
 
 
 def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
-    """Return the text of the last attempt again: its work was not at fault."""
+    """Return the text of the last attempt again, with the end of an attempt that was cut short."""
+    text = guidance.text.partition(_AGAIN)[0]
     note = _edited_by_hand(state, row)
-    return guidance.text if note in guidance.text else Clean(f"{guidance.text}\n\n{note}")
+    if note not in text:
+        text = f"{text}\n\n{note}"
+    cut_short = row.report is not None and row.report.how != "ended"
+    passing = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
+    ended = ended_badly(row.check.ending, row.check.said) if row.check and cut_short and not passing else ""
+    return Clean(f"{text}{_AGAIN}{ended}" if ended else text)
 
 
 def note_for(state: State, row: TaskRow) -> str:
