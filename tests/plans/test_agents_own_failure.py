@@ -33,6 +33,12 @@ def answered(bench: Bench, *answer: str) -> Ended:
 TROUBLES = {
     "claude is not signed in": ("claude", LOGIN, "agent_login", "claude /login"),
     "claude has no credit": ("claude", "Credit balance is too low", "agent_credit", "/login"),
+    "codex has no credit": (
+        "codex",
+        "ERROR: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details.",
+        "agent_credit",
+        "credit",
+    ),
     "codex has no key": ("codex", "Missing environment variable: `OPENAI_API_KEY`.", "agent_key", "codex login"),
     "codex has an old token": (
         "codex",

@@ -116,7 +116,8 @@ RULES: tuple[_Rule, ...] = (
         _SETS_IN + r"(?:you (?:have|are) )?(?:insufficient|not enough|out of|no(?: more| remaining)?)"
         r" (?:account )?(?:credits?|balance|funds)\b",
         r"\b(?:requires|need) (?:more|additional) credits\b",
-        r"\b(?:billing_not_active|billing_hard_limit_reached|insufficient_(?:credits|balance|funds))\b",
+        r"\b(?:billing_not_active|billing_hard_limit_reached|insufficient_(?:credits|balance|funds|quota))\b",
+        r"\bquota exceeded\. check your plan and billing\b",
         r"\b(?:api error|status(?: code)?|http)\W{1,3}402\b",
         r"\b402 (?:payment required|insufficient)\b",
         r"\bcreditserror\b|^[^A-Za-z]{0,12}(?:error: )?no payment method\b",
@@ -271,11 +272,12 @@ RULES: tuple[_Rule, ...] = (
         agents=ANY_KNOWN,
     ),
 )
-# A limit or an outage passes, whatever else its line says; a warning is not what ended an attempt.
+# A limit or an outage passes, whatever else its line says; a warning is not what ended an attempt. OpenAI's
+# `insufficient_quota` is an empty account, which no wait fills.
 PASSES = Lazy(
     r"^[^A-Za-z]{0,6}warn(?:ing)?\b"
-    r"|\brate.?limit|\boverloaded|\b(?:429|500|502|503|504|529)\b|too many requests|usage limit|hit your limit"
-    r"|limit reached|exceeded your current quota|resource_exhausted|high demand|insufficient_quota",
+    r"|^(?!.*insufficient_quota).*(?:\brate.?limit|\boverloaded|\b(?:429|500|502|503|504|529)\b|too many requests"
+    r"|usage limit|hit your limit|limit reached|exceeded your current quota|resource_exhausted|high demand)",
     re.IGNORECASE,
 )
 # Lines of a report of tests or of code, and the frames of a stack.
