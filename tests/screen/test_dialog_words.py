@@ -9,10 +9,9 @@ import pytest
 
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.runs.answers.question import AnswerOption, Question, question_of, to_answer
 from unstuck.supervision.gates.gate_types import CHOICES, SURVIVOR_CHOICES
 from unstuck_tui.control.question_controller import TYPING_S, PopUpChoice, next_to_answer
-from unstuck_tui.dialogs.gate_questions import question_of
-from unstuck_tui.dialogs.questions import AnswerOption, Question, to_answer
 from unstuck_tui.keys.actions import ACTIONS
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 10_000

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck_tui.dialogs.batch_questions import decision_outcome
+from unstuck.runs.answers.batch_question import decision_outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.widgets.task_table import TaskTable

@@ -12,12 +12,13 @@ from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
+from unstuck.runs.answers.batch_question import decision_outcome, decision_question
+from unstuck.runs.answers.question import Jump
 from unstuck.runs.view.run_view import RunView
 from unstuck.words.labels import named
 from unstuck_tui.control.question_controller import QuestionController
-from unstuck_tui.dialogs.batch_questions import decision_outcome, decision_question
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
-from unstuck_tui.dialogs.questions import ByHand, Jump
+from unstuck_tui.dialogs.questions import ByHand
 from unstuck_tui.widgets.workers import start
 
 _T = TypeVar("_T")

@@ -13,18 +13,18 @@ from textual.widgets import Input, TextArea
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
 from unstuck.eventlog.state import GateRow
+from unstuck.runs.answers.batch_question import shared_question
+from unstuck.runs.answers.question import Jump, question_of
 from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import ACTORS, asked_about, named
 from unstuck_tui.control.takeover import TakeoverController
-from unstuck_tui.dialogs.batch_questions import shared_question
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
-from unstuck_tui.dialogs.gate_questions import question_of
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
-from unstuck_tui.dialogs.questions import ByHand, Jump, Program
+from unstuck_tui.dialogs.questions import ByHand, Program
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken

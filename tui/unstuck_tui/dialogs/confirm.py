@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
+from unstuck.runs.answers.question import Option
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 from unstuck_tui.widgets.inputs import LineField
 

@@ -19,7 +19,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
-from unstuck_tui.dialogs.questions import Option
+from unstuck.runs.answers.question import Option
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start

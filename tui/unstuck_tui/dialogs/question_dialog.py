@@ -13,9 +13,10 @@ from textual.widgets import Input, Static, TextArea
 from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
+from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.questions import AnswerOption, ByHand, Jump, Program, Question, question_text, to_answer
+from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.inputs import LineField, LinesField
@@ -53,15 +54,17 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
     """
 
     def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
+        question = keyed(question)
         self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
-        super().__init__(question.title, question.options, clock=clock, hint=question.leaving + self._by_hand)
+        self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
+        super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
         self._drafts, self._before = drafts, trouble
         self._chosen: AnswerOption | None = None
         self._overtaken = ""
         for option in question.options:
-            if option.keys:
-                bind_keys(self, option.keys, f"choose('{option.name}')", option.label)
+            if keys := keys_of_option(option):
+                bind_keys(self, keys, f"choose('{option.name}')", option.label)
 
     def compose_reading(self) -> ComposeResult:
         question = self.question
@@ -146,7 +149,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         self.remove_class("-typing")
         self.query_one("#lines").display = self.query_one("#line").display = False
         self.complain("")
-        self.show_hint(self.question.leaving + self._by_hand)
+        self.show_hint(self._leaving)
         self.set_focus(self.query_one(Choices))
 
     def action_copy(self) -> None:

@@ -11,9 +11,9 @@ from textual.widgets import Static
 
 from unstuck.clock import Clock
 from unstuck.eventlog.state import State
+from unstuck.runs.answers.question import Option
 from unstuck.runs.view.run_view import agents_at_work
 from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.dialogs.questions import Option
 from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
 
 QuitChoice = Literal["stop", "leave", "stay"]

@@ -8,6 +8,8 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
+from unstuck.words.choices import CHOICE_WORDS
+
 Area = Literal[
     "app", "main", "attention", "table", "detail", "dialog", "choices",
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",
@@ -229,69 +231,10 @@ ACTIONS: tuple[Action, ...] = (
         "Read the next page.", "choices"),
     Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back",
         "Read the previous page.", "choices"),
-    _choice("stuck", "show_me", "1", "Show me how", "You write what to do; the agent follows it."),
-    _choice("stuck", "skip", "2", "Skip this part for now",
-        "The task is left out; you are asked again when you resume."),
-    _choice("stuck", "abandon", "3", "Abandon the task", "The task ends without a result."),
-    _choice("stuck", "retry", "4", "Retry with another approach", "A new session starts with your approach."),
-    _choice("loop", "show_me", "1", "Show me how", "You write what to do; the agent follows it."),
-    _choice("loop", "skip", "2", "Skip this part for now",
-        "The task is left out; you are asked again when you resume."),
-    _choice("loop", "abandon", "3", "Abandon the task", "The task ends without a result."),
-    _choice("loop", "retry", "4", "Retry with another approach", "A new session starts with your approach."),
-    _choice("loop", "continue__once", "5", "Not a loop, continue: once", "You are asked again at the next repetition."),
-    _choice("loop", "continue__pattern", "6", "Not a loop: this pattern",
-        "You are not asked about this repetition again."),
-    _choice("loop", "continue__task", "7", "Not a loop: this task",
-        "You are not asked about repetitions of this task again."),
-    _choice("timeout", "extend", "1", "Extend", "The attempt gets more time; then you are asked again."),
-    _choice("timeout", "skip", "2", "Skip this part for now",
-        "The task is left out; you are asked again when you resume."),
-    _choice("timeout", "abandon", "3", "Abandon the task", "The task ends without a result."),
-    _choice("timeout", "retry", "4", "Stop, retry with an approach",
-        "The agent restarts with your approach."),
-    _choice("timeout", "continue", "5", "Let it run", "This attempt has no time limit."),
-    _choice("timeout", "stop", "6", "Stop and retry", "The agent restarts with the same task."),
-    _choice("question", "show_me", "t", "In your own words", "You write what to do; the agent follows it."),
-    _choice("question", "skip", "s", "Skip this part for now",
-        "The task is left out; you are asked again when you resume."),
-    _choice("question", "abandon", "x", "Abandon the task", "The task ends without a result."),
-    _choice("question", "retry", "r", "Another approach", "A new session starts with your approach."),
-    _choice("question", "continue", "c", "Let it continue", "The agent continues."),
-    _choice("decide", "extend", "1", "More time", "The attempt gets more time; then you are asked again."),
-    _choice("decide", "show_me", "2", "Show it how", "You write what to do; each agent follows it."),
-    _choice("decide", "retry", "3", "Another approach", "Each agent restarts with your approach."),
-    _choice("decide", "continue", "4", "Let it continue", "Resumes what you paused."),
-    _choice("decide", "skip", "5", "Skip for now", "Left out; you are asked again when you resume."),
-    _choice("decide", "abandon", "6", "Abandon", "The task ends without a result."),
-    _choice("decide", "first", "7", "Restart", "Each agent restarts with the same task."),
-    _choice("decide", "pivot", "8", "New approach now",
-        "The next attempt takes another approach, from the saved files."),
-    _choice("decide", "research", "9", "Research now", "The next attempt starts with research."),
-    _choice("decide", "human", "0", "Ask me now", "The agent stops, and you get its report and a question."),
     _choice("hands", "tell", "1", "Tell the agent", "The agent is told what you changed, and why."),
     _choice("hands", "again", "2", "Keep editing", "You continue to edit its files."),
-    _choice("permission", "allow", "1", "Allow", "The agent may do this."),
-    _choice("permission", "deny", "2", "Deny", "The agent may not do this, and is told so."),
-    _choice("remediation", "retry", "1", "Look again",
-        "The check runs again: you have fixed it in that worktree or around it."),
-    _choice("remediation", "skip", "2", "Continue anyway", "The tasks start although the baseline check fails."),
-    _choice("remediation", "abandon", "3", "Give up", "The run stops."),
-    _choice("integration", "retry", "1", "Try again", "You have resolved it: unstuck tries again."),
-    _choice("integration", "skip", "2", "Skip this part for now",
-        "The task is left out; you are asked again when you resume."),
-    _choice("integration", "abandon", "3", "Abandon the task", "The task ends without a result."),
-    _choice("room", "retry", "1", "Look again", "You have freed space; unstuck also looks every second."),
-    _choice("room", "abandon", "3", "Give up", "The run ends here; later events are not in its event log."),
-    _choice("budget", "extend", "1", "Extend", "The run gets a larger budget."),
-    _choice("budget", "stop", "2", "Stop", "The run ends here."),
-    _choice("recovery", "continue", "1", "Continue", "The task starts again on the files as they are."),
-    _choice("recovery", "skip", "2", "Skip this part for now", "Left out; you are asked again when you resume."),
-    _choice("recovery", "abandon", "3", "Abandon the task", "The task ends without a result."),
-    _choice("recovery", "retry", "4", "Restore and redo", "The files are restored to the start of the attempt."),
-    _choice("recovery", "done", "5", "It is done", "Only if its check passes, which runs now."),
-    _choice("recovery", "adopt", "6", "Keep it running", "The check runs when it ends."),
-    _choice("recovery", "stop", "7", "Stop it and start again", "The process is ended, and its attempt starts again."),
+    *(_choice(group, one.name, one.key, one.label, one.effect)
+        for group, choices in CHOICE_WORDS.items() for one in choices),
     Action("standstill.begin", "enter", "screen.begin", "begin", "Do all that is listed and resume the run.",
         "standstill"),
     Action("standstill.check", "c", "screen.check", "check", "Run the check of this task now; it decides nothing.",
@@ -354,9 +297,14 @@ def keys_now(action: Action) -> str:
     return _remapped.get(action.id, action.keys)
 
 
+def action_of(id: str) -> Action:
+    """Return the action with this id."""
+    return next(action for action in ACTIONS if action.id == id)
+
+
 def key_of(id: str) -> str:
     """The first key of an action."""
-    return next(keys_now(action).split(",")[0] for action in ACTIONS if action.id == id)
+    return keys_now(action_of(id)).split(",")[0]
 
 
 _SPOKEN = {

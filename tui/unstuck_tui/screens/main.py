@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widgets import Input
 
+from unstuck.runs.answers.question import question_of, question_text
 from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
-from unstuck_tui.dialogs.gate_questions import question_of
-from unstuck_tui.dialogs.questions import Program, question_text
+from unstuck_tui.dialogs.questions import Program, keyed
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.tasks.detail import failure_text
@@ -259,7 +259,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if not gate and row is not None and row.diagnosis is not None:
             copy(self.app, failure_text(row.diagnosis), self._view.log.parent)
         elif found := state.gates.get(gate or (row.gate if row is not None else "")):
-            copy(self.app, question_text(question_of(state, found)), self._view.log.parent)
+            copy(self.app, question_text(keyed(question_of(state, found))), self._view.log.parent)
         else:
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-from unstuck.contract import HELD, Answer, Choice, Gate
+from unstuck.contract import ANSWER_LIMIT, HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.eventlog.state import GateRow, State
-from unstuck.supervision.gates.gate_types import effect_of
+from unstuck.settings.durations import parse_duration
+from unstuck.supervision.gates.gate_types import accept, effect_of
+from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.outcome.consequences import fallout
-from unstuck.text import one_line
+from unstuck.text import admit, one_line
+from unstuck.words.choices import CHOICE_WORDS, group_of
 from unstuck.words.questions import (
     answered_on,
     each,
@@ -23,10 +27,10 @@ from unstuck.words.questions import (
     spoken_choice,
     why_not,
 )
-from unstuck_tui.dialogs.questions import AnswerOption, Question, Scope, Takes
-from unstuck_tui.keys.actions import Area, actions_of, keys_now, spoken
 
-_AREAS: dict[str, Area] = {"loop_detected": "loop", "disk": "integration"}
+Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost", "command"]
+Scope = Literal["once", "pattern", "task"]
+
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
 _VARIED = ("recovery", "question")
@@ -34,6 +38,54 @@ _VARIED = ("recovery", "question")
 _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
 """The unit of an extension of each budget other than time."""
 _NOT_HERE = "not possible here: this question does not take it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A choice by its ``name``: its ``key``, its effect ``touches``; ``refused``: why not."""
+
+    name: str
+    key: str
+    label: str
+    touches: str
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOption(Option):
+    """A choice that makes an answer, with its own ``text`` or the one it ``takes``, or a ``jump`` to another level.
+
+    ``words`` is the id of its words, such as ``stuck.retry``; empty for a choice that came with the question.
+    """
+
+    choice: Choice
+    text: str = ""
+    takes: Takes = ""
+    scope: Scope = "once"
+    number: float | None = None
+    jump: NextRung | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The escalation level that a person wants next."""
+
+    level: NextRung
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` the tasks it is about."""
+
+    gate: Gate
+    about: str
+    title: str
+    problem: str
+    where: str
+    facts: tuple[tuple[str, str], ...]
+    options: tuple[AnswerOption, ...]
+    leaving: str
 
 
 def question_of(state: State, row: GateRow) -> Question:
@@ -47,8 +99,48 @@ def question_of(state: State, row: GateRow) -> Question:
         where=one_line(str(gate.context.get("location") or "")),
         facts=tuple((label, text) for label, text in question_facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving=f"{spoken('dialog.back')} leaves it open: {meanwhile(gate)}",
+        leaving=f"leaves it open: {meanwhile(gate)}",
     )
+
+
+def question_text(question: Question) -> str:
+    """The question with its facts and choices, as text."""
+    place = f"  {question.where}" if question.where else ""
+    lines = [question.title, f"{question.problem}{place}"]
+    lines += [f"{label}: {text}" for label, text in question.facts]
+    lines += [f"{option.key or '-'} {option.label}" for option in question.options if not option.refused]
+    return "\n".join(line for line in lines if line.strip())
+
+
+def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
+    """The answer that ``option`` and what was typed for it make. Raises AnswerRefused with a line for the person."""
+    if option.refused:
+        raise AnswerRefused(option.refused)
+    if len(text) > ANSWER_LIMIT:
+        raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
+    number = option.number
+    written = option.takes in ("lines", "line", "reason", "command")
+    message = admit(text.strip() if written else option.text)
+    if option.takes == "duration":
+        try:
+            number = parse_duration(text.strip())
+        except ValueError as error:
+            raise AnswerRefused(one_line(str(error))) from None
+    elif option.takes in ("tokens", "cost"):
+        number = _amount(text)
+    if option.choice == "show_me" and not message:
+        raise AnswerRefused("Write what the agent is to do first.")
+    answer = Answer(choice=option.choice, text=message, number=number, scope=option.scope)
+    accept(gate, answer)
+    return answer
+
+
+def _amount(text: str) -> float:
+    """A typed number of tokens or dollars. Raises AnswerRefused."""
+    try:
+        return float(text.strip().removeprefix("$").replace(",", ""))
+    except ValueError:
+        raise AnswerRefused(f"{one_line(text, 40) or 'nothing'} is not a number; write one such as 50000") from None
 
 
 # --- what can be done ------------------------------------------------------------------------------------------------
@@ -59,33 +151,31 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
     if gate.type == "question":
         yield from _offered(gate)
     yield from _learnt(gate)
-    for action in actions_of(_area(gate)):
-        name = action.id.partition(".")[2]
-        choice, scope = _meaning(name)
+    group = group_of(gate)
+    for words in CHOICE_WORDS[group]:
+        choice, scope = _meaning(words.name)
         if gate.type in _VARIED and choice not in gate.choices and not why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
         yield AnswerOption(
-            name=name,
-            key=spoken(action.id),
-            keys=keys_now(action),
-            label=action.label,
-            touches=_touches(state, row, name) or own_effect(gate, name) or action.help,
+            name=words.name,
+            key=words.key,
+            label=words.label,
+            touches=_touches(state, row, words.name) or own_effect(gate, words.name) or words.effect,
             choice=choice,
             scope=scope,
             takes=_takes(gate, choice),
             refused=_refused(gate, choice, scope),
+            words=f"{group}.{words.name}",
         )
 
 
 def _offered(gate: Gate) -> Iterable[AnswerOption]:
     """The options that came with a question; those after the ninth have no key and are chosen by cursor."""
     for number, option in enumerate(each(gate.context.get("options"), limit=300), 1):
-        key = str(number) if number < 10 else ""
         takes_command = gate.context.get("text_for") == number
         yield AnswerOption(
             name=f"option_{number}",
-            key=key,
-            keys=key,
+            key=str(number) if number < 10 else "",
             label=option,
             touches="",
             choice="choose",
@@ -108,7 +198,6 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
     yield AnswerOption(
         name="as_before",
         key="0",
-        keys="0",
         label=f"As on {answered_on(before)}: it worked",
         touches=touches,
         choice=again,
@@ -117,20 +206,12 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
     yield AnswerOption(
         name="always",
         key="9",
-        keys="9",
         label="The same, and from now on",
         touches="applied without asking when this failure returns, as long as it helps",
         choice=again,
         text=text,
         scope="pattern",
     )
-
-
-def _area(gate: Gate) -> Area:
-    if gate.type == "disk" and not gate.task:
-        return "room"
-    found: dict[str, Area] = {area: area for area in get_args(Area)}
-    return _AREAS.get(gate.type) or found[gate.type]
 
 
 def _meaning(name: str) -> tuple[Choice, Scope]:

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.answers.question import AnswerOption, Jump, Question, Takes, question_of
 from unstuck.supervision.intervention.allowed import RUNGS, why_not
 from unstuck.text import one_line
+from unstuck.words.choices import CHOICE_WORDS
 from unstuck.words.labels import named, word_of
-from unstuck_tui.dialogs.gate_questions import question_of
-from unstuck_tui.dialogs.questions import AnswerOption, Jump, Question, Takes
-from unstuck_tui.keys.actions import actions_of, keys_now, spoken
 
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
@@ -30,7 +29,7 @@ def shared_question(state: State, rows: Sequence[GateRow]) -> Question:
         title=f"One answer for {len(rows)} questions",
         facts=(("Tasks", ", ".join(tasks)), *first.facts),
         options=options,
-        leaving=f"{spoken('dialog.back')} leaves all of them open",
+        leaving="leaves all of them open",
     )
 
 
@@ -67,29 +66,28 @@ def decision_question(state: State, tasks: Sequence[str]) -> Question:
         where="",
         facts=(),
         options=tuple(_options(state, tasks)),
-        leaving=f"{spoken('dialog.back')} changes nothing",
+        leaving="changes nothing",
     )
 
 
 def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:
     options = []
-    for action in actions_of("decide"):
-        name = action.id.partition(".")[2]
-        level = next((rung for rung in RUNGS if rung == name), None)
-        choice: Choice = next((one for one in _CHOICES if one == name), "stop")
+    for words in CHOICE_WORDS["decide"]:
+        level = next((rung for rung in RUNGS if rung == words.name), None)
+        choice: Choice = next((one for one in _CHOICES if one == words.name), "stop")
         reasons = [why_not(state, state.tasks[task], level or choice) for task in tasks]  # type: ignore[arg-type]
         fits = sum(not reason for reason in reasons)
         options.append(
             AnswerOption(
-                name=name,
-                key=spoken(action.id),
-                keys=keys_now(action),
-                label=action.label,
-                touches=action.help if fits == len(tasks) else f"{action.help} For {fits} of {len(tasks)}.",
+                name=words.name,
+                key=words.key,
+                label=words.label,
+                touches=words.effect if fits == len(tasks) else f"{words.effect} For {fits} of {len(tasks)}.",
                 choice=choice,
-                takes=_TAKES.get(name, ""),
+                takes=_TAKES.get(words.name, ""),
                 refused="" if fits else f"not possible: {_reason(tasks, reasons)}",
                 jump=level,
+                words=f"decide.{words.name}",
             )
         )
     return options
