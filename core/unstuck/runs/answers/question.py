@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from unstuck.contract import ANSWER_LIMIT, HELD, Answer, Choice, Gate
+from unstuck.contract import HELD, Answer, Choice, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.eventlog.state import GateRow, State
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates.gate_types import accept, effect_of
+from unstuck.supervision.gates.gate_types import accept, admitted, effect_of
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.outcome.consequences import fallout
-from unstuck.text import admit, one_line
+from unstuck.text import one_line
 from unstuck.words.choices import CHOICE_WORDS, group_of
 from unstuck.words.questions import (
     answered_on,
@@ -116,11 +116,9 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
     """The answer that ``option`` and what was typed for it make. Raises AnswerRefused with a line for the person."""
     if option.refused:
         raise AnswerRefused(option.refused)
-    if len(text) > ANSWER_LIMIT:
-        raise AnswerRefused(f"An answer has at most {ANSWER_LIMIT:,} characters; this one has {len(text):,}.")
     number = option.number
     written = option.takes in ("lines", "line", "reason", "command")
-    message = admit(text.strip() if written else option.text)
+    message = admitted(text.strip() if written else option.text)
     if option.takes == "duration":
         try:
             number = parse_duration(text.strip())
