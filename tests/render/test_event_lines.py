@@ -245,6 +245,20 @@ def test_lines_read_well(name: str, changes: dict[str, Any], line: str) -> None:
     assert said(name, **changes) == [line]
 
 
+def test_the_phase_of_a_task_in_its_plan() -> None:
+    """Once, before the first attempt, and not where the task is the only one; the log's line is that of the attempt."""
+    first = Guidance(attempt="web.1", number=1, level="first", text=Clean("Do it"), workdir=Path())
+    assert said("attempt_started", guidance=first, phase=(2, 4)) == ["→ Phase 2/4: web", "▶ attempt 1"]
+    assert said("attempt_started", guidance=first) == ["▶ attempt 1"]
+    assert said("attempt_started", guidance=GUIDANCE, phase=(2, 4)) == ["▶ attempt 2 (retry)"]
+    envelope = {"seq": 7, "time": "2026-11-20T20:14:09.123Z", "mono": 1, "run": "r", "actor": "policy", "task": "web"}
+    begun = EVENTS["attempt_started"](guidance=first, phase=(2, 4))
+    ended = EVENTS["attempt_ended"](report=Report(phase=Clean("GREEN: Implementing"), exit_code=0))
+    texts = [event_text(Record(event=event, name="x", **envelope)) for event in (begun, ended)]  # type: ignore[arg-type]
+    assert texts == ["▶ attempt 1", "agent ended (0.0 s)"]
+    assert [line[15:] for line in lines(ended)] == ["  → Phase: GREEN: Implementing", "  agent ended (0.0 s)"]
+
+
 def test_silent_checks_stay_silent() -> None:
     """A task without a check has nothing to report but its own end."""
     assert said("check_finished", result="none") == []
