@@ -240,6 +240,11 @@ class GateManager:
         """The gates that wait, oldest first."""
         return tuple(self._gates[id] for id in self._open.values())
 
+    def is_open(self, gate_id: str) -> bool:
+        """Whether the gate waits; False for an unknown one."""
+        gate = self._gates.get(gate_id)
+        return gate is not None and gate.status == "open"
+
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed, AnswerRefused."""
         current = self._gates.get(gate)

@@ -53,6 +53,7 @@ class FailureHandler:
         self.task = task
         self.root = Path(root)
         self.climb = Climb()
+        self._stated = ""
         self.max_retries = self._limits.max_retries
         self.max_pivots = self._limits.max_pivots
         self.max_research = self._limits.max_research
@@ -82,9 +83,7 @@ class FailureHandler:
         """Return the answer to ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
         diagnosis = self._diagnosis(failure)
         fresh = diagnosis.identity not in self.climb.seen
-        current = execution.current_approach
-        name = getattr(current, "name", None) or (current if isinstance(current, str) else "")
-        climb = replace(self.climb, approach=name or self.climb.approach)
+        climb = replace(self.climb, approach=self._followed(execution.current_approach))
         noted = climb.noting(diagnosis.identity, climb.approach)
         if any(matches(pattern, failure.error) for pattern in self.skip_to_ask):
             return self._ask(failure, execution, diagnosis, noted, reason="such a failure goes straight to a person")
@@ -114,6 +113,12 @@ class FailureHandler:
     def succeeded(self) -> None:
         """Record that the task got past its failure: the next one starts a new climb."""
         self.climb = Climb(failed_approaches=self.climb.failed_approaches)
+
+    def _followed(self, current: Any) -> str:
+        """Return the approach that failed: the caller's where it is a new one, else the one given here last."""
+        name = str(getattr(current, "name", None) or (current if isinstance(current, str) else ""))
+        before, self._stated = self._stated, name
+        return name if name != before else self.climb.approach or name
 
     def _present_limits(self) -> Limits:
         return replace(
