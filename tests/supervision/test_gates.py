@@ -173,6 +173,24 @@ async def test_the_manager_refuses() -> None:
         await gates.create_gate("nonsense", task_id="t", agent_id="a", context={})
 
 
+async def test_the_manager_tells_the_answer() -> None:
+    """Whoever does not want to wait is called with the answer: when it comes, or at once where it is there."""
+    gates, told = GateManager(), list[str]()
+    gate = await gates.create_gate("stuck", task_id="t", agent_id="a", context={})
+    for name in ("first", "second"):
+        gates.when_answered(gate, lambda answer, name=name: told.append(f"{name}: {answer.choice}"))  # type: ignore[misc]
+    assert gates.is_open(gate)
+    assert told == []
+    await gates.answer(gate, Answer(choice="skip"))
+    assert told == ["first: skip", "second: skip"]
+    gates.when_answered(gate, lambda answer: told.append("late"))
+    assert told[2:] == ["late"]
+    assert not gates.is_open(gate)
+    assert not gates.is_open("g9")
+    with pytest.raises(GateUnknown):
+        gates.when_answered("g9", told.append)  # type: ignore[arg-type]
+
+
 class Steps:
     """Counts the lines of Python that are executed inside of it."""
 
