@@ -99,6 +99,7 @@ class Deadlines:
             deadline = heapq.heappop(self._heap)[2]
             del self._live[deadline.key]
             self._call(deadline)
+            del deadline  # nothing of it is kept until the next one is due
             called += 1
             if called % _BATCH == 0:
                 # Thousands that are due at once leave turns to others, and are not all kept until the last is called.
