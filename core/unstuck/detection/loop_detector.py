@@ -39,8 +39,8 @@ class LoopDetector:
         self, gate_manager: GateOpener | None = None, window_size: int = 3, *, clock: Clock | None = None
     ) -> None:
         """Create a detector. ``window_size`` identical failures make a loop (at least 2, else ValueError)."""
-        if window_size < 2:
-            raise ValueError(f"window_size must be at least 2, not {window_size}")
+        if not isinstance(window_size, int) or window_size < 2:
+            raise ValueError(f"window_size must be a whole number of at least 2, not {window_size}")
         self.window_size = window_size
         self._gate_manager = gate_manager
         self._clock = clock or SystemClock()

@@ -12,6 +12,7 @@ from unstuck.diagnosis.classification.failure_types import classify_failure
 from unstuck.diagnosis.classification.hints import ErrorAnalysis, analyze_error
 from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.parsing.truncation import as_text
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.diagnosis.signatures.signature import extract_failure_signature
 from unstuck.escalation.alternatives import alternatives
@@ -81,11 +82,15 @@ class FailureHandler:
 
     def handle(self, failure: Failure, execution: Execution) -> HandlerResult:
         """Return the answer to ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
+        if (text := as_text(failure.error)) is not failure.error:  # such as the exception itself
+            failure = replace(failure, error=text)
         diagnosis = self._diagnosis(failure)
         fresh = diagnosis.identity not in self.climb.seen
         climb = replace(self.climb, approach=self._followed(execution.current_approach))
         noted = climb.noting(diagnosis.identity, climb.approach)
-        if any(matches(pattern, failure.error) for pattern in self.skip_to_ask):
+        # A string is a sequence, too: its letters would match everything.
+        straight = (self.skip_to_ask,) if isinstance(self.skip_to_ask, str) else self.skip_to_ask
+        if any(matches(pattern, failure.error) for pattern in straight):
             return self._ask(failure, execution, diagnosis, noted, reason="such a failure goes straight to a person")
         if resolved := self._resolved(failure, execution, noted):
             return resolved
