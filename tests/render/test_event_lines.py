@@ -136,6 +136,15 @@ def test_what_comes_next_is_shown_with_its_number_and_limit(changes: dict[str, A
     assert said("directive_issued", **{"line": 10, **changes}) == [line]
 
 
+def test_why_a_new_approach_comes_early() -> None:
+    """A change that grows while the failure stays is said below the approach; where an approach is from is not."""
+    pivot = {"line": 10, "level": "pivot", "approach": "use a table", "limit": 3}
+    grown = "the change grows (31, 91, 271 lines) and the failure stays"
+    taken = "  → New approach 1/3: use a table"
+    assert said("directive_issued", **pivot, reason=grown) == [taken, f"    {grown}"]
+    assert said("directive_issued", **pivot, reason="from memory") == [taken]
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

@@ -233,7 +233,7 @@ async def test_a_gate_costs_the_same_beside_thousands(work: str) -> None:
                 assert await detector.check_and_trigger_gate("t1", "a", None, "x") == gate
         return counted.count
 
-    assert await steps(2_000) == await steps(10) > 5
+    assert await steps(2_000) == await steps(10) > 0
 
 
 # What an answer does to a task that waits

@@ -265,7 +265,8 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
-            return f"  → New approach {climb.pivots}{of}: {event.approach}"
+            taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
+            return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
         case "research":
             return f"  → Research {climb.research}{of}: Reading the code around the failure"
         case "continue":

@@ -70,6 +70,9 @@ class GateType(str, Enum):
     DISK = "disk"
 
 
+_NAMES: dict[str, GateTypeName] = {kind.value: kind.value for kind in GateType}
+
+
 def gate_id(number: int, run: str) -> str:
     """Return the id of the ``number``-th gate of ``run``: short, and different in every run."""
     return f"g{number}-{_suffix(run)}"
@@ -228,7 +231,7 @@ class GateManager:
         context: Mapping[str, Any],
     ) -> str:
         """Open a gate, or return the id of the open one of this task and type."""
-        name: GateTypeName = GateType(gate_type).value
+        name: GateTypeName = _NAMES.get(gate_type) or GateType(gate_type).value
         if waiting := self._open.get((task_id, name)):
             return waiting
         gate = Gate(
