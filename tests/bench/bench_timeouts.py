@@ -1,18 +1,21 @@
-"""Ten thousand tasks under the monitor: how late each is told, and what watching costs while nothing is due."""
+"""Thousands of tasks under the monitor: how late each is told, what watching costs, and what their gates cost."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Iterable
 
 from bench_kit import Bench
 
+from unstuck import GateManager
 from unstuck.supervision.standalone.timeout_monitor import TimeoutMonitor
 
 TASKS = 10_000
 SPREAD_S = 2.0
 QUIET_S = 2.0
+TIMEOUTS = 20_000
 
 
 async def _lateness() -> list[float]:
@@ -48,8 +51,31 @@ async def _idle() -> float:
     return used * 1e3
 
 
+async def _all_at_once(gates: GateManager | None) -> float:
+    """Processor seconds to watch 20,000 tasks until each is told that its time is up, with a gate from ``gates``."""
+    told, done = 0, asyncio.Event()
+
+    def on_timeout() -> None:
+        nonlocal told
+        told += 1
+        if told == TIMEOUTS:
+            done.set()
+
+    gc.collect()  # what the measurement before has left
+    before = time.process_time()
+    monitor = TimeoutMonitor(gates)
+    for number in range(TIMEOUTS):
+        await monitor.monitor_task(f"t{number}", "a", "x", timeout_seconds=1e-6, on_timeout=on_timeout)
+    await monitor.start()
+    await done.wait()
+    used = time.process_time() - before
+    await monitor.stop()
+    assert gates is None or len(gates.open_gates()) == TIMEOUTS
+    return used
+
+
 def benches() -> Iterable[Bench]:
-    """Lateness of the middle and of the last hundredth; the cost of waiting."""
+    """Lateness of the middle and of the last hundredth; the cost of waiting; gates beside the timers alone."""
     for name, share in (("p50", 0.5), ("p99", 0.99)):
         yield Bench(
             name=f"{TASKS:,} tasks, lateness {name}",
@@ -64,4 +90,11 @@ def benches() -> Iterable[Bench]:
         measure=lambda: asyncio.run(_idle()),
         budget="about nothing",
         rounds=3,
+    )
+    yield Bench(
+        name=f"{TIMEOUTS:,} time-outs with gates (ratio to the timers alone)",
+        unit="s",
+        measure=lambda: asyncio.run(_all_at_once(GateManager())),
+        against=lambda: asyncio.run(_all_at_once(None)),
+        budget="ratio 2",
     )

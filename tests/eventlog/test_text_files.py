@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from unstuck.eventlog.storage.text_files import read_ends, write_text
+from unstuck.eventlog.storage.text_files import read_ends, read_piece, write_text
 
 
 async def test_a_text_is_replaced_whole(tmp_path: Path) -> None:
@@ -50,3 +51,50 @@ async def test_the_ends_of_a_large_file(tmp_path: Path) -> None:
     assert await read_ends(path, 100) == b"a" * 25 + b"\n" + b"c" * 75
     assert await read_ends(path, 2000) == path.read_bytes()
     assert await read_ends(tmp_path / "missing", 100) == b""
+
+
+async def test_two_writers_at_once(tmp_path: Path) -> None:
+    """Whoever is last wins with a whole text, and none fails because of the other."""
+    path = tmp_path / "report.md"
+    texts = [str(number) * 200_000 for number in range(8)]
+    await asyncio.gather(*(write_text(path, text) for text in texts))
+    assert path.read_text(encoding="utf-8") in texts
+    assert list(tmp_path.iterdir()) == [path]
+
+
+async def test_a_piece_of_a_file(tmp_path: Path) -> None:
+    """From a place on, or from the end; its size alone; nothing behind the end."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"0123456789")
+    assert await read_piece(path, 3, 4) == (b"3456", 10)
+    assert await read_piece(path, -4, 2) == (b"67", 10)
+    assert await read_piece(path, -40, 100) == (b"0123456789", 10)
+    assert await read_piece(path, 0, 0) == (b"", 10)
+    assert await read_piece(path, 99, 5) == (b"", 10)
+
+
+@pytest.mark.parametrize("shape", ["pipe", "folder", "gone", "device", "nul", "half"])
+async def test_no_file_to_read(tmp_path: Path, shape: str) -> None:
+    """A pipe that nobody writes does not hold the reader up; everything else is an error at once, too."""
+    path = tmp_path / "session.jsonl"
+    if shape == "pipe":
+        os.mkfifo(path)
+    elif shape == "folder":
+        path.mkdir()
+    path = {"device": Path("/dev/zero"), "nul": Path("/a\0b"), "half": Path("/\ud800")}.get(shape, path)
+    with pytest.raises(OSError):
+        await read_piece(path, 0, 10)
+
+
+async def test_a_reader_that_is_cancelled_closes_its_file(tmp_path: Path) -> None:
+    """A hook that is killed while a transcript is read leaves no file open."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"x" * 1_000_000)
+    for turns in range(20):
+        reading = asyncio.ensure_future(read_piece(path, 0, 2**20))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    links = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert str(path) not in links

@@ -25,20 +25,20 @@ def lines(agent: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (RECORDED / f"{agent}.jsonl").read_text("utf-8").splitlines()]
 
 
-def heard(agent: str) -> list[dict[str, Any]]:
+async def heard(agent: str) -> list[dict[str, Any]]:
     """The session in Claude Code's terms, with what the bridge looks up for Codex."""
     found = []
     for line in lines(agent):
-        code = exit_code(str(RECORDED / "codex_transcript.jsonl"), line.get("tool_use_id", ""))
+        code = await exit_code(str(RECORDED / "codex_transcript.jsonl"), line.get("tool_use_id", ""))
         found.append(DIALECTS[agent].decode({**line, "exit_code": code} if agent == "codex" else line))
     return [payload for payload in found if payload is not None]
 
 
 @pytest.mark.parametrize("agent", ["codex", "gemini", "qwen"])
-def test_a_recorded_session_is_understood(agent: str) -> None:
+async def test_a_recorded_session_is_understood(agent: str) -> None:
     """The person's words, both commands, the failure with its exit code and what it said, the stop with the last words;
     a call and its result belong together."""
-    seen: list[Observation] = [one for payload in heard(agent) if (one := observation(payload, 0.0))]
+    seen: list[Observation] = [one for payload in await heard(agent) if (one := observation(payload, 0.0))]
     assert [(one.kind, one.tool, one.text.strip(), one.exit_code) for one in seen] == [
         ("message", "message", "do it", None),
         ("action", "bash", "echo hi", None),
@@ -49,7 +49,7 @@ def test_a_recorded_session_is_understood(agent: str) -> None:
     calls = [one.id for one in seen if one.kind == "action"]
     assert all(calls)
     assert calls[0] != calls[1]
-    (stop,) = [payload for payload in heard(agent) if payload["hook_event_name"] == "Stop"]
+    (stop,) = [payload for payload in await heard(agent) if payload["hook_event_name"] == "Stop"]
     assert stop["last_assistant_message"].endswith("All done.")
 
 
@@ -148,26 +148,26 @@ def test_odd_answers_of_tools_do_no_harm(agent: str, response: Any) -> None:
     assert observation(own, 0.0) is not None
 
 
-def test_the_transcript_of_codex(tmp_path: Path) -> None:
+async def test_the_transcript_of_codex(tmp_path: Path) -> None:
     """The exit code of exactly that call, also where much was printed since; none where it cannot be known."""
     recorded = (RECORDED / "codex_transcript.jsonl").read_text("utf-8")
     path = tmp_path / "rollout.jsonl"
     path.write_text('{"payload": 1}\n' + recorded + '{"half": "a li')
-    assert exit_code(str(path), "call_00000002") == 0
-    assert exit_code(str(path), "call_00000006") == 3
-    assert exit_code("/a\0b", "call_00000006") is None
+    assert await exit_code(str(path), "call_00000002") == 0
+    assert await exit_code(str(path), "call_00000006") == 3
+    assert await exit_code("/a\0b", "call_00000006") is None
     for call in ("call_0000000", "", "call_9", "\ud800"):
-        assert exit_code(str(path), call) is None
-    assert exit_code("rollout.jsonl", "call_00000006") is None
-    assert exit_code(str(tmp_path / "none"), "call_00000006") is None
+        assert await exit_code(str(path), call) is None
+    assert await exit_code("rollout.jsonl", "call_00000006") is None
+    assert await exit_code(str(tmp_path / "none"), "call_00000006") is None
     os.mkfifo(tmp_path / "pipe")
-    assert exit_code(str(tmp_path / "pipe"), "call_00000006") is None
+    assert await exit_code(str(tmp_path / "pipe"), "call_00000006") is None
     with open(path, "a") as file:
         file.write("x" * 2**21 + "\n")
-    assert exit_code(str(path), "call_00000006") is None
+    assert await exit_code(str(path), "call_00000006") is None
     with open(path, "a") as file:
         file.write(recorded)
-    assert exit_code(str(path), "call_00000006") == 3
+    assert await exit_code(str(path), "call_00000006") == 3
 
 
 @pytest.mark.parametrize("agent", list(KNOWN))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from unstuck.agents.hooks import transcripts
 from unstuck.agents.hooks.transcripts import Meter
 from unstuck.channel import Peer
 from unstuck.contract import Answer
@@ -34,14 +34,19 @@ class Session:
     def __init__(self, folder: Path, agent: str) -> None:
         self.path = folder / "session.jsonl"
         self.meter = Meter(agent)
-        assert self.more() == 0
+
+    @classmethod
+    async def begun(cls, folder: Path, agent: str) -> Session:
+        session = cls(folder, agent)
+        assert await session.more() == 0
+        return session
 
     def write(self, *lines: bytes) -> None:
         with self.path.open("ab") as file:
             file.write(b"".join(lines))
 
-    def more(self, subagent: str = "") -> int:
-        return self.meter.more(str(self.path), subagent)
+    async def more(self, subagent: str = "") -> int:
+        return await self.meter.more(str(self.path), subagent)
 
 
 def reply(id: str, tokens: int) -> bytes:
@@ -50,85 +55,85 @@ def reply(id: str, tokens: int) -> bytes:
 
 
 @pytest.mark.parametrize("agent", list(USED))
-def test_every_reply_is_counted_once(tmp_path: Path, agent: str) -> None:
+async def test_every_reply_is_counted_once(tmp_path: Path, agent: str) -> None:
     """A recorded transcript, looked at after each half line of it: the sum is that of the model's replies."""
-    session, total = Session(tmp_path, agent), 0
+    session, total = await Session.begun(tmp_path, agent), 0
     for line in recorded(agent):
         for half in (line[: len(line) // 2], line[len(line) // 2 :]):
             session.write(half)
-            total += session.more()
+            total += await session.more()
     assert total == USED[agent]
-    assert session.more() == 0
+    assert await session.more() == 0
 
 
 @pytest.mark.parametrize("agent", list(USED))
-def test_what_was_used_before_is_not_counted(tmp_path: Path, agent: str) -> None:
+async def test_what_was_used_before_is_not_counted(tmp_path: Path, agent: str) -> None:
     """A watch that comes late, or a session that is gone on with, counts from then on."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(recorded(agent)))
     meter = Meter(agent)
-    assert meter.more(str(path)) == 0
-    assert meter.more(str(path)) == 0
+    assert await meter.more(str(path)) == 0
+    assert await meter.more(str(path)) == 0
 
 
-def test_sub_agents_have_transcripts_of_their_own(tmp_path: Path) -> None:
+async def test_sub_agents_have_transcripts_of_their_own(tmp_path: Path) -> None:
     """Claude Code's: what they use counts, too, each in its own file; no id leads out of their folder."""
-    session = Session(tmp_path, "claude")
+    session = await Session.begun(tmp_path, "claude")
     folder = tmp_path / "session" / "subagents"
     folder.mkdir(parents=True)
     (folder / "agent-a1.jsonl").write_bytes(b"".join(recorded("claude_subagent")))
     (tmp_path / "agent-out.jsonl").write_bytes(reply("msg_1", 7))
     session.write(*recorded("claude"))
-    assert session.more("../../agent-out") == 220
-    assert session.more("a1") == 330
-    assert session.more("a1") == 0
+    assert await session.more("../../agent-out") == 220
+    assert await session.more("a1") == 330
+    assert await session.more("a1") == 0
 
 
-def test_blocks_of_one_reply_are_one_reply(tmp_path: Path) -> None:
+async def test_blocks_of_one_reply_are_one_reply(tmp_path: Path) -> None:
     """A reply is written block by block, and only the last may say all that it has used."""
-    session = Session(tmp_path, "claude")
+    session = await Session.begun(tmp_path, "claude")
     session.write(reply("a", 10), reply("a", 10), reply("a", 25), reply("b", 5), reply("a", 25), reply("a", 3))
-    assert session.more() == 30
+    assert await session.more() == 30
 
 
-def test_a_call_costs_the_same_however_long_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_costs_the_same_however_long_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 MB of transcript, and as much again in one line of it: each look reads what has come, a MiB at most."""
     path = tmp_path / "session.jsonl"
     with path.open("wb") as file:
         file.truncate(200_000_000)
         file.seek(0, os.SEEK_END)
         file.write(b"\n")
-    sizes, pread = [], os.pread
+    sizes, read_piece = [], transcripts.read_piece
 
-    def counted(*arguments: int) -> bytes:
-        data = pread(*arguments)
-        sizes.append(len(data))
-        return data
+    async def counted(*arguments: Any) -> tuple[bytes, int]:
+        piece, size = await read_piece(*arguments)
+        sizes.append(len(piece))
+        return piece, size
 
-    monkeypatch.setattr(os, "pread", counted)
+    monkeypatch.setattr(transcripts, "read_piece", counted)
     meter = Meter("claude")
-    assert meter.more(str(path)) == 0
+    assert await meter.more(str(path)) == 0
     for number in range(50):
         with path.open("ab") as file:
             file.write(reply(f"msg_{number}", 3))
-        assert meter.more(str(path)) == 3
+        assert await meter.more(str(path)) == 3
     assert max(sizes) < 300
     with path.open("ab") as file:
         file.write(b'{"usage": "' + b"x" * 3_000_000 + b'"}\n' + reply("last", 4))
-    assert sum(meter.more(str(path)) for _ in range(5)) == 4
+    assert sum([await meter.more(str(path)) for _ in range(5)]) == 4
     assert max(sizes) == 2**20
 
 
 @pytest.mark.parametrize("shape", ["pipe", "folder", "gone", "relative", "noise", "rewritten", "deep"])
-def test_no_transcript_does_harm(tmp_path: Path, shape: str) -> None:
+async def test_no_transcript_does_harm(tmp_path: Path, shape: str) -> None:
     """What is no file, no JSON or another one than before is passed over at once, and what is right is counted."""
-    session = Session(tmp_path, "claude")
+    session = await Session.begun(tmp_path, "claude")
     if shape == "pipe":
         os.mkfifo(session.path)
     elif shape == "folder":
         session.path.mkdir()
     elif shape == "relative":
-        assert session.meter.more("session.jsonl") == 0
+        assert await session.meter.more("session.jsonl") == 0
     elif shape == "noise":
         odd = [b"\xff\xfe\n", b'{"usage": [', b'"usage"\n', b'["usage"]\n', b"null\n", b'{"message": {"usage": 7}}\n']
         session.write(*odd, b'{"message": {"id": "x", "usage": {"input_tokens": -5, "output_tokens": 1e999}}}\n')
@@ -136,25 +141,38 @@ def test_no_transcript_does_harm(tmp_path: Path, shape: str) -> None:
         session.write(b'{"usage":' * 5_000 + b"1" + b"}" * 5_000 + b"\n")
     elif shape == "rewritten":
         session.write(reply("a", 10), reply("b", 10))
-        assert session.more() == 20
+        assert await session.more() == 20
         session.path.write_bytes(reply("a", 10))
-    assert session.more() == 0
+    assert await session.more() == 0
     if shape in ("noise", "deep", "rewritten"):
         session.write(reply("c", 8))
-        assert session.more() == 8
+        assert await session.more() == 8
 
 
-def test_calls_at_once_count_once(tmp_path: Path) -> None:
+async def test_calls_at_once_count_once(tmp_path: Path) -> None:
     """Sub-agents call their hooks at the same time."""
-    session = Session(tmp_path, "claude")
+    session = await Session.begun(tmp_path, "claude")
     session.write(*(reply(f"msg_{number}", 1) for number in range(2_000)))
-    found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(session.more())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = await asyncio.gather(*(session.more() for _ in range(8)))
     assert sum(found) == 2_000
+
+
+async def test_a_call_that_is_cut_off_loses_nothing(tmp_path: Path) -> None:
+    """A hook whose program is killed at any moment of the count leaves its tokens to the next one."""
+    session = await Session.begun(tmp_path, "claude")
+    folder = tmp_path / "session" / "subagents"
+    folder.mkdir(parents=True)
+    total = 0
+    for turns in range(40):
+        session.write(reply(f"msg_{turns}", 1))
+        with (folder / "agent-a1.jsonl").open("ab") as file:
+            file.write(reply(f"sub_{turns}", 1))
+        counting = asyncio.ensure_future(session.more("a1"))
+        for _ in range(5 * turns):
+            await asyncio.sleep(0)
+        counting.cancel()
+        total += sum(done for done in await asyncio.gather(counting, return_exceptions=True) if isinstance(done, int))
+    assert total + await session.more("a1") == 80
 
 
 class Hooks:

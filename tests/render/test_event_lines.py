@@ -136,6 +136,15 @@ def test_what_comes_next_is_shown_with_its_number_and_limit(changes: dict[str, A
     assert said("directive_issued", **{"line": 10, **changes}) == [line]
 
 
+def test_why_a_new_approach_comes_early() -> None:
+    """A change that grows while the failure stays is said below the approach; where an approach is from is not."""
+    pivot = {"line": 10, "level": "pivot", "approach": "use a table", "limit": 3}
+    grown = "the change grows (31, 91, 271 lines) and the failure stays"
+    taken = "  → New approach 1/3: use a table"
+    assert said("directive_issued", **pivot, reason=grown) == [taken, f"    {grown}"]
+    assert said("directive_issued", **pivot, reason="from memory") == [taken]
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
@@ -243,6 +252,20 @@ def test_a_gate_of_a_later_version_is_shown(kind: str) -> None:
 def test_lines_read_well(name: str, changes: dict[str, Any], line: str) -> None:
     """Numbers, plurals and reasons are as a person would say them."""
     assert said(name, **changes) == [line]
+
+
+def test_the_phase_of_a_task_in_its_plan() -> None:
+    """Once, before the first attempt, and not where the task is the only one; the log's line is that of the attempt."""
+    first = Guidance(attempt="web.1", number=1, level="first", text=Clean("Do it"), workdir=Path())
+    assert said("attempt_started", guidance=first, phase=(2, 4)) == ["→ Phase 2/4: web", "▶ attempt 1"]
+    assert said("attempt_started", guidance=first) == ["▶ attempt 1"]
+    assert said("attempt_started", guidance=GUIDANCE, phase=(2, 4)) == ["▶ attempt 2 (retry)"]
+    envelope = {"seq": 7, "time": "2026-11-20T20:14:09.123Z", "mono": 1, "run": "r", "actor": "policy", "task": "web"}
+    begun = EVENTS["attempt_started"](guidance=first, phase=(2, 4))
+    ended = EVENTS["attempt_ended"](report=Report(phase=Clean("GREEN: Implementing"), exit_code=0))
+    texts = [event_text(Record(event=event, name="x", **envelope)) for event in (begun, ended)]  # type: ignore[arg-type]
+    assert texts == ["▶ attempt 1", "agent ended (0.0 s)"]
+    assert [line[15:] for line in lines(ended)] == ["  → Phase: GREEN: Implementing", "  agent ended (0.0 s)"]
 
 
 def test_silent_checks_stay_silent() -> None:

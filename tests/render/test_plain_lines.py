@@ -50,6 +50,7 @@ class Told:
         ("× abandoned", "abandoned"),
         ("  ? stuck g1: unstuck answer g1 skip", "  question: stuck g1: unstuck answer g1 skip"),
         ("    tried: 3 retries", "    tried: 3 retries"),
+        ("→ Phase 2/4: session-hook", "Phase 2/4: session-hook"),
     ],
 )
 def test_signs_are_words(sign: str, words: str) -> None:

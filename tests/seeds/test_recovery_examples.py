@@ -230,3 +230,51 @@ async def test_example_4_complete_integration() -> None:
     assert await executor.execute_task(task) == "done"
     assert executor.timeout_monitor.get_monitor_stats()["active_count"] == 0
     assert executor.loop_detector.get_loop_stats()["active_tasks"] == 0
+
+
+async def test_configuration_of_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The defaults are set on the class; a type that is left out has the fallback."""
+    from unstuck import TimeoutMonitor
+
+    monkeypatch.setattr(TimeoutMonitor, "DEFAULT_TIMEOUTS", TimeoutMonitor.DEFAULT_TIMEOUTS)
+    # fmt: off
+    TimeoutMonitor.DEFAULT_TIMEOUTS = {
+        "orchestrator": 1800,        # 30 min
+        "backend_developer": 900,    # 15 min
+        "frontend_developer": 900,   # 15 min
+        "qa_engineer": 600,          # 10 min
+        "security_expert": 1200,     # 20 min
+        "devops_engineer": 1800,     # 30 min
+        # ... etc
+    }
+    # fmt: on
+    monitor = TimeoutMonitor(clock=ManualClock())
+    for agent_type in ("qa_engineer", "documentation"):
+        await monitor.monitor_task(agent_type, "a", agent_type)
+    limits = {row["task_id"]: row["timeout_seconds"] for row in monitor.get_monitor_stats()["tasks"]}
+    assert limits == {"qa_engineer": 600, "documentation": 900}
+
+
+def test_configuration_of_loop_detection() -> None:
+    """A window of its own size, and a gate manager."""
+    from unstuck import LoopDetector
+
+    gate_mgr = GateManager()
+    # fmt: off
+    # Window size (default 3)
+    detector = LoopDetector(window_size=3)
+
+    # With gate manager
+    detector = LoopDetector(gate_manager=gate_mgr)
+    # fmt: on
+    assert [detector.record_failure("t", "x") for _ in range(3)] == [False, False, True]
+
+
+def test_example_3_with_the_placeholder_as_it_stands() -> None:
+    """Even ``from_error(...)`` with its three dots gives a signature, which is another failure."""
+    from unstuck import FailureSignature, extract_failure_signature
+
+    signature = extract_failure_signature(error_output="TypeError: x", agent_id="a", task_id="t")
+    sig2 = FailureSignature.from_error(...)  # type: ignore[arg-type]
+    assert not signature.is_identical_to(sig2)
+    assert not signature.is_similar_to(sig2)

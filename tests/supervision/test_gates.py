@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any, get_args
 
 import pytest
@@ -20,6 +22,7 @@ from unstuck import (
     GateType,
     GateUnknown,
     Guidance,
+    LoopDetector,
     Report,
     Supervisor,
     Task,
@@ -168,6 +171,69 @@ async def test_the_manager_refuses() -> None:
             await unknown
     with pytest.raises(ValueError, match="nonsense"):
         await gates.create_gate("nonsense", task_id="t", agent_id="a", context={})
+
+
+async def test_the_manager_tells_the_answer() -> None:
+    """Whoever does not want to wait is called with the answer: when it comes, or at once where it is there."""
+    gates, told = GateManager(), list[str]()
+    gate = await gates.create_gate("stuck", task_id="t", agent_id="a", context={})
+    for name in ("first", "second"):
+        gates.when_answered(gate, lambda answer, name=name: told.append(f"{name}: {answer.choice}"))  # type: ignore[misc]
+    assert gates.is_open(gate)
+    assert told == []
+    await gates.answer(gate, Answer(choice="skip"))
+    assert told == ["first: skip", "second: skip"]
+    gates.when_answered(gate, lambda answer: told.append("late"))
+    assert told[2:] == ["late"]
+    assert not gates.is_open(gate)
+    assert not gates.is_open("g9")
+    with pytest.raises(GateUnknown):
+        gates.when_answered("g9", told.append)  # type: ignore[arg-type]
+
+
+class Steps:
+    """Counts the lines of Python that are executed inside of it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self.count += event == "line"
+        return self._trace
+
+    def __enter__(self) -> Steps:
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.settrace(self._before)
+
+
+@pytest.mark.parametrize("work", ["open", "same", "answer", "loop"])
+async def test_a_gate_costs_the_same_beside_thousands(work: str) -> None:
+    """What is done to one gate takes as many steps whether ten others are open or two thousand."""
+
+    async def steps(others: int) -> int:
+        gates = GateManager()
+        detector = LoopDetector(gates, clock=ManualClock())
+        for number in range(others):
+            await gates.create_gate("timeout", task_id=f"t{number}", agent_id="a", context={})
+        for _ in range(4):
+            gate = await detector.check_and_trigger_gate("t1", "a", None, "x")
+        with Steps() as counted:
+            if work == "open":
+                await gates.create_gate("timeout", task_id="new", agent_id="a", context={})
+            elif work == "same":
+                await gates.create_gate("timeout", task_id="t7", agent_id="a", context={})
+            elif work == "answer":
+                await gates.answer(str(gate), Answer(choice="skip"))
+                await gates.wait(str(gate))
+            else:
+                assert await detector.check_and_trigger_gate("t1", "a", None, "x") == gate
+        return counted.count
+
+    assert await steps(2_000) == await steps(10) > 0
 
 
 # What an answer does to a task that waits

@@ -80,6 +80,19 @@ def test_every_pivot_is_another_way() -> None:
     assert len(set(tried)) == 4
 
 
+def test_another_way_also_for_one_who_says_the_same() -> None:
+    """A caller that always names the plan's approach follows ours all the same: none comes again, all are told."""
+    said: list[str] = []
+    handler = FailureHandler(output=said.append)
+    failure, same = Failure("AssertionError: expected 1 but received 2", phase="test"), Approach("the plan's")
+    done = [handler.handle(failure, execution(current_approach=same)) for _ in range(9)]
+    tried = [result.new_approach.name for result in done if result.new_approach]
+    assert len(tried) == 5
+    assert len({*tried, same.name}) == 1 + len(tried)
+    assert done[-1].action == "ASK"
+    assert {same.name, *tried} >= set(done[-1].stuck_report.approaches) >= set(tried[-3:])
+
+
 def test_direct_mode_is_retry_then_ask() -> None:
     """Direct mode is simplified: retry only, then ask."""
     failure = Failure("AssertionError: expected 1 but received 2", phase="test")

@@ -16,7 +16,9 @@ What is asked of the monitor, and where it is shown:
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
+import weakref
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -269,3 +271,40 @@ async def test_the_monitor_may_be_stopped_by_its_own_callback(monitor: TimeoutMo
     await monitor.monitor_task("t", "a", "x", timeout_seconds=1, on_timeout=lambda: fired.append(1))
     await clock.advance(1)
     assert fired == [1]
+
+
+async def test_thousands_at_once_let_others_have_turns(clock: ManualClock) -> None:
+    """While two thousand tasks are told that their time is up, the rest of the program goes on in between."""
+    monitor, told, seen = TimeoutMonitor(clock=clock), list[str](), set[int]()
+    await monitor.start()
+    for number in range(2_000):
+        await monitor.monitor_task(f"t{number}", "a", "x", 5, on_timeout=lambda: told.append("told"))
+
+    async def beside() -> None:
+        while len(told) < 2_000:
+            seen.add(len(told))
+            await asyncio.sleep(0)
+
+    other = asyncio.ensure_future(beside())
+    await clock.advance(5)
+    await other
+    await monitor.stop()
+    assert len(seen - {0}) > 10
+
+
+async def test_nothing_is_kept_of_a_task_that_nobody_asks_about(clock: ManualClock) -> None:
+    """Without a gate manager, a callback that was called is let go."""
+
+    class Callback:
+        def __call__(self) -> None:
+            pass
+
+    monitor, callback = TimeoutMonitor(clock=clock), Callback()
+    kept = weakref.ref(callback)
+    await monitor.start()
+    await monitor.monitor_task("t", "a", "x", 5, on_timeout=callback)
+    del callback
+    await clock.advance(5)
+    await monitor.stop()
+    gc.collect()
+    assert kept() is None

@@ -13,6 +13,7 @@ from unstuck.clock.waits import first_of
 
 Then = Callable[[], object]
 _SLACK = 64
+_BATCH = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +84,7 @@ class Deadlines:
             heapq.heapify(self._heap)
 
     async def _run(self) -> None:
+        called = 0
         while True:
             self._nearer.clear()
             while self._heap and not self._heap[0][2].live:
@@ -97,6 +99,11 @@ class Deadlines:
             deadline = heapq.heappop(self._heap)[2]
             del self._live[deadline.key]
             self._call(deadline)
+            del deadline  # nothing of it is kept until the next one is due
+            called += 1
+            if called % _BATCH == 0:
+                # Thousands that are due at once leave turns to others, and are not all kept until the last is called.
+                await asyncio.sleep(0)
 
     async def _wait(self, seconds: float) -> None:
         """Wait until ``seconds`` have passed or a nearer deadline has been added."""

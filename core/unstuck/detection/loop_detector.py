@@ -22,7 +22,10 @@ LOOP_TYPE = "execution_loop"
 
 
 class GateOpener(Protocol):
-    """Gate manager as the detector uses it. An optional ``open_gates()`` returns the gates that are still open."""
+    """Gate manager as the detector uses it.
+
+    An optional ``is_open(gate_id)``, or else ``open_gates()``, says which gates are still open.
+    """
 
     async def create_gate(
         self, gate_type: str, *, task_id: str, agent_id: str, project_id: str | None, context: dict[str, Any]
@@ -36,8 +39,8 @@ class LoopDetector:
         self, gate_manager: GateOpener | None = None, window_size: int = 3, *, clock: Clock | None = None
     ) -> None:
         """Create a detector. ``window_size`` identical failures make a loop (at least 2, else ValueError)."""
-        if window_size < 2:
-            raise ValueError(f"window_size must be at least 2, not {window_size}")
+        if not isinstance(window_size, int) or window_size < 2:
+            raise ValueError(f"window_size must be a whole number of at least 2, not {window_size}")
         self.window_size = window_size
         self._gate_manager = gate_manager
         self._clock = clock or SystemClock()
@@ -194,7 +197,10 @@ class LoopDetector:
     def _is_answered(self, task_id: str) -> bool:
         """Return whether the gate of this task's loop is no longer open."""
         event = self._looping.get(task_id)
-        open_gates = getattr(self._gate_manager, "open_gates", None)
-        if event is None or not event["gate_id"] or open_gates is None:
+        if event is None or not event["gate_id"]:
             return False
-        return event["gate_id"] not in {getattr(gate, "id", gate) for gate in open_gates()}
+        is_open = getattr(self._gate_manager, "is_open", None)
+        if is_open is not None:
+            return not is_open(event["gate_id"])
+        open_gates = getattr(self._gate_manager, "open_gates", None)
+        return open_gates is not None and event["gate_id"] not in {getattr(gate, "id", gate) for gate in open_gates()}

@@ -34,6 +34,7 @@ _NAME_WIDTH = 40
 _AT_LEAST = 60
 _PARAGRAPH = 100
 _ANALYSIS = 600
+_PHASE = "→ Phase"
 
 _Text = str | Sequence[str] | None
 _MEANWHILE = {
@@ -63,7 +64,8 @@ def event_line(record: Record) -> str:
 def event_text(record: Record) -> str:
     """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
-    return (text if isinstance(text, str) else next(iter(text), "")).strip()
+    texts = [text] if isinstance(text, str) else text
+    return next((one for one in texts if not one.lstrip().startswith(_PHASE)), "").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,9 @@ def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
 
 def _attempt_started(event: e.AttemptStarted, record: Record) -> _Text:
     guidance = event.guidance
-    return f"▶ attempt {guidance.number}" + (f" ({level_word(guidance.level)})" if guidance.level != "first" else "")
+    begins = f"▶ attempt {guidance.number}" + (f" ({level_word(guidance.level)})" if guidance.level != "first" else "")
+    number, count = event.phase
+    return [f"{_PHASE} {number}/{count}: {record.task}", begins] if count and guidance.number == 1 else begins
 
 
 def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
@@ -211,7 +215,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     problem = f": {said}" if said else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
     ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
-    return [f"  → Phase: {report.phase}", ended] if report.phase else ended
+    return [f"  {_PHASE}: {report.phase}", ended] if report.phase else ended
 
 
 def _proved(event: e.CheckProved, record: Record) -> _Text:
@@ -261,7 +265,8 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
-            return f"  → New approach {climb.pivots}{of}: {event.approach}"
+            taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
+            return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
         case "research":
             return f"  → Research {climb.research}{of}: Reading the code around the failure"
         case "continue":

@@ -200,7 +200,7 @@ class HookBridge:
     async def _count(self, attached: _Attached, payload: dict[str, Any]) -> None:
         """Record the usage so far."""
         path, subagent = text(payload, "transcript_path"), text(payload, "agent_id")
-        tokens = await asyncio.to_thread(attached.meter.more, path, subagent) if path else 0
+        tokens = await attached.meter.more(path, subagent) if path else 0
         if tokens:
             attached.work.see(Observation(kind="usage", tokens=tokens, task_id=attached.task.id))
 
@@ -379,7 +379,7 @@ async def _decoded(dialect: Dialect, payload: dict[str, Any]) -> dict[str, Any] 
     """Return the payload in Claude Code's terms; None for an ignored event."""
     if dialect.name == "codex" and payload.get("hook_event_name") == "PostToolUse":
         path, call = text(payload, "transcript_path"), text(payload, "tool_use_id")
-        payload = {**payload, "exit_code": await asyncio.to_thread(exit_code, path, call)}
+        payload = {**payload, "exit_code": await exit_code(path, call)}
     return dialect.decode(payload)
 
 

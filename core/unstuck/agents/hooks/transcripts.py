@@ -6,18 +6,18 @@ format are skipped: the count can be too low, which does no harm.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
-import stat
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from unstuck.agents.streams.stream import mapping, number, text
+from unstuck.eventlog.storage.text_files import read_piece
 
 _PIECE = 2**20
 """Most bytes read in one call; the next call reads the rest."""
@@ -53,38 +53,44 @@ class Meter:
         self._read_line = _READERS.get(agent)
         self._apart = agent == "claude"
         self._transcripts: dict[str, _Transcript] = {}
-        self._turn = threading.Lock()
+        self._turn = asyncio.Lock()
+        self._used = 0
 
-    def more(self, path: str, subagent: str = "") -> int:
+    async def more(self, path: str, subagent: str = "") -> int:
         """Return the tokens used since the last call, from the transcripts of the session and ``subagent``.
 
-        ``path`` is the session's. Blocks; several threads may call it.
+        ``path`` is the session's. Calls at the same time take turns.
         """
         if self._read_line is None or not os.path.isabs(path):
             return 0
-        with self._turn:
+        async with self._turn:
             # Existing lines are earlier usage; only a sub-agent may have begun since.
             begun = bool(self._transcripts)
-            used = self._more(path, from_end=True)
+            self._used += await self._more(path, from_end=True)
             # A sub-agent's last reply is written after its last call.
-            used += sum(
-                self._more(other, from_end=False) for other in list(self._transcripts)[-_RECENT:] if other != path
-            )
+            for other in list(self._transcripts)[-_RECENT:]:
+                self._used += await self._more(other, from_end=False) if other != path else 0
             if self._apart and _SUBAGENT.fullmatch(subagent):
-                used += self._more(
+                self._used += await self._more(
                     f"{path.removesuffix('.jsonl')}/subagents/agent-{subagent}.jsonl", from_end=not begun
                 )
+            # Kept until here: a call that is cancelled leaves its part to the next one.
+            used, self._used = self._used, 0
             return used
 
-    def _more(self, path: str, *, from_end: bool) -> int:
+    async def _more(self, path: str, *, from_end: bool) -> int:
+        known = self._transcripts.get(path)
         try:
-            with _opened(path) as (descriptor, size):
-                transcript = self._known(path, size if from_end else 0)
-                return self._read(transcript, descriptor, size) if transcript is not None else 0
+            # Of a transcript that is read from its end on, the first look is at its size only.
+            limit = 0 if known is None and from_end else _PIECE
+            piece, size = await read_piece(Path(path), known.offset if known else 0, limit)
         except FileNotFoundError:
             self._known(path, 0)
         except OSError:
             pass
+        else:
+            transcript = self._known(path, size if from_end else 0)
+            return self._count(transcript, piece, size) if transcript is not None else 0
         return 0
 
     def _known(self, path: str, start: int) -> _Transcript | None:
@@ -92,11 +98,10 @@ class Meter:
             self._transcripts[path] = _Transcript(offset=start)
         return self._transcripts.get(path)
 
-    def _read(self, transcript: _Transcript, descriptor: int, size: int) -> int:
+    def _count(self, transcript: _Transcript, piece: bytes, size: int) -> int:
         if size <= transcript.offset:
             transcript.offset = size  # rewritten: its earlier usage was counted
             return 0
-        piece = os.pread(descriptor, _PIECE, transcript.offset)
         end = piece.rfind(b"\n") + 1
         if not end and len(piece) == _PIECE:
             end = len(piece)  # a line that is too long is skipped
@@ -150,11 +155,11 @@ _READERS: Mapping[str, Callable[[Any], tuple[str, int]]] = {
 """Functions from a line to the id of the model's reply (empty for none) and its tokens without cached ones."""
 
 
-def exit_code(path: str, call: str) -> int | None:
+async def exit_code(path: str, call: str) -> int | None:
     """Return the exit code of ``call`` in Codex's transcript at ``path``; None if it is not there."""
     if not call or not os.path.isabs(path):
         return None
-    for line in reversed(_tail(path).split(b"\n")):
+    for line in reversed((await _tail(path)).split(b"\n")):
         if (
             call.encode("utf-8", "replace") in line
             and b'"exit_code"' in line
@@ -164,29 +169,11 @@ def exit_code(path: str, call: str) -> int | None:
     return None
 
 
-def _tail(path: str) -> bytes:
+async def _tail(path: str) -> bytes:
     try:
-        with _opened(path) as (descriptor, size):
-            return os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+        return (await read_piece(Path(path), -_TAIL, _TAIL))[0]
     except OSError:
         return b""
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[int, int]]:
-    """Yield a descriptor of the file at ``path`` and its size. Raises OSError for anything but a readable file."""
-    try:
-        # Without O_NONBLOCK a pipe in its place would block forever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except ValueError as error:
-        raise OSError(str(error)) from None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError("it is no file")
-        yield descriptor, found.st_size
-    finally:
-        os.close(descriptor)
 
 
 def _code(line: bytes, call: str) -> int | None:

@@ -90,7 +90,7 @@ def classify_cause(failure: Any) -> Cause:
     A ``type`` that names a cause decides where no rule does, for causes that no text shows. Of a long error only the
     head and the tail count.
     """
-    error = ends_of(str(getattr(failure, "error", "") or "")).lower()
+    error = ends_of(getattr(failure, "error", "")).lower()
     phase = getattr(failure, "phase", "")
     if phase == "parse" or _has(error, SYNTAX_PARTS, SYNTAX):
         return Cause.SYNTAX_ERROR

@@ -9,6 +9,7 @@ from unstuck.diagnosis.classification.phrases import Phrases, Table
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.parsing.truncation import as_text
 from unstuck.text import Clean
 
 PATTERNS: dict[str, tuple[str, ...]] = {
@@ -129,6 +130,7 @@ class ErrorAnalysis:
 
 def analyze_error(error: str) -> ErrorAnalysis:
     """Return the first kind whose pattern matches a line of ``error``."""
+    error = as_text(error)
     lines = [line[:LINE] for line in error[:SEARCHED].split("\n")]
     for kind, patterns in PATTERNS.items():
         for pattern in patterns:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.parsing.truncation import as_text
 from unstuck.diagnosis.signatures.fingerprint import context_and_subject, digest, mask, words_of
 from unstuck.text import Clean, admit, shorten
 
@@ -51,11 +52,14 @@ class FailureSignature:
     ) -> FailureSignature:
         """Return the signature of an error's text and its separate stack trace, if any. Never raises.
 
-        ``timestamp`` is seconds since 1970, or now.
+        An exception counts as what it says. ``timestamp`` is seconds since 1970, or now.
         """
         parsed = parse_error(error_message, stack_trace)
         when = SystemClock().now() if timestamp is None else timestamp
-        return _signed(parsed, agent_id=agent_id, task_id=task_id, timestamp=when)
+        found = _signed(parsed, agent_id=agent_id, task_id=task_id, timestamp=when)
+        # The trace says where the error came from; it is no part of its message.
+        message = as_text(error_message).strip() if stack_trace else ""
+        return replace(found, exact_message=admit(message, limit=MESSAGE_LIMIT)) if message else found
 
     @property
     def identity(self) -> str:
@@ -210,12 +214,8 @@ def parse_error(message: str | bytes, trace: str | bytes | None = None) -> Parse
 
 def _joined(message: str | bytes, trace: str | bytes | None) -> str:
     """Return the trace, then the message: the order in which tools print them."""
-    text, stack = _as_text(message), _as_text(trace or "")
+    text, stack = as_text(message), as_text(trace)
     return text if not stack or (text in stack and "\n" in text) else f"{stack}\n{text}"
-
-
-def _as_text(raw: str | bytes) -> str:
-    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
 
 
 def _exact(parsed: ParsedOutput) -> Clean:

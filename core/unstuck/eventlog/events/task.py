@@ -107,12 +107,14 @@ class TaskBaselineChecked(Event):
 class AttemptStarted(Event):
     """An attempt started with this guidance. ``limit_s`` is its time limit, 0 without one.
 
-    ``note`` is the end of the guidance that is only for this attempt: the result of the one before.
+    ``note`` is the end of the guidance that is only for this attempt: the result of the one before. ``phase`` is the
+    number of the task in its plan, and how many the plan has; zeros outside a plan of several.
     """
 
     guidance: Guidance
     limit_s: float = 0.0
     note: str = ""
+    phase: tuple[int, int] = (0, 0)
 
 
 class AgentSpawned(Event):

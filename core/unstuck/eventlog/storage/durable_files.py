@@ -14,7 +14,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 def open_for_reading(path: Path) -> IO[bytes]:
     """Open the plain file at ``path``. Raises OSError for a pipe, which would block, and for a device."""
-    return open(_plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb")
+    return open(plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb")
 
 
 def open_for_writing(path: Path, flags: int) -> int:
@@ -24,7 +24,7 @@ def open_for_writing(path: Path, flags: int) -> int:
     """
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a symbolic link, and nothing is written through one")
-    return _plain(os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600))
+    return plain(os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600))
 
 
 def open_fresh(path: Path) -> int:
@@ -33,7 +33,8 @@ def open_fresh(path: Path) -> int:
     return open_for_writing(path, os.O_WRONLY | os.O_EXCL)
 
 
-def _plain(fd: int) -> int:
+def plain(fd: int) -> int:
+    """Return the descriptor of a plain file. Closes anything else and raises OSError."""
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)

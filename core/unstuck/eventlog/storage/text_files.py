@@ -1,14 +1,17 @@
-"""Text files written and read without blocking the event loop."""
+"""Prompts, reports, outputs and transcripts, written and read without blocking the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 import aiofiles
+
+from unstuck.eventlog.storage.durable_files import plain
 
 _MODE = 0o600
 _Result = TypeVar("_Result")
@@ -24,6 +27,14 @@ async def read_ends(path: Path, limit: int) -> bytes:
     return await _to_its_end(_read(path, limit))
 
 
+async def read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
+    """Return at most ``limit`` bytes of a plain file from ``offset`` on, and its size.
+
+    A negative offset counts from the end. Raises OSError for a missing file, a pipe or a device, and never waits.
+    """
+    return await _to_its_end(_read_piece(path, offset, limit))
+
+
 async def _to_its_end(work: Coroutine[Any, Any, _Result]) -> _Result:
     """Await ``work`` to its end even if the caller is cancelled: it leaves no open file and no half one."""
     task = asyncio.ensure_future(work)
@@ -35,9 +46,10 @@ async def _to_its_end(work: Coroutine[Any, Any, _Result]) -> _Result:
 
 
 async def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.tmp")
+    # Each writer has a file of its own, so that of two at once neither gets parts of the other.
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        async with aiofiles.open(fresh, "w", encoding="utf-8", opener=_opener) as file:
+        async with aiofiles.open(fresh, "x", encoding="utf-8", opener=_opener) as file:
             await file.write(text)
             await file.flush()
             await asyncio.to_thread(os.fsync, file.fileno())
@@ -63,3 +75,20 @@ async def _read(path: Path, limit: int) -> bytes:
             return head + b"\n" + await file.read()
     except FileNotFoundError:
         return b""
+
+
+async def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
+    try:
+        async with aiofiles.open(path, "rb", opener=_plain_opener) as file:
+            size = await file.seek(0, os.SEEK_END)
+            if not limit:
+                return b"", size
+            await file.seek(max(0, size + offset) if offset < 0 else offset)
+            return await file.read(limit), size
+    except ValueError as error:  # a path with a NUL or half a character
+        raise OSError(str(error)) from None
+
+
+def _plain_opener(path: str, flags: int) -> int:
+    # Without O_NONBLOCK a pipe would block for ever.
+    return plain(os.open(path, flags | os.O_NONBLOCK))

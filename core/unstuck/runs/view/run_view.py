@@ -13,6 +13,7 @@ from unstuck.contract import Answer
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
@@ -153,22 +154,14 @@ async def output_of(log: Path, row: TaskRow | None, *, live: bool, limit: int) -
     if row is None or not row.attempt:
         return None
     path = log.parent / "output" / f"{row.attempt}.log"
-    return await asyncio.to_thread(_read_tail, path, row.attempt, row.attempts, live and row.state == "running", limit)
-
-
-def _read_tail(path: Path, attempt: str, number: int, live: bool, limit: int) -> OutputTail:
-    """The end of a file of raw output, admitted. Only the end is read, from the beginning of a line on."""
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL))
-            raw = file.read(_TAIL)
+        raw, size = await read_piece(path, -_TAIL, _TAIL)
     except OSError:
-        return OutputTail(attempt, "", f"attempt {number} leaves no output")
+        return OutputTail(row.attempt, Clean(""), f"attempt {row.attempts} leaves no output")
     if size > _TAIL:
-        raw = raw.partition(b"\n")[2] or raw
-    if live and size >= limit - limit // 2:
-        note = f"attempt {number} prints more than is kept: the end is shown when it ends"
+        raw = raw.partition(b"\n")[2] or raw  # from the beginning of a line on
+    if (live := live and row.state == "running") and size >= limit - limit // 2:
+        note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
     else:
-        note = f"attempt {number} is at work" if live else f"end of attempt {number}"
-    return OutputTail(attempt, admit(raw, limit=2 * _TAIL), note)
+        note = f"attempt {row.attempts} is at work" if live else f"end of attempt {row.attempts}"
+    return OutputTail(row.attempt, await asyncio.to_thread(admit, raw, limit=2 * _TAIL), note)

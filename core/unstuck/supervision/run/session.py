@@ -221,7 +221,7 @@ class Session:
                 prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
             )
             limit = core.time_left(row) if self.can.stop else 0.0
-            event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note)
+            event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note, phase=self._phase())
             core.append(event, task=row.id, attempt=attempt)
             core.detector.started(row.id, row.task.prompt)
         if problem:
@@ -231,6 +231,12 @@ class Session:
         await keep_safe(core)
         await core.journal.committed()
         return Directive(kind="start", guidance=guidance, text=guidance.text)
+
+    def _phase(self) -> tuple[int, int]:
+        head = self._core.head
+        if head.run.kind != "plan" or len(head.tasks) == 1:
+            return 0, 0
+        return list(head.tasks).index(self._task) + 1, len(head.tasks)
 
     def _guidance(self, row: TaskRow) -> Guidance:
         return row.prepared or first_guidance(row, self.can, self._core.settings.prompts)

@@ -33,10 +33,10 @@ class CheckpointManager:
 
     @classmethod
     async def open(
-        cls, tree: Path, *, run: str = "manual", clock: Clock | None = None, bounds: Bounds | None = None
+        cls, tree: Path | str, *, run: str = "manual", clock: Clock | None = None, bounds: Bounds | None = None
     ) -> Self:
         """The manager of the tree round ``tree``: its repository's, or the directory's own without git."""
-        tree = tree.resolve()
+        tree = Path(tree).resolve()
         repository = await find_repository(tree)
         root = repository.root if repository is not None else tree
         home = project_home(root, repository)

@@ -12,6 +12,7 @@ from unstuck.diagnosis.classification.failure_types import classify_failure
 from unstuck.diagnosis.classification.hints import ErrorAnalysis, analyze_error
 from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.parsing.truncation import as_text
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.diagnosis.signatures.signature import extract_failure_signature
 from unstuck.escalation.alternatives import alternatives
@@ -53,6 +54,7 @@ class FailureHandler:
         self.task = task
         self.root = Path(root)
         self.climb = Climb()
+        self._stated = ""
         self.max_retries = self._limits.max_retries
         self.max_pivots = self._limits.max_pivots
         self.max_research = self._limits.max_research
@@ -80,13 +82,15 @@ class FailureHandler:
 
     def handle(self, failure: Failure, execution: Execution) -> HandlerResult:
         """Return the answer to ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
+        if (text := as_text(failure.error)) is not failure.error:  # such as the exception itself
+            failure = replace(failure, error=text)
         diagnosis = self._diagnosis(failure)
         fresh = diagnosis.identity not in self.climb.seen
-        current = execution.current_approach
-        name = getattr(current, "name", None) or (current if isinstance(current, str) else "")
-        climb = replace(self.climb, approach=name or self.climb.approach)
+        climb = replace(self.climb, approach=self._followed(execution.current_approach))
         noted = climb.noting(diagnosis.identity, climb.approach)
-        if any(matches(pattern, failure.error) for pattern in self.skip_to_ask):
+        # A string is a sequence, too: its letters would match everything.
+        straight = (self.skip_to_ask,) if isinstance(self.skip_to_ask, str) else self.skip_to_ask
+        if any(matches(pattern, failure.error) for pattern in straight):
             return self._ask(failure, execution, diagnosis, noted, reason="such a failure goes straight to a person")
         if resolved := self._resolved(failure, execution, noted):
             return resolved
@@ -114,6 +118,12 @@ class FailureHandler:
     def succeeded(self) -> None:
         """Record that the task got past its failure: the next one starts a new climb."""
         self.climb = Climb(failed_approaches=self.climb.failed_approaches)
+
+    def _followed(self, current: Any) -> str:
+        """Return the approach that failed: the caller's where it is a new one, else the one given here last."""
+        name = str(getattr(current, "name", None) or (current if isinstance(current, str) else ""))
+        before, self._stated = self._stated, name
+        return name if name != before else self.climb.approach or name
 
     def _present_limits(self) -> Limits:
         return replace(

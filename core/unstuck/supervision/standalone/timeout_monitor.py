@@ -8,6 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from unstuck.clock import Clock, SystemClock, iso
@@ -144,7 +145,7 @@ class TimeoutMonitor:
     def _watch(self, watch: _Watch) -> None:
         self.complete_task(watch.task_id)
         self._watched[watch.task_id] = watch
-        self._deadlines.at(watch.task_id, watch.started + watch.limit, lambda: self._time_is_up(watch))
+        self._deadlines.at(watch.task_id, watch.started + watch.limit, partial(self._time_is_up, watch))
 
     async def _time_is_up(self, watch: _Watch) -> None:
         """Open the gate, tell the caller, and wait for what is answered."""
@@ -163,8 +164,11 @@ class TimeoutMonitor:
                 await result
         except Exception as error:
             _report(watch, error)
-        if gate:
-            await self._on_answer(watch, gate)
+        if (when_answered := getattr(self._gates, "when_answered", None)) is not None and gate:
+            when_answered(gate, partial(self._answered, watch))
+            return
+        wait = getattr(self._gates, "wait", None)
+        self._answered(watch, await wait(gate) if wait is not None and gate else None)
 
     async def _ask(self, watch: _Watch, elapsed: float) -> str:
         if self._gates is None:
@@ -178,10 +182,8 @@ class TimeoutMonitor:
         )
         return await self._gates.create_gate("timeout", task_id=watch.task_id, agent_id=watch.agent_id, context=context)
 
-    async def _on_answer(self, watch: _Watch, gate: str) -> None:
+    def _answered(self, watch: _Watch, answer: Any) -> None:
         """More time is counted from the answer; a task that was completed or watched anew meanwhile is left alone."""
-        wait = getattr(self._gates, "wait", None)
-        answer = await wait(gate) if wait is not None else None
         if self._asked.get(watch.task_id) is not watch:
             return
         del self._asked[watch.task_id]

@@ -21,7 +21,7 @@ _WORDS = {
     "▶": "begins", "✓": "passed:", "✗": "failed:", "!": "attention:", "?": "question:", "→": "next:", "◷": "clock:",
     "…": "waits:", "↻": "", "~": "", "×": "", "-": "",
 }  # fmt: skip
-_SPEAKING = ("Found", "succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled", "setup failed")
+_SPEAKING = ("Found", "Phase", "succeeded", "unverified", "skipped", "abandoned", "failed", "cancelled", "setup failed")
 _TOLD = ("needs you", "done", "failed", "blocked", "skipped", "abandoned", "unverified")
 _STEP_S = 1.0
 """A moment that moves by less is the same."""
