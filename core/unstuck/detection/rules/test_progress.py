@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from unstuck.detection.steps.external_blockers import is_refused
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
@@ -13,6 +15,10 @@ ALIKE = 0.7
 MISS_LIMIT = 300
 DRIFT = 2
 TESTS_KEPT = 100
+SHIFT = 12
+ENDING = 400
+ENDING_LENGTH = 20
+ERROR_LENGTH = 60
 
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
@@ -34,6 +40,11 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
+_ERROR = re.compile(
+    r"error|couldn't|can't|cannot|could not|failed|unable|denied|refused|fatal|exception", re.IGNORECASE
+)
+_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
+_WORDS = re.compile(r"[\w.-]+")
 _AROUND = "()[]{}<>,;:.'\"`"
 
 
@@ -72,8 +83,52 @@ class Failure:
     def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
         """Parts that are equal when the same failure occurs again in another output."""
         headline = self.signature.metadata.get("headline", "")
-        line = comparable(_LINE_NUMBER.sub("", headline)) if headline else self.key
-        return self.signature.identity, line, self.count, self.tests
+        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests
+
+    @cached_property
+    def ending(self) -> str:
+        """Last line of the text, without numbers of lines."""
+        return _unnumbered(self.text[-ENDING:].rstrip().rpartition("\n")[2])
+
+    @cached_property
+    def errors(self) -> Sequence[str]:
+        """Lines that report an error."""
+        lines = (line for line in self.text.split("\n") if line and not line.isspace())
+        return [line for line in lines if _ERROR.search(line) and not _REMARK.search(line)]
+
+    @cached_property
+    def message(self) -> str:
+        """First line that reports an error, without numbers of lines."""
+        return _unnumbered(self.errors[0][:ENDING]) if self.errors else ""
+
+    @cached_property
+    def long_errors(self) -> frozenset[str]:
+        """Ends of the long lines that report an error: a script may put its own words before them."""
+        lines = (line for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace())
+        return frozenset(comparable(line[-ERROR_LENGTH:]) for line in lines)
+
+    def ends_as(self, other: Failure) -> bool:
+        """Return whether two failures of different calls end in the same words, or have a long error in common."""
+        if len(self.ending) >= ENDING_LENGTH and self.ending == other.ending and self.message == other.message:
+            return True
+        return not self.long_errors.isdisjoint(other.long_errors)
+
+    def is_shifted(self, other: Failure) -> bool:
+        """Return whether only the line differs, by no more than an edit adds."""
+        if self.place is None or other.place is None or self.place[0] != other.place[0]:
+            return False
+        if abs(self.place[1] - other.place[1]) > SHIFT:
+            return False
+        return (self.located, self.message, self.ending) == (other.located, other.message, other.ending)
+
+    @cached_property
+    def located(self) -> str:
+        """Line with the first place, without numbers of lines."""
+        found = _PLACE.search(self.text)
+        if not found:
+            return ""
+        end = self.text.find("\n", found.end())
+        return _unnumbered(self.text[self.text.rfind("\n", 0, found.start()) + 1 : end if end >= 0 else None])
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -87,13 +142,17 @@ class Failure:
         return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
 
 
+def _unnumbered(line: str) -> str:
+    return comparable(_LINE_NUMBER.sub("", line))
+
+
 def is_progress(best: Failure, after: Failure) -> bool:
     """Return whether the check progressed: fewer failures, or an error further down the same file."""
     if best.count is not None and after.count is not None and after.count != best.count:
         return after.count < best.count
     if best.tests or best.place is None or after.place is None or best.place[0] != after.place[0]:
         return False
-    return after.place[1] > best.place[1] + DRIFT
+    return after.place[1] > best.place[1] + DRIFT and not after.is_shifted(best)
 
 
 def is_same(before: Failure, after: Failure) -> bool:
@@ -122,3 +181,11 @@ def missing_name_message(call: str, result: str) -> str:
         return ""
     named = {word.strip(_AROUND) for word in call.split()}
     return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in result.split())
+
+
+def refusal_message(call: str, result: str) -> str:
+    """Return a short result that refuses a permission, with the names of ``call`` masked; empty for other results."""
+    if len(result) > MISS_LIMIT or not is_refused(result):
+        return ""
+    named = set(_WORDS.findall(call))
+    return " ".join("NAME" if word in named else word for word in _WORDS.findall(result))

@@ -16,6 +16,8 @@ WORD_LIMIT = 400
 DIGEST_BYTES = 8
 
 _COUNTERS = ("pid", "tid", "attempt", "try", "retry")
+_NAMED = frozenset({"id", "id:", "ID", "ID:", "session", "Session", "session:", "Session:"})
+_GIVEN_NAME = re.compile(r"(?=[A-Za-z_-]*\d)(?=\d*[A-Za-z])[\w-]{5,}\.?")
 _COUNTED = frozenset(
     f"{before}{name}{after}"
     for counter in _COUNTERS
@@ -37,12 +39,13 @@ _VOLATILE = re.compile(
     r"|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
     r"|\b(?:In|Out) ?\[\d+\]"
+    r"|^\[\d{1,3}\]$"
     r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
     r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b)"
-    r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,})?)"
+    r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
@@ -81,6 +84,12 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         counted = place > 0 and words[place - 1] in _COUNTED
         masked[place], is_time = _word(words[place], durations, counted)
+        if durations and place > 0:
+            before = words[place - 1]
+            if before in _NAMED and _GIVEN_NAME.fullmatch(words[place].rstrip(";,")):
+                masked[place] = "ID"
+            elif before[0] == "[" and before[1:-1].isdigit() and words[place].isdigit() and len(words) == 2:
+                masked[place] = "N"
         if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place].lstrip("([")):
             masked[place], is_time = "TIME", True
         timed = timed or is_time
