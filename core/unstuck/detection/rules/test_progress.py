@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,8 +40,9 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
-_ERROR = re.compile(
-    r"error|couldn't|can't|cannot|could not|failed|unable|denied|refused|fatal|exception", re.IGNORECASE
+_ERROR_WORDS = (
+    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal"),
+    *("exception", "no such", "not found"),
 )
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
 _WORDS = re.compile(r"[\w.-]+")
@@ -93,8 +94,11 @@ class Failure:
     @cached_property
     def errors(self) -> Sequence[str]:
         """Lines that report an error."""
-        lines = (line for line in self.text.split("\n") if line and not line.isspace())
-        return [line for line in lines if _ERROR.search(line) and not _REMARK.search(line)]
+        text = self.text
+        lowered = text.lower()
+        # Words are found in the whole text at once: most lines have none.
+        found = (_line_at(text, place) for word in _ERROR_WORDS for place in _places(lowered, word))
+        return [text[start:end] for start, end in sorted(set(found)) if not _REMARK.search(text, start, end)]
 
     @cached_property
     def message(self) -> str:
@@ -127,8 +131,8 @@ class Failure:
         found = _PLACE.search(self.text)
         if not found:
             return ""
-        end = self.text.find("\n", found.end())
-        return _unnumbered(self.text[self.text.rfind("\n", 0, found.start()) + 1 : end if end >= 0 else None])
+        start, end = _line_at(self.text, found.start())
+        return _unnumbered(self.text[start:end])
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -140,6 +144,18 @@ class Failure:
         """Text without its numbers, and the numbers."""
         text = comparable(self.text)
         return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)
+
+
+def _line_at(text: str, place: int) -> tuple[int, int]:
+    end = text.find("\n", place)
+    return text.rfind("\n", 0, place) + 1, end if end >= 0 else len(text)
 
 
 def _unnumbered(line: str) -> str:
