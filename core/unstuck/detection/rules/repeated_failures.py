@@ -169,7 +169,12 @@ class Streaks:
         if step.result in self._texts:
             return step.result
         for key, seen in self._texts.items():
-            if seen and all(name != other for _, other, _ in seen) and failure.ends_as(seen[-1][2]):
+            if not seen:
+                continue
+            last = seen[-1][2]
+            # Runs of one check may have a remark in common, scripts that fail differently do not.
+            apart = all(name != other for _, other, _ in seen)
+            if failure.ends_as(last) or (apart and not failure.long_errors.isdisjoint(last.long_errors)):
                 return key
         return step.result
 

@@ -78,7 +78,7 @@ class Exploration:
         )
 
     def _same_file(self, step: Step) -> Finding | None:
-        file = file_of(step.shown) if step.kind == "query" else ""
+        file = file_of(step.shown) if step.kind == "query" and not step.empty else ""
         if not file or file != self._file:
             self._file = file
             self._lines.clear()

@@ -112,10 +112,8 @@ class Failure:
         return frozenset(comparable(line[-ERROR_LENGTH:]) for line in lines)
 
     def ends_as(self, other: Failure) -> bool:
-        """Return whether two failures of different calls end in the same words, or have a long error in common."""
-        if len(self.ending) >= ENDING_LENGTH and self.ending == other.ending and self.message == other.message:
-            return True
-        return not self.long_errors.isdisjoint(other.long_errors)
+        """Return whether two failures of different calls have the same first error and end in the same words."""
+        return len(self.ending) >= ENDING_LENGTH and self.ending == other.ending and self.message == other.message
 
     def is_shifted(self, other: Failure) -> bool:
         """Return whether only the line differs, by no more than an edit adds."""

@@ -33,12 +33,13 @@ _AT_WORK = frozenset(
     }
 )
 _WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found|\.\.\. ?(?:ok|done)\b", re.IGNORECASE)
-_EMPTY_LIMIT = 200
+_EMPTY_LIMIT = 280
 _EMPTY = re.compile(
     r"\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
     r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|files?|results?|hits?|items?|entries|rows?|changes?)\b.{0,80}"
     r"|.{0,80}\b(?:nothing (?:to|found|matched|changed)|no changes to make|already up[- ]to[- ]date|unchanged since)\b"
-    r".{0,120}",
+    r".{0,120}"
+    r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
 _CANCELLED = re.compile(

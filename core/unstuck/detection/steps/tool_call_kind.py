@@ -61,6 +61,7 @@ _MOVES_ON = re.compile(r"\b(?:scroll|page[ _-]?(?:down|up)|pgdn|next[ _-]page|sw
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
 _ARGUMENTS = re.compile(r"\w*\s*\{")
 _TARGETS = re.compile(r'"(?:file_path|filePath|path|file|notebook_path)": ?"((?:[^"\\]|\\.)*)"')
+_SUFFIXED = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
 _NEEDLES = re.compile(r'"(?:pattern|query|q|regex|search|search_term|term|keywords?)": ?"((?:[^"\\]|\\.)*)"')
 _PLACES = re.compile(r'"(?:path|glob|include|type|directory|dir|url)": ?"((?:[^"\\]|\\.)*)"')
 _ASKS_HELP = re.compile(r"\s(?:--help|--version|-h|-V|help|version)\b")
@@ -171,5 +172,7 @@ def _values(text: str, names: re.Pattern[str]) -> list[str]:
 
 def file_of(text: str) -> str:
     """Return the last file that a query names, or an empty string."""
+    if _ARGUMENTS.match(text):
+        return next((name for name in _values(text, _TARGETS) if _SUFFIXED.search(name)), "")
     found = _FILE.findall(text[:SHORT])
     return str(found[-1]) if found else ""
