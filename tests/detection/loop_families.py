@@ -1,7 +1,7 @@
 """Families of histories made by rule: each loop in many tools, words and languages, and what only looks like it.
 
 A family is a function that fills a ``History``. The number of a case seeds every choice in it, so that each case is the
-same in every run. ``KEPT`` families were written before the rules and looked at only for the final figures.
+same in every run. ``KEPT`` families were written before the rules, which have never been changed for one of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from unstuck.contract import Observation
 
 CASES = 12
 KEPT = frozenset(
-    {"unimproved_value", "missing_tool", "same_text_written", "refused_permission", "rename_undone", "anchor_file"}
+    {
+        *("unimproved_value", "missing_tool", "same_text_written", "refused_permission"),
+        *("improving_value", "tools_probed", "file_written_anew", "permission_changed", "rename_undone", "anchor_file"),
+    }
 )
 STEMS = (
     "basket",
@@ -338,6 +341,26 @@ def reworded_search(h: History, number: int) -> None:
 
 
 @loop
+def piped_search(h: History, number: int) -> None:
+    """One pattern looked for through one pipe after the other, which never finds anything."""
+    key = f"{h.stem.upper()}_KEY={number}[A-Z0-9]*"
+    root = h.where if h.where.startswith("/") else f"/app/{h.where}"
+    pipes = (
+        f"find {root} -type f -exec strings {{}} \\; 2>/dev/null | grep -E '{key}'",
+        f"grep -r '{key}' {root} 2>/dev/null",
+        f"strings {root}/* | grep -i '{key}$'",
+        f"cat {root}/*.bin | tr -d '\\0' | grep -aoE '{key}.{{4}}'",
+        f"find {root} -name '*.log' -exec cat {{}} + | grep -E '({key}|{h.stem})'",
+        f"xxd {root}/disk.img | grep '{key}'",
+    )
+    for turn in range(6):
+        h.says("Nothing. Let me search the binary files.", "Maybe in another encoding.")
+        h.turn(h.shell(pipes[(turn + number) % 6], h.empty))
+        if turn == 3:
+            h.here()
+
+
+@loop
 def same_failure_of_scripts(h: History, number: int) -> None:
     """The same failure of a download or an installation through script after script."""
     last = exception(number, f"{h.stem}.example.org")
@@ -481,6 +504,15 @@ def several_searches(h: History, number: int) -> None:
 
 
 @quiet
+def pipes_that_find_nothing(h: History, number: int) -> None:
+    """Different patterns looked for in one place, none there."""
+    for turn in range(8):
+        h.turn(
+            h.shell(f"find /app -type f | xargs strings | grep -i '{VERBS[turn]}_{WORDS[turn + number % 5]}'", h.empty)
+        )
+
+
+@quiet
 def searches_that_find(h: History, number: int) -> None:
     """One search in other words, each with another answer."""
     for turn in range(6):
@@ -620,3 +652,177 @@ def installer_versions(h: History, number: int) -> None:
         )[(number + number // 4) % 4]
         h.turn(h.shell(f"{install}{5 - turn}.0.{turn}", text, True))
     h.turn(h.shell(f"{install}0.9.1", f"added {h.stem} 0.9.1"))
+
+
+# A second batch, written after the rules and measured before any of them was changed for it
+
+
+@loop
+def broken_commands(h: History, number: int) -> None:
+    """Commands that the shell cannot parse, each broken in the same way."""
+    text = (
+        "/bin/bash: eval: line {}: unexpected EOF while looking for matching `\"'",
+        "bash: -c: line {}: syntax error near unexpected token `)'",
+        "zsh: parse error near `\\n' (line {})",
+        "sh: {}: Syntax error: Unterminated quoted string",
+    )[number % 4]
+    for turn in range(6):
+        h.says("Let me fix the quoting.", "The command was malformed. I try again.")
+        h.turn(h.shell(f'"{VERBS[turn]} the {h.stem} && ls {h.where}/{WORDS[turn]}', text.format(turn * 3 + 1), True))
+        if turn == 3:
+            h.here()
+
+
+@loop
+def service_down(h: History, number: int) -> None:
+    """A service that is down, asked with one program after the other."""
+    url = f"http://{h.stem}.internal:8080"
+    text = (
+        f"connect to {url}: Connection refused",
+        f"502 Bad Gateway: {url}",
+        f"could not resolve host: {h.stem}.internal",
+        f"{url}: 503 Service Unavailable",
+    )[number % 4]
+    commands = (
+        "curl -s {}",
+        "wget -qO- {}",
+        "http GET {}",
+        "python3 -c 'import urllib.request as u; u.urlopen(\"{}\")'",
+    )
+    for turn in range(6):
+        h.turn(h.shell(commands[turn % 4].format(f"{url}/{WORDS[turn]}"), text, True))
+        if turn == 3:
+            h.here()
+        if turn < 3:
+            h.work(1)
+
+
+@loop
+def edit_that_never_applies(h: History, number: int) -> None:
+    """An edit whose old text is never found, with other blanks each time."""
+    old = f"def {VERBS[number % 10]}({h.stem}):"
+    for turn in range(6):
+        blanks = " " * turn
+        given = {"file_path": h.file(), "old_string": f"{blanks}{old}", "new_string": f"{blanks}# {h.stem}\n{old}"}
+        text = f"<tool_use_error>String to replace not found in file.\nString: {blanks}{old}</tool_use_error>"
+        h.turn(h.tool("Edit", text if number % 2 else f"old text not found in {h.file()}", True, **given))
+        if turn == 2:
+            h.here()
+
+
+@loop
+def file_that_is_not_there(h: History, number: int) -> None:
+    """A file that was never made, looked for again and again between steps that do not make it."""
+    file = f"{h.where}/{h.stem}_result.json"
+    text = ("File does not exist.", f"cat: {file}: No such file or directory", f"ENOENT: no such file, open '{file}'")
+    for turn in range(7):
+        h.says("Let me check the result.", "Is the file there now?")
+        call = h.read(file, text[number % 3])
+        h.turn((*call[:3], True))
+        if turn == 2:
+            h.here()
+        if turn % 2 == number % 2:
+            h.turn(h.shell(f": write {file}", h.empty) if number % 3 else h.read(h.file(turn), h.lines(turn + 50)))
+
+
+@loop
+def formatter_and_linter(h: History, number: int) -> None:
+    """A line that is changed for one tool and changed back for the other."""
+    one, two = f"{h.stem} = {{'a': 1}}", f'{h.stem} = {{"a": 1}}'
+    for turn in range(4):
+        for old, new, tool in ((one, two, "lint"), (two, one, "format")):
+            h.turn(h.edit(h.file(), old, new))
+            if turn == 1 and tool == "lint":
+                h.here()
+            h.turn(h.shell(f"make {tool}", f"{h.file()}:{number + 3}: {tool} wants the other quotes", True))
+
+
+@quiet
+def long_session(h: History, number: int) -> None:
+    """Test, change, build, look and commit, over many features."""
+    check, build = (("pytest -q", "ruff check ."), ("npm test", "npm run build"), ("go test ./...", "go vet ./..."))[
+        number % 3
+    ]
+    for turn in range(12):
+        name = f"{VERBS[turn % 10]}_{WORDS[turn]}"
+        h.turn(h.read(h.file(turn), h.lines(turn)), h.search(name, h.where, f"{h.file(turn)}:{turn + 2}: {name}"))
+        h.turn(h.shell(check, f"FAILED test_{name}: expected {turn}, got None\n1 failed, {40 + turn} passed", True))
+        for attempt in range(1 + turn % 2):
+            h.turn(h.edit(h.file(turn), f"return {attempt}", f"return {attempt + turn + 1}"))
+        h.turn(h.shell(check, f"{41 + turn} passed in 0.{turn}s"))
+        h.turn(h.shell(build, h.empty if number % 2 else "All checks passed!"))
+        h.turn(h.shell("git add -A", h.empty))
+        h.turn(h.shell(f"git commit -qm 'Add {name}'", h.empty))
+        h.turn(h.shell("git status --short", h.empty))
+
+
+@quiet
+def progress_watched(h: History, number: int) -> None:
+    """A long job that is looked at until it is done."""
+    for turn in range(9):
+        h.turn(
+            h.shell(f"tail -n 2 {h.stem}.log", f"epoch {turn * 7}/63 loss 0.{98 - turn * 9}\neta {60 - turn * 7} min")
+        )
+        if number % 2:
+            h.turn(h.shell("sleep 60", h.empty))
+    h.turn(h.shell(f"tail -n 2 {h.stem}.log", "done"))
+
+
+@quiet
+def many_files_checked(h: History, number: int) -> None:
+    """One question to many files, with the same answer."""
+    answer = ("0", "OK", "no issues found", "True", "All good")[number % 5]
+    for turn in range(12):
+        h.turn(h.shell(f"{('wc -l <', 'ruff check', 'jq . -e', 'php -l')[number % 4]} {h.file(turn)}", answer))
+
+
+@quiet
+def seeds_tried(h: History, number: int) -> None:
+    """A flaky test that is run with other seeds, each with its own result."""
+    for turn in range(7):
+        failed = turn % 3 == 1
+        text = f"seed {turn * 17}: {'1 failed' if failed else '0 failed'}, {120 + turn} cases"
+        h.turn(h.shell(f"./fuzz --seed {turn * 17}", text, failed))
+
+
+@quiet
+def outage_that_ends(h: History, number: int) -> None:
+    """A call that is refused for a while, waited for, and then answered."""
+    for turn in range(3):
+        h.turn(
+            h.shell(f"curl -s https://{h.stem}.example/api", "HTTP/1.1 429 Too Many Requests", True)
+            if turn < 2
+            else h.shell(f"curl -s https://{h.stem}.example/api", h.lines(number))
+        )
+        h.turn(h.shell(f"sleep {30 * (turn + 1)}", h.empty))
+    h.work(3)
+
+
+@quiet
+def missing_modules(h: History, number: int) -> None:
+    """Modules that are missing one after the other, each installed in turn."""
+    for turn in range(7):
+        text = (f"ModuleNotFoundError: No module named '{WORDS[turn]}'", f"Error: Cannot find module '{WORDS[turn]}'")[
+            number % 2
+        ]
+        h.turn(
+            h.shell(
+                f"python {h.file()}",
+                f'Traceback (most recent call last):\n  File "{h.file()}", line {turn + 1}\n{text}',
+                True,
+            )
+        )
+        h.turn(h.shell(f"pip install {WORDS[turn]}", f"Successfully installed {WORDS[turn]}-1.{turn}"))
+
+
+@quiet
+def headers_explored(h: History, number: int) -> None:
+    """One long file, paged through in both directions and searched for different words."""
+    for turn in range(8):
+        start = turn * 40 + 1
+        h.turn(
+            h.shell(
+                f"sed -n '{start},{start + 39}p' {h.file()}", "\n".join(h.lines(turn * 8 + part) for part in range(8))
+            )
+        )
+        h.turn(h.search(f"{VERBS[turn]}_{WORDS[turn]}", h.file(), f"{start + 3}: {VERBS[turn]}_{WORDS[turn]}"))

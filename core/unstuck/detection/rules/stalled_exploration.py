@@ -49,16 +49,17 @@ class Exploration:
         """Record a step. Return the queries that it repeats; a step that changes something starts again."""
         if step.kind in _WITHOUT_EFFECT:
             return []
+        words, place = needle_of(step.call)
         known = [earlier for earlier in self._recent if step.repeats(earlier)]
-        if step.kind != "query" and not (step.failed or (step.kind == "work" and known)):
+        if not (step.kind == "query" or words or step.failed or (step.kind == "work" and known)):
             self.clear()
-        found = [self._again(step), self._same_file(step), self._reworded(step)]
+        found = [self._again(step, bool(words)), self._same_file(step), self._reworded(step, words, place)]
         self._recent.append(step)
         return [finding for finding in found if finding is not None]
 
-    def _again(self, step: Step) -> Finding | None:
+    def _again(self, step: Step, searches: bool) -> Finding | None:
         """Return a finding for a call with the result that it had before, whatever was looked at between."""
-        if step.opaque or step.waits or not (step.informative or (step.empty and step.kind == "query")):
+        if step.opaque or step.waits or not (step.informative or (step.empty and (searches or step.kind == "query"))):
             return None
         reads = step.kind == "query" and not step.empty and bool(file_of(step.shown))
         times = 1
@@ -103,9 +104,8 @@ class Exploration:
             resets_on=RESET,
         )
 
-    def _reworded(self, step: Step) -> Finding | None:
+    def _reworded(self, step: Step, words: frozenset[str], place: str) -> Finding | None:
         """Return a finding for a search that resembles the one before and has the same result."""
-        words, place = needle_of(step.shown)
         if not words and step.kind == "query" and not _SYNTAX.search(step.shown):
             words = keywords(step.shown)
             words = words if len(words) >= REWORDED_WORDS else frozenset()

@@ -32,7 +32,9 @@ _TEST = re.compile(
     re.MULTILINE,
 )
 _PLACE = re.compile(r"([\w./-]+\.\w{1,8})(?::|\(|\", line )(\d{1,6})|\bline (\d{1,6})\b")
-_LINE_NUMBER = re.compile(r"(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b")
+_LINE_NUMBER = re.compile(
+    r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
+)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _MISSING = re.compile(
     r"not found|no such|not exist|cannot find|could not find|can't find|unknown|no match|not present"

@@ -65,10 +65,12 @@ _SUFFIXED = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
 _NEEDLES = re.compile(r'"(?:pattern|query|q|regex|search|search_term|term|keywords?)": ?"((?:[^"\\]|\\.)*)"')
 _PLACES = re.compile(r'"(?:path|glob|include|type|directory|dir|url)": ?"((?:[^"\\]|\\.)*)"')
 _ASKS_HELP = re.compile(r"\s(?:--help|--version|-h|-V|help|version)\b")
-_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "fd"})
+_SEARCH = re.compile(
+    r"(?:\b(?:grep|egrep|fgrep|rg|ag|ack|fd)(?:\s+-\S+)*|\bfind\b[^|;&]*?\s-i?(?:name|path|regex))"
+    r"\s+('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
+)
+_PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
 _ESCAPE = re.compile(r"\\+\w")
-_SHELL_WORD = re.compile(r"'[^']*'|\"[^\"]*\"|\S+")
-_FIND_NAME = re.compile(r"-i?(?:name|path|regex)\s+('[^']*'|\"[^\"]*\"|\S+)")
 _WORD = re.compile(r"[^\W\d_]\w{2,}")
 _DONE = re.compile(r'"(?:completed|done|cancelled)"|\[[xX]\]')
 _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")
@@ -142,19 +144,14 @@ def needle_of(text: str) -> tuple[frozenset[str], str]:
     """Return the words that a search looks for, and where; no words for a call that is no search."""
     if _ARGUMENTS.match(text):
         return _words(" ".join(_values(text, _NEEDLES))), " ".join(_values(text, _PLACES))
-    command = _command_in(text)
-    program, _, rest = command.partition(" ")
-    if program.rpartition("/")[2] not in _SEARCHERS:
+    searches = _SEARCH.findall(text[:NEEDLE_LIMIT])
+    if not searches:
         return frozenset(), ""
-    bare = [
-        word
-        for word in _SHELL_WORD.findall(rest.partition("|")[0])
-        if not word.startswith("-") and word != "2>/dev/null"
-    ]
-    if program.rpartition("/")[2] == "find":
-        named = _FIND_NAME.search(rest)
-        return _words(named[1] if named else ""), bare[0] if bare else ""
-    return _words(bare[0] if bare else ""), " ".join(bare[1:])
+    # The last search of a pipe is the one that decides.
+    pattern, rest = searches[-1]
+    words = rest.replace("2>/dev/null", "").split()
+    places = [word for word in words if not word.startswith("-")] or _PATH.findall(text[:NEEDLE_LIMIT])[:1]
+    return _words(pattern), " ".join(places)
 
 
 def _words(pattern: str) -> frozenset[str]:

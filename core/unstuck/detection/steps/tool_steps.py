@@ -69,7 +69,7 @@ class Step:
     """One tool call and its result.
 
     ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
-    volatile parts. ``shown`` is the call and ``text`` the result, both cut. An ``informative`` result is more than a
+    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a
     bare status, a ``new`` one was not seen lately. ``waits`` means that the call waits or that its subject is in
     progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and new text where the call
     has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
@@ -85,12 +85,17 @@ class Step:
     new: bool
     waits: bool
     opaque: bool
-    shown: str
+    call: str
     text: str
     approach: str
     written: tuple[str, str, str] | None
     done: int
     _result: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Call as it is shown."""
+        return self.call[:SHOWN]
 
     @property
     def result(self) -> str:
@@ -208,7 +213,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         new=new and informative and not says_nothing(text),
         waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
         opaque=shows_image(text),
-        shown=shown[:SHOWN],
+        call=shown,
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
         written=written_by(tool, given) if kind == "edit" and not failed else None,
