@@ -77,10 +77,13 @@ class Failure:
         return max(counts) if counts else None
 
     @cached_property
-    def place(self) -> tuple[str, int] | None:
-        """First file and line of the text."""
+    def place(self) -> tuple[str, int, str] | None:
+        """First file and line of the text, and the words of the line that names them."""
         found = _PLACE.search(self.text)
-        return (found[1] or "", int(found[2] or found[3])) if found else None
+        if found is None:
+            return None
+        start, end = _line_at(self.text, found.start())
+        return found[1] or "", int(found[2] or found[3]), _unnumbered(self.text[start:end])
 
     @cached_property
     def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
@@ -119,20 +122,9 @@ class Failure:
 
     def is_shifted(self, other: Failure) -> bool:
         """Return whether only the line differs, by no more than an edit adds."""
-        if self.place is None or other.place is None or self.place[0] != other.place[0]:
+        if self.place is None or other.place is None or abs(self.place[1] - other.place[1]) > SHIFT:
             return False
-        if abs(self.place[1] - other.place[1]) > SHIFT:
-            return False
-        return (self.located, self.message, self.ending) == (other.located, other.message, other.ending)
-
-    @cached_property
-    def located(self) -> str:
-        """Line with the first place, without numbers of lines."""
-        found = _PLACE.search(self.text)
-        if not found:
-            return ""
-        start, end = _line_at(self.text, found.start())
-        return _unnumbered(self.text[start:end])
+        return (self.place[2], self.message, self.ending) == (other.place[2], other.message, other.ending)
 
     @cached_property
     def words(self) -> frozenset[str]:
