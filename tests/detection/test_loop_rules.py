@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tests.detection.test_loop_histories import History, bad, edit, joined, ok, read, verdicts
 
@@ -104,7 +105,7 @@ def test_a_checkout_of_the_same_files_is_no_return() -> None:
 def test_one_check_in_a_row_may_differ_in_words() -> None:
     """Runs of one command in a row that fail at the same place with other details are one failure."""
     text = "deploy: error: the health check of service cart did not answer in time, details in report {} of node {}"
-    words = [("alpha", "north"), ("beta", "south"), ("gamma", "east"), ("delta", "west")]
+    words = [("3 alpha", "north"), ("5 beta", "south"), ("8 gamma", "east"), ("9 delta", "west")]
     assert verdicts(joined(bad("./deploy", text.format(*pair)) for pair in words))
     assert verdicts(joined(bad(f"./deploy{n}", text.format(*pair)) for n, pair in enumerate(words))) == []
 
@@ -272,3 +273,43 @@ def test_a_process_or_a_session_is_no_news() -> None:
         assert len(verdicts(started)) == 1, text
     kept = joined(ok("./start", f"listed item {number}") for number in (48213, 51907, 60122))
     assert verdicts(kept) == []
+
+
+def test_plans_of_one_turn_are_one_plan() -> None:
+    """Two different plans at once are one; the agent saw no answer between them."""
+    plans = [(f'TodoWrite {{"todos":"{word}"}}', "ok", False) for word in "abcdef"]
+    turns = [together(*plans[n : n + 2], start=n) for n in (0, 2, 4)]
+    assert verdicts(replace(one, tool="TodoWrite") for one in joined(turns)) == []
+    alone = [together(plan, start=n) for n, plan in enumerate(plans)]
+    assert verdicts(replace(one, tool="TodoWrite") for one in joined(alone))
+
+
+def test_searches_that_find_in_turns_are_no_loop() -> None:
+    """A reworded search that finds something every second time gets on."""
+    patterns = ("open_door", "def open_door", "open_door(", "open_door *=", "open_door,", "open_door)")
+    history = [ok(f"grep -rn '{text}' src", "" if n % 2 else f"src/a.py:{n}: {n}") for n, text in enumerate(patterns)]
+    assert verdicts(joined(history)) == []
+
+
+def test_a_question_with_a_bare_answer_is_a_loop_before_a_silent_command() -> None:
+    """Four equal questions are a loop; five silent commands that write are none."""
+    assert verdicts(joined(ok("grep -c TODO a.py", "0") for _ in range(4)))
+    assert verdicts(joined(ok("cat part.txt >> whole.txt", "") for _ in range(5))) == []
+
+
+def test_a_quoted_time_is_a_value() -> None:
+    """A time in quotation marks is a result, a bare one is when it happened."""
+    assert verdicts(joined(ok("./show", f"value '12:00:0{n}'") for n in range(4))) == []
+    assert verdicts(joined(ok("./show", f"value 12:00:0{n}") for n in range(4)))
+
+
+def test_thoughts_are_judged_and_their_results_are_not() -> None:
+    """Different thoughts are no loop although the tool answers the same to each."""
+    thoughts = (
+        "the parser drops the last token",
+        "maybe the buffer ends early",
+        "so read one more byte",
+        "then test it",
+    )
+    assert verdicts(joined(ok(text, "Your thought has been logged.", "think") for text in thoughts)) == []
+    assert verdicts(joined(ok(thoughts[0], "Your thought has been logged.", "think") for _ in range(3)))
