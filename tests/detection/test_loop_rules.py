@@ -152,12 +152,22 @@ def test_nothing_done_needs_three_in_the_same_words_and_four_in_others() -> None
     assert len(verdicts(joined(ok(f": look at {n}", "") for n in "abcd"))) == 1
     assert verdicts(joined(ok(f": look && ./run {n}", f"ran {n}") for n in "abcd")) == []
     assert verdicts(joined(ok(f": look > {n}.txt", "") for n in "abcd")) == []
+    assert verdicts(joined(ok(f": look $(./run {n})", "") for n in "abcd")) == []
+    assert verdicts(joined(ok(f": look | ./run {n}", "") for n in "abcd")) == []
+    assert len(verdicts(joined(ok(f": look at $HOME/{n} 2>&1 | head -{n} || echo no", "") for n in "1234"))) == 1
 
 
 def test_a_call_without_effect_long_ago_does_not_count() -> None:
     """Calls that do nothing, each after much work, are no loop."""
     work = joined(ok(f"cat f{n}.py", f"text {n}") for n in range(13))
     assert verdicts(joined([ok(": look", ""), work] * 4)) == []
+
+
+def test_slips_between_answers_are_no_loop() -> None:
+    """Calls that do nothing in other words are counted since the last answer, those in the same words are not."""
+    slips = [ok(f": look at {n}", "") + ok(f"cat {n}.py", f"text {n}") for n in "abcdef"]
+    assert verdicts(joined(slips)) == []
+    assert verdicts(joined(ok(": look", "") + ok(f"cat {n}.py", f"text {n}") for n in "abc"))
 
 
 def test_plans_are_a_loop_only_without_progress_between() -> None:

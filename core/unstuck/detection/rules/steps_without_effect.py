@@ -51,7 +51,9 @@ class WithoutEffect:
             return None
         self._noops.append(step)
         same = sum(step.action == earlier.action for earlier in self._noops)
-        rounds, needed = (same, ROUNDS) if same >= ROUNDS else (len(self._noops), REWORDED_ROUNDS)
+        # Other words may have been slips where a call has had an answer since.
+        since = sum(earlier.number > self._news for earlier in self._noops)
+        rounds, needed = (same, ROUNDS) if same >= ROUNDS else (since, REWORDED_ROUNDS)
         return _finding("noop", (step,), rounds, needed)
 
     def _plan(self, step: Step) -> Finding | None:

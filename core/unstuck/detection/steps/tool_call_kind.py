@@ -45,7 +45,11 @@ _WINDOWS_ECHO = re.compile(r"/c echo .*", re.IGNORECASE)
 _NOOP_BEGINS = tuple(":#te")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _REDIRECTED = re.compile(r"\d?>&\d|&?\d?>\s*/dev/null")
-_NOOP = re.compile(r"\s*(?:#.*|(?:[:]|true)(?:\s[^|&;<>`$]*)?)")
+# Readers of an empty pipe and what stands after || have no effect either.
+_ARGUMENT = r"(?:[^|&;<>`$]|\$(?!\())*"
+_NOOP = re.compile(
+    rf"\s*(?:#.*|(?::|true)(?:\s{_ARGUMENT})?(?:\|(?:\||\s*(?:head|tail|grep|cat|sort|wc|less|jq)\b){_ARGUMENT})*)"
+)
 _ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
 _OPERATORS = re.compile(r"[|&;<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
