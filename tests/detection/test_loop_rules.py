@@ -323,3 +323,16 @@ def test_thoughts_are_judged_and_their_results_are_not() -> None:
     )
     assert verdicts(joined(ok(text, "Your thought has been logged.", "think") for text in thoughts)) == []
     assert verdicts(joined(ok(thoughts[0], "Your thought has been logged.", "think") for _ in range(3)))
+
+
+def test_an_empty_answer_to_the_same_question_is_a_loop_between_other_looks() -> None:
+    """A question or a piped search that stays empty counts although something else is read between."""
+    for question in ("git log --author=bot --oneline", "find /app -type f | xargs strings | grep -i open_door"):
+        asked = [ok(question, "") + read(f"{name}.py", f"text of {name}") for name in "abc"]
+        assert len(verdicts(joined(asked))) == 1, question
+        assert verdicts(joined(asked[:2])) == []
+
+
+def test_edits_in_one_line_of_words_are_not_texts() -> None:
+    """A described edit does not say what was written: five in the same words prove nothing."""
+    assert verdicts(joined(edit("a.py: rename the next field") for _ in range(5))) == []
