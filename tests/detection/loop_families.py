@@ -1,7 +1,7 @@
 """Families of histories made by rule: each loop in many tools, words and languages, and what only looks like it.
 
 A family is a function that fills a ``History``. The number of a case seeds every choice in it, so that each case is the
-same in every run. ``KEPT`` families were written before the rules, which have never been changed for one of them.
+same in every run. ``KEPT`` families were written before the rules and measured when these stood.
 """
 
 from __future__ import annotations
