@@ -15,6 +15,8 @@ from unstuck.text import admit
 
 EVENTS = 2_000
 COMMANDS = ("pytest -q tests/test_{}.py", "git diff src/file_{}.py", "sed -n 1,80p src/file_{}.py", "ls src/part_{}")
+EIGHT = 8_000
+TOOLS = Path(__file__).parent.parent / "data" / "tools.jsonl"
 HISTORIES = Path(__file__).parent.parent / "data" / "loops.jsonl"
 COUNTED = frozenset({"loop", "circular_fix", "waiting"})
 
@@ -104,6 +106,29 @@ def each(watcher: LoopDetector | PlainRule, observations: list[Observation]) -> 
     return seconds(observe) * 1e6 / len(observations)
 
 
+def outputs(characters: int) -> list[Observation]:
+    """Results with recorded outputs of tools, most of them successful, each of a call of its own."""
+    texts = [json.loads(line)["output"] for line in TOOLS.read_text(encoding="utf-8").splitlines()]
+    made: list[Observation] = []
+    for number, text in enumerate(texts):
+        text = text if characters < EIGHT else (text * (characters // max(len(text), 1) + 1))[:characters]
+        kind = "failure" if number % 5 == 0 else "success"
+        given = {"id": f"call-{number}", "task_id": f"task-{number // 50}"}
+        made.append(Observation(kind="action", text=admit(f"./tool --part {number} --in data/{number}"), **given))
+        made.append(Observation(kind=kind, text=admit(text), **given))
+    return made
+
+
+def middle(watcher: LoopDetector, observations: list[Observation]) -> float:
+    """Microseconds of the median result."""
+    spent = []
+    for one in observations:
+        took = seconds(lambda one=one: watcher.observe(one))
+        if one.kind != "action":
+            spent.append(took)
+    return sorted(spent)[len(spent) // 2] * 1e6
+
+
 def benches() -> Iterable[Bench]:
     """What is found, then what it costs: fresh, and after twenty thousand events, which says whether it is flat."""
     rules: dict[str, Callable[[bool], Ours | PlainRule]] = {
@@ -123,6 +148,23 @@ def benches() -> Iterable[Bench]:
         rounds=25,
     )
     yield Bench(name="the seeds' plain rule, the same", unit="µs", measure=lambda: each(PlainRule(), fresh), rounds=25)
+    for name, characters, budget in (("as recorded", 3_000, "60"), ("of 8 KB", 8_000, "200")):
+        results = outputs(characters)
+        yield Bench(
+            name=f"observe, outputs of tools {name}",
+            unit="µs",
+            measure=lambda results=results: middle(LoopDetector(), results),
+            budget=budget,
+            rounds=9,
+        )
+        yield Bench(
+            name=f"their words split and joined, {name}",
+            unit="µs",
+            measure=lambda results=results: (
+                seconds(lambda: [" ".join(one.text.split()) for one in results]) * 1e6 / len(results)
+            ),
+            rounds=9,
+        )
     worn = LoopDetector()
     for start in range(0, EVENTS * 5, EVENTS // 2):
         each(worn, events(start))

@@ -11,8 +11,11 @@ from unstuck.detection.rules.repeated_messages import Messages
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.detection.rules.reverted_state import Trees
 from unstuck.detection.rules.stalled_exploration import Exploration
+from unstuck.detection.rules.stalled_value import Values
+from unstuck.detection.rules.steps_without_effect import WithoutEffect
 from unstuck.detection.steps.external_blockers import is_blocked
-from unstuck.detection.steps.tool_call_kind import TALKING_TOOLS, is_bare_status
+from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.tool_call_kind import TALKING_TOOLS
 from unstuck.detection.steps.tool_steps import Pairing, Step
 
 
@@ -33,6 +36,8 @@ class Window:
         self._streaks = Streaks()
         self._exploration = Exploration()
         self._trees = Trees()
+        self._without_effect = WithoutEffect()
+        self._values = Values()
         self._messages = Messages()
         self._flags = Flags(window_size)
         self._allowed = allowed
@@ -69,7 +74,15 @@ class Window:
 
     def reset(self) -> None:
         """Forget all repetitions, as after an answer. Pending calls stay known."""
-        for part in (self._cycles, self._streaks, self._exploration, self._trees, self._flags):
+        for part in (
+            self._cycles,
+            self._streaks,
+            self._exploration,
+            self._trees,
+            self._without_effect,
+            self._values,
+            self._flags,
+        ):
             part.clear()
         self.rounds = 0
 
@@ -82,7 +95,8 @@ class Window:
             self._flags.clear()
         returned = self._trees.add_state(tree, step.number, intended=step.kind == "tree") if tree else None
         undone = self._trees.add_edit(step)
-        return [*streaks, returned, undone, self._cycles.add(step), *self._exploration.add(step)]
+        found = [*streaks, returned, undone, self._cycles.add(step), *self._exploration.add(step)]
+        return [*found, self._without_effect.add(step), self._values.add(step)]
 
     def _message(self, observation: Observation) -> list[Finding | None]:
         text = str(observation.text)

@@ -30,3 +30,12 @@ class Finding:
     round: int = 1
     evidence: str = ""
     resets_on: str
+
+
+def new_round(step: Step, earlier: Sequence[Step]) -> bool:
+    """Return whether a step is another round after ``earlier`` ones, of which it was not one.
+
+    The calls of one turn are one round, as the agent saw no result between them; identical ones count each.
+    """
+    turn = [one for one in earlier if one.turn == step.turn]
+    return not turn or any(one.action == step.action for one in turn)

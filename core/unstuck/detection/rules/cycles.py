@@ -53,9 +53,9 @@ class Cycles:
 
     def _period_of(self, step: Step) -> int | None:
         found = None
-        key, equal = step.key, self._equal
+        equal = self._equal
         for period, earlier in enumerate(reversed(self._last), 1):
-            if earlier.key != key:
+            if not step.repeats(earlier):
                 equal[period] = 0
                 continue
             equal[period] += 1

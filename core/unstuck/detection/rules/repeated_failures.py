@@ -6,14 +6,17 @@ A streak ends when the check passes, progresses or fails differently, when anoth
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
-from unstuck.detection.repetition import ROUNDS, Finding, Kind
-from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, missing_name_message
+from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
+from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, missing_name_message, refusal_message
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.detection.steps.tool_call_kind import check_of, is_bare_status
+from unstuck.detection.steps.external_blockers import is_blocked, is_outage
+from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.tool_call_kind import check_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -25,6 +28,10 @@ ROUNDS_OF_DIFFERENT_CALLS = 4
 RETURNS = 2
 MISSES = 6
 ATTEMPTS = 6
+_INSTALLS = re.compile(
+    r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
+    r"(?:install|add|get|require|i)\b"
+)
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
 
@@ -40,7 +47,7 @@ class Check:
         self.number = 0
 
     def add(self, step: Step, failure: Failure) -> tuple[bool, int]:
-        """Record a failure. Return whether it is progress, and how often it has returned."""
+        """Record a failure of another round. Return whether it is progress, and how often it has returned."""
         last = self.failures[-1] if self.failures else None
         further = self.best is not None and self.best.key != failure.key and is_progress(self.best, failure)
         if further:
@@ -51,7 +58,7 @@ class Check:
             self.failures.clear()
             self.steps.clear()
             self.count = 0
-        if further or self.best is None:
+        if further or self.best is None or failure.is_shifted(self.best):
             self.best = failure
         self.failures.append(failure)
         self.steps.append(step)
@@ -72,7 +79,7 @@ class Streaks:
 
     def __init__(self) -> None:
         self._checks: Recent[str, Check] = Recent(CHECKS_KEPT)
-        self._texts: Recent[str, deque[tuple[Step, str]]] = Recent(TEXTS_KEPT)
+        self._texts: Recent[str, deque[tuple[Step, str, Failure]]] = Recent(TEXTS_KEPT)
         self._missed: deque[tuple[Step, str]] = deque(maxlen=MISSES)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._approach = ""
@@ -98,7 +105,7 @@ class Streaks:
             return []
         failure = Failure(step.result, step.action, step.number, step.text)
         name = check_of(step.tool, step.shown)
-        found = (self._of_check(name, step, failure), self._of_text(name, step), self._of_guesses(step))
+        found = (self._of_check(name, step, failure), self._of_text(name, step, failure), self._of_guesses(step))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
 
@@ -110,7 +117,7 @@ class Streaks:
         del self._checks[check]
         self.progressed = True
         self._attempts.clear()
-        for text in [text for text, seen in self._texts.items() if any(name == check for _, name in seen)]:
+        for text in [text for text, seen in self._texts.items() if any(name == check for _, name, _ in seen)]:
             del self._texts[text]
 
     def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
@@ -118,6 +125,8 @@ class Streaks:
         if check is None or step.number - check.number > STEPS_KEPT:
             check = Check()
         self._checks[name] = check
+        if not new_round(step, check.steps):
+            return None
         further, returned = check.add(step, failure)
         if further:
             self.progressed = True
@@ -128,28 +137,53 @@ class Streaks:
             return self._finding(list(check.steps), returned + 1, failure, kind="circular_fix")
         if check.count == 1:
             return None
-        return self._finding(list(check.steps), check.count, check.failures[0])
+        steps = list(check.steps)
+        # Other flags each time are other words for the same try.
+        reworded = len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
+        needed = ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS
+        return self._finding(steps, check.count, check.failures[0], needed=needed)
 
-    def _of_text(self, name: str, step: Step) -> Finding | None:
-        """Return a streak of the same words from different calls."""
+    def _of_text(self, name: str, step: Step, failure: Failure) -> Finding | None:
+        """Return a streak of one failure of different calls."""
         if is_bare_status(step.text):
             return None
-        seen = self._texts.get(step.result) or deque(maxlen=TEXTS_KEPT)
+        key = self._same_text(name, step, failure)
+        seen = self._texts.get(key) or deque(maxlen=TEXTS_KEPT)
         if seen and step.number - seen[-1][0].number > STEPS_KEPT:
             seen.clear()
-        seen.append((step, name))
-        self._texts[step.result] = seen
+        self._texts[key] = seen
+        steps = [one for one, _, _ in seen]
+        if not new_round(step, steps):
+            return None
+        seen.append((step, name, failure))
+        steps.append(step)
         if len(seen) == 1:
             return None
-        steps = [one for one, _ in seen]
-        return self._finding(steps, len(steps), None, key=step.result, needed=ROUNDS_OF_DIFFERENT_CALLS)
+        return self._finding(steps, len(steps), None, key=key, needed=_rounds_needed(steps))
+
+    def _same_text(self, name: str, step: Step, failure: Failure) -> str:
+        """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
+        refusal = refusal_message(f"{step.tool} {step.shown}", step.text)
+        if refusal:
+            return refusal
+        if step.result in self._texts:
+            return step.result
+        for key, seen in self._texts.items():
+            if not seen:
+                continue
+            last = seen[-1][2]
+            # Runs of one check may have a remark in common, scripts that fail differently do not.
+            apart = all(name != other for _, other, _ in seen)
+            if failure.ends_as(last) or (apart and not failure.long_errors.isdisjoint(last.long_errors)):
+                return key
+        return step.result
 
     def _of_guesses(self, step: Step) -> Finding | None:
         """Return a streak of lookups of missing names: another name each time, the same answer."""
         message = missing_name_message(step.shown, step.text)
         if not message or (self._missed and self._missed[-1][1] != message):
             self._missed.clear()
-        if not message:
+        if not message or not new_round(step, [one for one, _ in self._missed]):
             return None
         self._missed.append((step, message))
         if len(self._missed) < MISSES:
@@ -181,3 +215,15 @@ class Streaks:
         approaches = [approach for approach, key in self._attempts if approach and key in failures]
         similar = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
         return "circular_fix" if similar >= ROUNDS - 1 else "loop"
+
+
+def _rounds_needed(steps: Sequence[Step]) -> int:
+    """Return the rounds that make a loop of different calls: three where only a person can help, else four.
+
+    An installer that is tried in other versions gets more of them.
+    """
+    last = steps[-1]
+    if is_blocked(last.text) and not is_outage(last.text):
+        return ROUNDS
+    installs = _INSTALLS.search(last.shown) is not None and len({step.action for step in steps}) == len(steps)
+    return MISSES if installs else ROUNDS_OF_DIFFERENT_CALLS

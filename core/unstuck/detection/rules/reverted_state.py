@@ -20,12 +20,14 @@ class Trees:
         self._now = ""
         self._replaced: Recent[str, int] = Recent(STATES_KEPT)
         self._returned: list[tuple[str, int, int]] = []
+        self._files: set[str] = set()
 
     def clear(self) -> None:
         """Forget all earlier states and edits."""
         self._seen.clear()
         self._replaced.clear()
         self._returned.clear()
+        self._files.clear()
 
     def add_state(self, tree: str, number: int, *, intended: bool) -> Finding | None:
         """Record the hash of the tree after step ``number``. ``intended`` marks a step such as a checkout."""
@@ -39,13 +41,22 @@ class Trees:
         return None if before is None else self._back(tree, before, number, ())
 
     def add_edit(self, step: Step) -> Finding | None:
-        """Record an edit. Return a finding where it restores text that an earlier one replaced."""
-        if step.edit is None or step.failed:
+        """Record an edit. Return a finding where it restores text that an earlier one replaced.
+
+        Edits one after the other are one change: a rename that is undone in many files returns once.
+        """
+        if step.written is None or step.failed:
+            if step.kind not in ("noop", "plan"):
+                self._files.clear()
             return None
-        file, old, new = step.edit
-        before = self._replaced.get(digest(file, new))
+        file, old, new = step.written
+        before = self._replaced.get(digest(file, new)) if old else None
         self._replaced[digest(file, old)] = step.number
-        return None if before is None else self._back(digest(file, new), before, step.number, (step,))
+        if before is None:
+            return None
+        counted = bool(self._files) and file not in self._files
+        self._files.add(file)
+        return None if counted else self._back(digest(file, new), before, step.number, (step,))
 
     def _back(self, state: str, before: int, number: int, steps: tuple[Step, ...]) -> Finding:
         self._returned = [*self._returned[1 - RETURNS :], (state, before, number)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from unstuck.detection.steps.external_blockers import is_refused
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
@@ -13,6 +15,10 @@ ALIKE = 0.7
 MISS_LIMIT = 300
 DRIFT = 2
 TESTS_KEPT = 100
+SHIFT = 12
+ENDING = 400
+ENDING_LENGTH = 20
+ERROR_LENGTH = 60
 
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
@@ -26,7 +32,9 @@ _TEST = re.compile(
     re.MULTILINE,
 )
 _PLACE = re.compile(r"([\w./-]+\.\w{1,8})(?::|\(|\", line )(\d{1,6})|\bline (\d{1,6})\b")
-_LINE_NUMBER = re.compile(r"(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b")
+_LINE_NUMBER = re.compile(
+    r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
+)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _MISSING = re.compile(
     r"not found|no such|not exist|cannot find|could not find|can't find|unknown|no match|not present"
@@ -34,6 +42,12 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
+_ERROR_WORDS = (
+    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal"),
+    *("exception", "no such", "not found"),
+)
+_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
+_WORDS = re.compile(r"[\w.-]+")
 _AROUND = "()[]{}<>,;:.'\"`"
 
 
@@ -63,17 +77,54 @@ class Failure:
         return max(counts) if counts else None
 
     @cached_property
-    def place(self) -> tuple[str, int] | None:
-        """First file and line of the text."""
+    def place(self) -> tuple[str, int, str] | None:
+        """First file and line of the text, and the words of the line that names them."""
         found = _PLACE.search(self.text)
-        return (found[1] or "", int(found[2] or found[3])) if found else None
+        if found is None:
+            return None
+        start, end = _line_at(self.text, found.start())
+        return found[1] or "", int(found[2] or found[3]), _unnumbered(self.text[start:end])
 
     @cached_property
     def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
         """Parts that are equal when the same failure occurs again in another output."""
         headline = self.signature.metadata.get("headline", "")
-        line = comparable(_LINE_NUMBER.sub("", headline)) if headline else self.key
-        return self.signature.identity, line, self.count, self.tests
+        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests
+
+    @cached_property
+    def ending(self) -> str:
+        """Last line of the text, without numbers of lines."""
+        return _unnumbered(self.text[-ENDING:].rstrip().rpartition("\n")[2])
+
+    @cached_property
+    def errors(self) -> Sequence[str]:
+        """Lines that report an error."""
+        text = self.text
+        lowered = text.lower()
+        # Words are found in the whole text at once: most lines have none.
+        found = (_line_at(text, place) for word in _ERROR_WORDS for place in _places(lowered, word))
+        return [text[start:end] for start, end in sorted(set(found)) if not _REMARK.search(text, start, end)]
+
+    @cached_property
+    def message(self) -> str:
+        """First line that reports an error, without numbers of lines."""
+        return _unnumbered(self.errors[0][:ENDING]) if self.errors else ""
+
+    @cached_property
+    def long_errors(self) -> frozenset[str]:
+        """Ends of the long lines that report an error: a script may put its own words before them."""
+        lines = (line for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace())
+        return frozenset(comparable(line[-ERROR_LENGTH:]) for line in lines)
+
+    def ends_as(self, other: Failure) -> bool:
+        """Return whether two failures of different calls have the same first error and end in the same words."""
+        return len(self.ending) >= ENDING_LENGTH and self.ending == other.ending and self.message == other.message
+
+    def is_shifted(self, other: Failure) -> bool:
+        """Return whether only the line differs, by no more than an edit adds."""
+        if self.place is None or other.place is None or abs(self.place[1] - other.place[1]) > SHIFT:
+            return False
+        return (self.place[2], self.message, self.ending) == (other.place[2], other.message, other.ending)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -87,13 +138,29 @@ class Failure:
         return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
 
 
+def _places(text: str, word: str) -> Iterator[int]:
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)
+
+
+def _line_at(text: str, place: int) -> tuple[int, int]:
+    end = text.find("\n", place)
+    return text.rfind("\n", 0, place) + 1, end if end >= 0 else len(text)
+
+
+def _unnumbered(line: str) -> str:
+    return comparable(_LINE_NUMBER.sub("", line))
+
+
 def is_progress(best: Failure, after: Failure) -> bool:
     """Return whether the check progressed: fewer failures, or an error further down the same file."""
     if best.count is not None and after.count is not None and after.count != best.count:
         return after.count < best.count
     if best.tests or best.place is None or after.place is None or best.place[0] != after.place[0]:
         return False
-    return after.place[1] > best.place[1] + DRIFT
+    return after.place[1] > best.place[1] + DRIFT and not after.is_shifted(best)
 
 
 def is_same(before: Failure, after: Failure) -> bool:
@@ -122,3 +189,11 @@ def missing_name_message(call: str, result: str) -> str:
         return ""
     named = {word.strip(_AROUND) for word in call.split()}
     return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in result.split())
+
+
+def refusal_message(call: str, result: str) -> str:
+    """Return a short result that refuses a permission, with the names of ``call`` masked; empty for other results."""
+    if len(result) > MISS_LIMIT or not is_refused(result):
+        return ""
+    named = set(_WORDS.findall(call))
+    return " ".join("NAME" if word in named else word for word in _WORDS.findall(result))

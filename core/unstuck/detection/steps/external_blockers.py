@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LOOKED_AT = 600
 
@@ -20,7 +21,9 @@ _OUTAGE = re.compile(
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
     r"|\b(?:http|status|error)[ /:\d.]*(?:401|403)\b|authentication (?:failed|required)|invalid (?:api key|credentials)"
-    r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)",
+    r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)"
+    r"|(?:haven't|have not|has not been|not been) (?:yet )?(?:granted|approved|allowed)|is safe to fetch"
+    r"|(?:rejected|refused|forbidden|blocked) by (?:the |your )?(?:user|policy|administrator|organi[sz]ation)",
     re.IGNORECASE,
 )
 _MISSING_TOOL = re.compile(
@@ -31,16 +34,44 @@ _MISSING_TOOL = re.compile(
 _TESTED = re.compile(r"^FAILED |assert|--- FAIL|\bexpected\b", re.IGNORECASE | re.MULTILINE)
 
 
+# Cheap first tests: a pattern is tried only where one of its words occurs.
+_OUTAGE_WORDS = (
+    *("connect", "econn", "etimed", "enotfound", "eai_again", "resol", "name or service", "unreachable", "no route"),
+    *("host is", "timed out", "too many", "rate", "quota", "overload", "unavailable", "gateway", "429", "502", "503"),
+    *("504", "no space", "gone away"),
+)
+_REFUSED_WORDS = (
+    *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "invalid api", "invalid cred"),
+    *("require", "granted", "approved", "allowed", "safe to fetch", "rejected", "refused", "forbidden", "blocked"),
+)
+_MISSING_WORDS = ("not found", "not recogni", "not available", "unknown tool", "no such tool", "does not exist")
+
+
 def is_outage(result: str) -> bool:
     """Return whether ``result`` reports that a service is down, full or busy. A failing test does not count."""
-    end = result[-LOOKED_AT:]
-    return _OUTAGE.search(end) is not None and _TESTED.search(end) is None
+    return "outage" in _causes(result[-LOOKED_AT:])
+
+
+def is_refused(result: str) -> bool:
+    """Return whether ``result`` refuses a permission."""
+    return "refused" in _causes(result[-LOOKED_AT:])
 
 
 def is_blocked(result: str) -> bool:
     """Return whether ``result`` reports a failure with an external cause."""
-    if is_outage(result):
-        return True
-    end = result[-LOOKED_AT:]
-    found = _REFUSED.search(end) or _MISSING_TOOL.search(end)
-    return found is not None and _TESTED.search(end) is None
+    return bool(_causes(result[-LOOKED_AT:]))
+
+
+@lru_cache(maxsize=256)
+def _causes(end: str) -> frozenset[str]:
+    """Return the external causes that the end of a result names."""
+    lowered = end.lower()
+    rules = (
+        ("outage", _OUTAGE_WORDS, _OUTAGE),
+        ("refused", _REFUSED_WORDS, _REFUSED),
+        ("missing", _MISSING_WORDS, _MISSING_TOOL),
+    )
+    found = frozenset(
+        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(end)
+    )
+    return found if found and not _TESTED.search(end) else frozenset()

@@ -1,14 +1,15 @@
-"""Kind of a tool call (query, wait, advance, idle, edit, tree, work) and the check that it runs."""
+"""Kind of a tool call (query, wait, advance, idle, noop, plan, edit, tree, work), its check and its needle."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
-CallKind = Literal["work", "query", "wait", "advance", "idle", "edit", "tree"]
+CallKind = Literal["work", "query", "wait", "advance", "idle", "noop", "plan", "edit", "tree"]
 
 SHORT = 160
 CHECK_LIMIT = 200
+NEEDLE_LIMIT = 600
 TALKING_TOOLS = frozenset({"think", "thought", "sequentialthinking", "reflect"})
 
 
@@ -22,7 +23,8 @@ _TOOLS = {
     **_each("wait", "bashoutput poll sleep wait"),
     **_each("advance", "scroll scroll_down scroll_up page_down page_up next_page next step continue"),
     **_each("edit", "edit write patch replace multiedit notebookedit str_replace str_replace_editor apply_patch"),
-    **_each("edit", "str_replace_based_edit_tool edit_file write_file create_file update_file multi_edit todo_write"),
+    **_each("edit", "str_replace_based_edit_tool edit_file write_file create_file update_file multi_edit"),
+    **_each("plan", "todowrite todo_write update_plan write_todos todo_list task_list plan updateplan"),
 }
 _PROGRAMS = {
     **_each("query", "cat ls ll dir grep egrep fgrep rg ag find head less more wc tree stat file which type du df"),
@@ -40,6 +42,15 @@ _BEFORE = re.compile(
     r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
 )
 _WINDOWS_ECHO = re.compile(r"/c echo .*", re.IGNORECASE)
+_NOOP_BEGINS = tuple(":#te")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_REDIRECTED = re.compile(r"\d?>&\d|&?\d?>\s*/dev/null")
+# Readers of an empty pipe and what stands after || have no effect either.
+_ARGUMENT = r"(?:[^|&;<>`$]|\$(?!\())*"
+_NOOP = re.compile(
+    rf"\s*(?:#.*|(?::|true)(?:\s{_ARGUMENT})?(?:\|(?:\||\s*(?:head|tail|grep|cat|sort|wc|less|jq)\b){_ARGUMENT})*)"
+)
+_ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
 _OPERATORS = re.compile(r"[|&;<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
@@ -51,35 +62,21 @@ _STEPS_ON = re.compile(
 )
 _STEPPING = 24
 _MOVES_ON = re.compile(r"\b(?:scroll|page[ _-]?(?:down|up)|pgdn|next[ _-]page|swipe|press[ _-]?tab|fast[ _-]?forward)")
-_NOTHING = re.compile(
-    r"(?:ok(?:ay)?|done|success(?:ful(?:ly)?)?|true|null|none|\{\}|\[\]|0|\(?no (?:output|content)\)?"
-    r"|(?:the )?(?:file|edit|patch|change|todo)s?(?: list)?(?: (?:has|have) been)?(?: was| were)? ?"
-    r"(?:successfully )?(?:applied|updated|written|saved|created|edited|modified)(?: successfully)?"
-    r"|applied|updated|written|saved|created|edited|moved|renamed|(?:command )?(?:failed|error)"
-    r"|(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
-    re.IGNORECASE,
-)
-_NOTHING_LIMIT = 60
-_IMAGE_BEGINS = tuple("[<(isbdISBD ")
-_IMAGE = re.compile(r"[\[<(]?\s*(?:image|screenshot|binary)\b.{0,80}|data:image/.*", re.IGNORECASE | re.DOTALL)
-_IN_PROGRESS = re.compile(
-    r"\b(?:pending|queued|in[ _-]progress|(?:still|is|status\W{1,4}|state\W{1,4}) ?running|running\W*$|waiting"
-    r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|(?:pod)?initiali[sz]ing|processing"
-    r"|scheduled|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)"
-    r"|\d{1,2} ?%)",
-    re.IGNORECASE,
-)
-# Cheap first test: most results have none of these words.
-_LETTERS = re.compile(r"[a-z]+")
-_AT_WORK = frozenset(
-    {
-        *("pending", "queued", "progress", "running", "waiting", "ready", "yet", "building", "starting", "creating"),
-        *("containercreating", "provisioning", "initializing", "initialising", "podinitializing", "processing"),
-        *("scheduled", "pulling", "installing", "compiling", "output", "log", "logs", "lines", "messages", "events"),
-    }
-)
-_WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found", re.IGNORECASE)
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
+_ARGUMENTS = re.compile(r"\w*\s*\{")
+_TARGETS = re.compile(r'"(?:file_path|filePath|path|file|notebook_path)": ?"((?:[^"\\]|\\.)*)"')
+_SUFFIXED = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
+_NEEDLES = re.compile(r'"(?:pattern|query|q|regex|search|search_term|term|keywords?)": ?"((?:[^"\\]|\\.)*)"')
+_PLACES = re.compile(r'"(?:path|glob|include|type|directory|dir|url)": ?"((?:[^"\\]|\\.)*)"')
+_ASKS_HELP = re.compile(r"\s(?:--help|--version|-h|-V|help|version)\b")
+_SEARCH = re.compile(
+    r"(?:\b(?:grep|egrep|fgrep|rg|ag|ack|fd)(?:\s+-\S+)*|\bfind\b[^|;&]*?\s-i?(?:name|path|regex))"
+    r"\s+('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
+)
+_PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
+_ESCAPE = re.compile(r"\\+\w")
+_WORD = re.compile(r"[^\W\d_]\w{2,}")
+_DONE = re.compile(r'"(?:completed|done|cancelled)"|\[[xX]\]')
 _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")
 
 
@@ -90,7 +87,16 @@ def kind_of(tool: str, text: str) -> CallKind:
     kind = _TOOLS.get(tool.lower())
     if kind is not None:
         return kind
+    if text.lstrip()[:1] in _NOOP_BEGINS and _does_nothing(text):
+        return "noop"
     return "advance" if _advances(text) else _kind_of_command(_command_in(text))
+
+
+def _does_nothing(command: str) -> bool:
+    """Return whether a command can neither change nor say anything, whatever words it has: ``: look at the file``."""
+    silent = "/dev/null" in command
+    lines = _REDIRECTED.sub("", _QUOTED.sub("", command)).splitlines()
+    return all(not line.strip() or _NOOP.fullmatch(line) or (silent and _ECHO.fullmatch(line)) for line in lines)
 
 
 def _advances(text: str) -> bool:
@@ -128,33 +134,46 @@ def _command_in(text: str) -> str:
     return text[before.end() :] if before else text
 
 
-def is_bare_status(result: str) -> bool:
-    """Return whether a result only reports success or failure."""
-    return len(result) <= _NOTHING_LIMIT and _NOTHING.fullmatch(result.strip()) is not None
-
-
-def shows_image(result: str) -> bool:
-    """Return whether a result is an image: two of them may differ although their texts are equal."""
-    return result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
-
-
-def is_in_progress(result: str) -> bool:
-    """Return whether a result reports work that is still in progress."""
-    if len(result) > SHORT:
-        return False
-    lowered = result.lower()
-    if "%" not in lowered and _AT_WORK.isdisjoint(_LETTERS.findall(lowered)):
-        return False
-    return _IN_PROGRESS.search(result) is not None and not _WENT_WRONG.search(result)
-
-
 def check_of(tool: str, text: str) -> str:
-    """Return the check that a call runs: its command without flags, wrapper and pipe."""
-    command = _command_in(text)
-    return f"{tool} {' '.join(_FLAG_OR_PIPE.sub(' ', command[:CHECK_LIMIT]).split())}"
+    """Return the check that a call runs: its command without flags, wrapper and pipe, or the tool and its file."""
+    if _ARGUMENTS.match(text):
+        return f"{tool} {' '.join(_values(text, _TARGETS)) or text[:CHECK_LIMIT]}"
+    command = _command_in(text)[:CHECK_LIMIT]
+    if not _ASKS_HELP.search(command):
+        command = _FLAG_OR_PIPE.sub(" ", command)
+    return f"{tool} {' '.join(command.split())}"
+
+
+def needle_of(text: str) -> tuple[frozenset[str], str]:
+    """Return the words that a search looks for, and where; no words for a call that is no search."""
+    if _ARGUMENTS.match(text):
+        return _words(" ".join(_values(text, _NEEDLES))), " ".join(_values(text, _PLACES))
+    searches = _SEARCH.findall(text[:NEEDLE_LIMIT])
+    if not searches:
+        return frozenset(), ""
+    # The last search of a pipe is the one that decides.
+    pattern, rest = searches[-1]
+    words = rest.replace("2>/dev/null", "").split()
+    places = [word for word in words if not word.startswith("-")] or _PATH.findall(text[:NEEDLE_LIMIT])[:1]
+    return _words(pattern), " ".join(places)
+
+
+def _words(pattern: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_ESCAPE.sub(" ", pattern).lower()))
+
+
+def done_items(plan: str) -> int:
+    """Return how many items of a plan are done."""
+    return len(_DONE.findall(plan))
+
+
+def _values(text: str, names: re.Pattern[str]) -> list[str]:
+    return names.findall(text[:NEEDLE_LIMIT])
 
 
 def file_of(text: str) -> str:
     """Return the last file that a query names, or an empty string."""
+    if _ARGUMENTS.match(text):
+        return next((name for name in _values(text, _TARGETS) if _SUFFIXED.search(name)), "")
     found = _FILE.findall(text[:SHORT])
     return str(found[-1]) if found else ""

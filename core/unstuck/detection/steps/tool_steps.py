@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from unstuck.contract import Observation
 from unstuck.detection.recent import Recent
 from unstuck.detection.steps.external_blockers import is_outage
-from unstuck.detection.steps.tool_call_kind import CallKind, is_bare_status, is_in_progress, kind_of, shows_image
+from unstuck.detection.steps.results import is_bare_status, is_cancelled, is_in_progress, says_nothing, shows_image
+from unstuck.detection.steps.tool_call_kind import CallKind, done_items, kind_of
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -21,19 +22,26 @@ _OLD_AND_NEW = re.compile(
 )
 _OLD = ("old_string", "old_str", "oldText", "old_text", "old")
 _NEW = ("new_string", "new_str", "newText", "new_text", "new")
+_WHOLE = ("content", "contents", "file_text", "text")
+_WRITERS = frozenset({"write", "write_file", "create_file"})
 _FILE = ("file_path", "path", "file", "filePath")
 
 SHOWN = 200
 CALL_LIMIT = 2_000
+MASKED_CALL = 500
 TEXT_HEAD = 500
 TEXT_TAIL = 1_500
 PENDING_KEPT = 64
 IDS_KEPT = 256
+TEXTS_KEPT = 64
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
-def replacement_in(call: str) -> tuple[str, str, str] | None:
-    """Return file, old and new text of an edit, or None where the call does not have them."""
+def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
+    """Return file, old and new text of an edit, or None where the call does not have them.
+
+    The text of a whole file has an empty old text.
+    """
     start = call.find("{")
     if start >= 0:
         try:
@@ -41,40 +49,79 @@ def replacement_in(call: str) -> tuple[str, str, str] | None:
         except (ValueError, RecursionError):
             given = None
         if isinstance(given, dict):
-            old, new = _text(given, _OLD), _text(given, _NEW)
-            return (_text(given, _FILE), old, new) if old and new else None
-    found = _OLD_AND_NEW.search(call)
-    return (call[: found.start()], found["old"], found["new"]) if found else None
+            old, new, whole = _text(given, _OLD), _text(given, _NEW), _text(given, _WHOLE)
+            if not ((old and new) or whole):
+                return None
+            return (_text(given, _FILE), old, new) if old and new else (_text(given, _FILE), "", whole)
+    found = _OLD_AND_NEW.search(call[:CALL_LIMIT])
+    if found:
+        return call[: found.start()], found["old"], found["new"]
+    file, _, whole = call.partition("\n")
+    return (file, "", whole) if whole and tool.lower() in _WRITERS else None
 
 
 def _text(given: dict[str, object], names: tuple[str, ...]) -> str:
     return next((value for name in names if isinstance(value := given.get(name), str)), "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Step:
     """One tool call and its result.
 
-    ``action``, ``result`` and ``key`` (of both) are digests without volatile parts. ``shown`` is the call and ``text``
-    the result, both cut. An ``informative`` result is more than a bare status. ``waits`` means that the call waits or
-    that its subject is in progress. Equal results may differ where they are ``opaque``. ``edit`` is file, old and new
-    text where the call has them.
+    ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
+    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a
+    bare status, a ``new`` one was not seen lately. ``waits`` means that the call waits or that its subject is in
+    progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and new text where the call
+    has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
     """
 
     number: int
+    turn: int
     tool: str
     kind: CallKind
     action: str
-    result: str
-    key: str
     failed: bool
     informative: bool
+    new: bool
     waits: bool
     opaque: bool
-    shown: str
+    call: str
     text: str
     approach: str
-    edit: tuple[str, str, str] | None
+    written: tuple[str, str, str] | None
+    done: int
+    _result: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Call as it is shown."""
+        return self.call[:SHOWN]
+
+    @property
+    def result(self) -> str:
+        """Digest of the result without volatile parts, made when it is first compared."""
+        if not self._result:
+            self._result = digest(self._compared())
+        return self._result
+
+    @property
+    def key(self) -> str:
+        """Identity of call and result."""
+        return f"{self.action}{self.result}{'!' if self.failed else ''}"
+
+    @property
+    def empty(self) -> bool:
+        """Whether the result says that there is nothing: no output, no match, no change."""
+        return says_nothing(self.text)
+
+    def repeats(self, earlier: Step) -> bool:
+        """Return whether an earlier step was the same call with the same result."""
+        return self.action == earlier.action and self.failed == earlier.failed and self.result == earlier.result
+
+    def _compared(self) -> str:
+        if self.kind in ("idle", "noop") and not self.failed:
+            return ""
+        return self.text if _grows(self.kind, self.shown, self.failed) else comparable(self.text)
 
     @property
     def headline(self) -> str:
@@ -89,26 +136,39 @@ class Pairing:
     """Pairing of results with their calls: by id where there is one, else first in, first out."""
 
     def __init__(self) -> None:
-        self._pending: Recent[str, Observation] = Recent(PENDING_KEPT)
-        self._unnamed: deque[Observation] = deque(maxlen=PENDING_KEPT)
+        self._pending: Recent[str, tuple[Observation, int]] = Recent(PENDING_KEPT)
+        self._unnamed: deque[tuple[Observation, int]] = deque(maxlen=PENDING_KEPT)
         self._seen: Recent[str, None] = Recent(IDS_KEPT)
+        self._texts: Recent[int, None] = Recent(TEXTS_KEPT)
         self._count = 0
+        self._turn = 0
+        self._answered = True
 
     def feed(self, observation: Observation) -> Step | None:
-        """Return the finished step, or None for a call, a repeated delivery and anything else."""
+        """Return the finished step, or None for a call, a cancelled one, a repeated delivery and anything else."""
         kind = observation.kind
         if kind not in ("action", "success", "failure") or self._repeated(observation):
             return None
         if kind == "action":
             self._keep(observation)
             return None
+        self._answered = True
         self._count += 1
-        return _step(self._call_of(observation), observation, self._count)
+        call, turn = self._call_of(observation)
+        if is_cancelled(observation.text):
+            return None
+        return _step(call, observation, self._count, turn, new=self._is_new(observation.text))
 
     def clear(self) -> None:
         """Forget the calls whose results have not come."""
         self._pending.clear()
         self._unnamed.clear()
+
+    def _is_new(self, result: str) -> bool:
+        known = hash(result)
+        new = known not in self._texts
+        self._texts[known] = None
+        return new
 
     def _repeated(self, observation: Observation) -> bool:
         if not observation.id:
@@ -120,46 +180,55 @@ class Pairing:
         return False
 
     def _keep(self, call: Observation) -> None:
+        # Calls without a result between them are one turn.
+        self._turn += self._answered
+        self._answered = False
         if call.id:
-            self._pending[call.id] = call
+            self._pending[call.id] = (call, self._turn)
         else:
-            self._unnamed.append(call)
+            self._unnamed.append((call, self._turn))
 
-    def _call_of(self, result: Observation) -> Observation | None:
+    def _call_of(self, result: Observation) -> tuple[Observation | None, int]:
         if result.id:
-            return self._pending.pop(result.id, None)
-        return self._unnamed.popleft() if self._unnamed else None
+            return self._pending.pop(result.id, None) or (None, -self._count)
+        return self._unnamed.popleft() if self._unnamed else (None, -self._count)
 
 
-def _step(call: Observation | None, result: Observation, number: int) -> Step:
-    shown = str(call.text)[:CALL_LIMIT] if call else ""
+def _step(call: Observation | None, result: Observation, number: int, turn: int, *, new: bool) -> Step:
+    given = str(call.text) if call else ""
+    shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
     text = _cut(str(result.text))
     failed = result.kind == "failure"
     kind = kind_of(tool, shown) if call else "work"
-    compared = comparable(text) if not _grows(kind, shown, failed) else text
-    # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
-    if kind in ("wait", "idle") and not failed:
-        action = digest(tool, shown.translate(_NO_DIGITS) if kind == "wait" else "")
-    else:
-        action = digest(tool, comparable(shown, arguments=True))
-    outcome = digest("" if kind == "idle" and not failed else compared)
+    informative = failed or (kind not in ("idle", "noop", "edit", "plan") and not is_bare_status(text))
     return Step(
         number=number,
+        turn=turn,
         tool=tool,
         kind=kind,
-        action=action,
-        result=outcome,
-        key=f"{action}{outcome}{'!' if failed else ''}",
+        action=_action(tool, kind, given, failed),
         failed=failed,
-        informative=failed or (kind not in ("idle", "edit") and not is_bare_status(compared)),
+        informative=informative,
+        new=new and informative and not says_nothing(text),
         waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
         opaque=shows_image(text),
-        shown=shown[:SHOWN],
+        call=shown,
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
-        edit=replacement_in(shown) if kind == "edit" and not failed else None,
+        written=written_by(tool, given) if kind == "edit" and not failed else None,
+        done=done_items(given) if kind == "plan" else 0,
     )
+
+
+def _action(tool: str, kind: CallKind, given: str, failed: bool) -> str:
+    # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
+    if kind == "wait" and not failed:
+        return digest(tool, given[:CALL_LIMIT].translate(_NO_DIGITS))
+    if kind == "idle" and not failed:
+        return digest(tool, "")
+    # A long call is a script or a file: one that differs in any part is another one.
+    return digest(tool, comparable(given, arguments=True) if len(given) <= MASKED_CALL else given)
 
 
 def _grows(kind: CallKind, shown: str, failed: bool) -> bool:

@@ -15,7 +15,10 @@ TAIL = 1_500
 WORD_LIMIT = 400
 DIGEST_BYTES = 8
 
-_COUNTERS = ("pid", "tid", "attempt", "try", "retry")
+_COUNTERS = ("pid", "tid", "pgid", "attempt", "try", "retry")
+_NAMED = frozenset({"id", "id:", "ID", "ID:", "session", "Session", "session:", "Session:"})
+_JOB = re.compile(r"\[\d+\] \d+")
+_GIVEN_NAME = re.compile(r"(?=[A-Za-z_-]*\d)(?=\d*[A-Za-z])[\w-]{5,}\.?")
 _COUNTED = frozenset(
     f"{before}{name}{after}"
     for counter in _COUNTERS
@@ -23,6 +26,7 @@ _COUNTED = frozenset(
     for before in ("", "(", "[")
     for after in ("", ":", "=", "#")
 )
+_SIGNALLED = frozenset({"Segmentation", "Aborted", "Killed", "Terminated", "Bus", "Floating", "Illegal", "Done"})
 _UNITS = frozenset(
     f"{unit}{after}"
     for unit in ["s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"]
@@ -42,7 +46,7 @@ _VOLATILE = re.compile(
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
     r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b)"
-    r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,})?)"
+    r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
@@ -63,6 +67,8 @@ def comparable(text: str, *, arguments: bool = False) -> str:
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]} … {text[-TAIL:]}"
     words = text.split()
+    if len(words) == 2 and _JOB.fullmatch(text.strip()):
+        return "[N] N"
     masked, timed = _masked(words, not arguments)
     if timed and not _MEASURED.isdisjoint(words):
         masked, _ = _masked(words, False)
@@ -81,10 +87,20 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         counted = place > 0 and words[place - 1] in _COUNTED
         masked[place], is_time = _word(words[place], durations, counted)
+        if durations:
+            before, after = words[place - 1] if place else "", words[place + 1] if place < last else ""
+            masked[place] = _named_by(before, words[place], after) or masked[place]
         if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place].lstrip("([")):
             masked[place], is_time = "TIME", True
         timed = timed or is_time
     return masked, timed
+
+
+def _named_by(before: str, word: str, after: str) -> str:
+    """Return what stands for a word that is a process or a session by the words around it; empty for others."""
+    if after in _SIGNALLED and word.isdigit():
+        return "N"
+    return "ID" if before in _NAMED and _GIVEN_NAME.fullmatch(word.rstrip(";,")) else ""
 
 
 @lru_cache(maxsize=8_192)

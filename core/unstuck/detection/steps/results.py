@@ -1,0 +1,77 @@
+"""What a result says: a bare status, nothing, an image, work in progress, a cancelled call."""
+
+from __future__ import annotations
+
+import re
+
+SHORT = 160
+_NOTHING = re.compile(
+    r"(?:ok(?:ay)?|done|success(?:ful(?:ly)?)?|true|null|none|\{\}|\[\]|0|\(?no (?:output|content)\)?"
+    r"|(?:the )?(?:file|edit|patch|change|todo)s?(?: list)?(?: (?:has|have) been)?(?: was| were)? ?"
+    r"(?:successfully )?(?:applied|updated|written|saved|created|edited|modified)(?: successfully)?"
+    r"|applied|updated|written|saved|created|edited|moved|renamed|(?:command )?(?:failed|error)"
+    r"|(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
+    re.IGNORECASE,
+)
+_NOTHING_LIMIT = 60
+_IMAGE_BEGINS = tuple("[<(isbdISBD ")
+_IMAGE = re.compile(r"[\[<(]?\s*(?:image|screenshot|binary)\b.{0,80}|data:image/.*", re.IGNORECASE | re.DOTALL)
+_IN_PROGRESS = re.compile(
+    r"\b(?:pending|queued|in[ _-]progress|(?:still|is|status\W{1,4}|state\W{1,4}) ?running|running\W*$|waiting"
+    r"|not (?:yet )?ready|not yet|building|starting|\w*creating|provisioning|(?:pod)?initiali[sz]ing|processing"
+    r"|scheduled|pulling|installing|compiling|no (?:new|further|more) (?:output|logs?|lines|messages|events)"
+    r"|\d{1,2} ?%)",
+    re.IGNORECASE,
+)
+# Cheap first test: most results have none of these words.
+_LETTERS = re.compile(r"[a-z]+")
+_AT_WORK = frozenset(
+    {
+        *("pending", "queued", "progress", "running", "waiting", "ready", "yet", "building", "starting", "creating"),
+        *("containercreating", "provisioning", "initializing", "initialising", "podinitializing", "processing"),
+        *("scheduled", "pulling", "installing", "compiling", "output", "log", "logs", "lines", "messages", "events"),
+    }
+)
+_WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found|\.\.\. ?(?:ok|done)\b", re.IGNORECASE)
+_EMPTY_LIMIT = 280
+_EMPTY = re.compile(
+    r"\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
+    r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|files?|results?|hits?|items?|entries|rows?|changes?)\b.{0,80}"
+    r"|.{0,80}\b(?:nothing (?:to|found|matched|changed)|no changes to make|already up[- ]to[- ]date|unchanged since)\b"
+    r".{0,120}"
+    r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
+    re.IGNORECASE | re.DOTALL,
+)
+_CANCELLED = re.compile(
+    r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: parallel tool call)", re.IGNORECASE
+)
+
+
+def is_bare_status(result: str) -> bool:
+    """Return whether a result only reports success or failure."""
+    return len(result) <= _NOTHING_LIMIT and _NOTHING.fullmatch(result.strip()) is not None
+
+
+def shows_image(result: str) -> bool:
+    """Return whether a result is an image: two of them may differ although their texts are equal."""
+    return result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
+
+
+def is_in_progress(result: str) -> bool:
+    """Return whether a result reports work that is still in progress."""
+    if len(result) > SHORT:
+        return False
+    lowered = result.lower()
+    if "%" not in lowered and _AT_WORK.isdisjoint(_LETTERS.findall(lowered)):
+        return False
+    return _IN_PROGRESS.search(result) is not None and not _WENT_WRONG.search(result)
+
+
+def says_nothing(result: str) -> bool:
+    """Return whether a result says that there is nothing: no output, no match, no change."""
+    return len(result) <= _EMPTY_LIMIT and (not result.strip() or _EMPTY.fullmatch(result.strip()) is not None)
+
+
+def is_cancelled(result: str) -> bool:
+    """Return whether an agent cancelled the call because another one of the same turn failed."""
+    return result[:40].lstrip()[:1] in ("<", "S", "C") and _CANCELLED.match(result) is not None

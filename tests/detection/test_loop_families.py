@@ -1,0 +1,70 @@
+"""Families of histories: what is said in every case stands in one file, so that a change of a rule is seen in full."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.detection.loop_families import KEPT, LOOPS, QUIET, History, cases
+
+from unstuck.detection import LoopDetector
+
+EXPECTED = Path(__file__).parent.parent / "data" / "loop_families.jsonl"
+PRECISION = 0.95
+RECALL = 0.9
+DELAY = 2
+
+
+def alarms(history: History) -> list[str]:
+    """Everything that is said on the way, each with its step."""
+    detector, step, said = LoopDetector(), -1, []
+    for observation in history.observations:
+        step += observation.kind in ("success", "failure")
+        if verdict := detector.observe(observation):
+            said.append(f"{step} {verdict.kind} {'nudge' if verdict.nudge else 'question'}")
+    return said
+
+
+@cache
+def found() -> dict[str, dict[str, Any]]:
+    """What is said in each case."""
+    return {
+        name: {"case": name, "loop": is_loop, "first": history.first, "alarms": alarms(history)}
+        for name, is_loop, history in cases()
+    }
+
+
+@cache
+def expected() -> dict[str, dict[str, Any]]:
+    """What the file has for each case. It is written anew where it is missing: delete it after a change, and look."""
+    if not EXPECTED.exists():
+        EXPECTED.write_text("".join(f"{json.dumps(row)}\n" for row in found().values()), encoding="utf-8")
+    return {row["case"]: row for row in map(json.loads, EXPECTED.read_text(encoding="utf-8").splitlines())}
+
+
+@pytest.mark.parametrize("family", [*LOOPS, *QUIET])
+def test_every_case_reads_as_expected(family: str) -> None:
+    """Each case gives exactly the alarms of the file."""
+    rows = {name: row for name, row in found().items() if name.startswith(f"{family}/")}
+    assert rows == {name: row for name, row in expected().items() if name.startswith(f"{family}/")}
+
+
+def test_nothing_expected_is_left_over() -> None:
+    """The file has the cases that there are, and no other."""
+    assert found().keys() == expected().keys()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_loops_are_found_early_and_quiet_work_is_left_alone(kept: bool) -> None:
+    """Nearly every loop is found, within two steps of where a careful person steps in, and hardly anything else."""
+    rows = {name: row for name, row in found().items() if (name.partition("/")[0] in KEPT) == kept}
+    first = {name: int(row["alarms"][0].split()[0]) for name, row in rows.items() if row["alarms"]}
+    loops = {name: row["first"] for name, row in rows.items() if row["loop"]}
+    hits = {name for name in loops if name in first and first[name] >= loops[name] - 1}
+    late = sorted(first[name] - loops[name] for name in hits)
+    assert len(hits) / len(loops) >= RECALL, sorted(loops.keys() - hits)
+    assert len(hits) / len(first) >= PRECISION, sorted(first.keys() - hits)
+    assert late[len(late) // 2] <= DELAY
