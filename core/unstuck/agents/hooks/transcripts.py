@@ -78,7 +78,7 @@ class Meter:
 
     def _more(self, path: str, *, from_end: bool) -> int:
         try:
-            with _opened(path) as (descriptor, size):
+            with opened_file(path) as (descriptor, size):
                 transcript = self._known(path, size if from_end else 0)
                 return self._read(transcript, descriptor, size) if transcript is not None else 0
         except FileNotFoundError:
@@ -166,14 +166,14 @@ def exit_code(path: str, call: str) -> int | None:
 
 def _tail(path: str) -> bytes:
     try:
-        with _opened(path) as (descriptor, size):
+        with opened_file(path) as (descriptor, size):
             return os.pread(descriptor, _TAIL, max(0, size - _TAIL))
     except OSError:
         return b""
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[int, int]]:
+def opened_file(path: str) -> Iterator[tuple[int, int]]:
     """Yield a descriptor of the file at ``path`` and its size. Raises OSError for anything but a readable file."""
     try:
         # Without O_NONBLOCK a pipe in its place would block forever.
