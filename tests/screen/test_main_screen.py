@@ -463,7 +463,7 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
 
 async def test_a_field_that_is_busy_holds_up_no_key_for_ever(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a field waits for, it is given a moment, and then the key does what it means."""
-    monkeypatch.setattr("unstuck_tui.app.unstuck_app._HANDLED_S", 0.0)
+    monkeypatch.setattr("unstuck_tui.app.base_app._HANDLED_S", 0.0)
     free = asyncio.Event()
     async with showing(story=True, pops=False) as stage:
         await stage.press("table.filter")

@@ -16,6 +16,7 @@ from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import admit, one_line
+from unstuck_tui.app.base_app import BaseApp
 from unstuck_tui.app.unstuck_app import UnstuckApp
 from unstuck_tui.terminal.driver import TerminalDriver
 
@@ -74,7 +75,7 @@ class ScreenHost:
         supervisor.unwatched()
         if failure is not None:
             _say(f"the screen failed: {_named(failure)}{_kept(supervisor, failure)}")
-        if unsent := app.questions.save_unsent():
+        if unsent := app.save_unsent():
             _say(unsent)
         if app.view.goes_on:
             _say(
@@ -83,7 +84,7 @@ class ScreenHost:
             )
 
 
-async def _run(app: UnstuckApp) -> Exception | None:
+async def _run(app: BaseApp) -> Exception | None:
     """Show it until it is left; what broke it, if anything did."""
     with _signals_kept():
         try:
@@ -93,7 +94,7 @@ async def _run(app: UnstuckApp) -> Exception | None:
     return app.failure
 
 
-async def show_alone(app: UnstuckApp) -> None:
+async def show_alone(app: BaseApp) -> None:
     """Show what no run in this process stands behind, until the person leaves or a signal comes.
 
     Raises UnstuckError where the screen fails.
@@ -103,7 +104,7 @@ async def show_alone(app: UnstuckApp) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     failure = await _run(app)
-    if unsent := app.questions.save_unsent():
+    if unsent := app.save_unsent():
         _say(unsent)
     if failure is not None:
         raise UnstuckError(f"the screen failed: {_named(failure)}")

@@ -31,6 +31,7 @@ _COMMANDS = {
     "mcp": "Serve agents over MCP, and install the server.",
     "memory": "List, promote or delete what unstuck remembers.",
     "recap": "Tell what happened in a run, in at most ten lines.",
+    "review": "Review past sessions of your agents: loops, failures, claims.",
     "run": "Run a plan, a task or one command under supervision.",
     "runs": "List the runs of this project.",
     "show": "Show one run: its tasks, attempts and open questions.",

@@ -15,6 +15,7 @@ Area = Literal[
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",
     "quit", "decide", "hands", "replay", "log", "logs", "standstill",
     "graph", "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
+    "review", "transcript",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -36,6 +37,8 @@ AREA_NAMES: dict[Area, str] = {
     "memory": "Memory",
     "cut_off": "Recovery",
     "deletion": "Deletion",
+    "review": "Review",
+    "transcript": "Transcript",
 }
 
 
@@ -215,6 +218,15 @@ ACTIONS: tuple[Action, ...] = (
         "Show what deleting this run would remove, with sizes.", "deletion", True),
     Action("deletion.delete", "D", "act('deletion', 'delete')", "delete",
         "Delete this run: shows what would be removed; type its name to confirm.", "deletion", True),
+    Action("review.open", "enter", "screen.open", "transcript",
+        "Show the place in the transcript: of a session its first loop.", "review", True),
+    Action("review.next", "n", "next_loop", "next loop", "Go to the next session with a loop.", "review", True),
+    Action("review.sort", "s", "sort", "sort",
+        "Change the sorting: newest first, or most steps after a loop first.", "review", True),
+    Action("review.pane", "tab,shift+tab", "app.focus_next", "other pane",
+        "Switch between the sessions and the timeline.", "review", True),
+    Action("transcript.next", "n", "next_mark", "next loop", "Go to the next step of a loop.", "transcript", True),
+    Action("transcript.back", "escape", "back", "back", "Back to the review.", "transcript", True),
     _choice("confirm", "yes", "y", "Do it", "Do what is shown."),
     _choice("confirm", "no", "n", "Cancel", "Change nothing."),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),

@@ -20,7 +20,7 @@ TONE_CLASSES = {f"tone--{tone}" for tone in TONES} | {_CURSOR, _FOCUSED}
 """The component classes that the app has to have."""
 
 TONE_CSS = """
-UnstuckApp {
+BaseApp {
     .tone--plain { color: $foreground; }
     .tone--quiet { color: $foreground-muted; }
     .tone--work { color: $text-primary; }

@@ -61,7 +61,11 @@ class ClaudeStream(Stream):
                         self._tools[call] = tool
                     yield self._call(call, tool, mapping(block, "input"), agent=agent)
         tokens = self._tokens(mapping(message, "usage"))
-        if id and id not in self._counted and tokens:
+        if id and tokens:
+            yield from self._usage(id, tokens)
+
+    def _usage(self, id: str, tokens: int) -> Iterator[Observation]:
+        if id not in self._counted:
             self._counted.append(id)
             yield from self._used(tokens)
 

@@ -33,7 +33,7 @@ class CodexStream(Stream):
                 yield from self._completed(mapping(data, "item"))
             case "turn.completed":
                 self.ended, self.error = True, ""
-                yield from self._used_in_all(_tokens(mapping(data, "usage")))
+                yield from self._used_in_all(tokens_of(mapping(data, "usage")))
             case "turn.failed":
                 self.ended, self.error = True, text(mapping(data, "error"), "message") or "its turn failed"
             case "error":
@@ -72,7 +72,8 @@ class CodexStream(Stream):
                 yield self._call(id, "web_search", {"query": text(item, "query")})
 
 
-def _tokens(usage: Mapping[str, Any]) -> int:
+def tokens_of(usage: Mapping[str, Any]) -> int:
+    """Return the tokens read and written, without those read from a cache."""
     return max(0, number(usage, "input_tokens") - number(usage, "cached_input_tokens")) + number(usage, "output_tokens")
 
 

@@ -56,8 +56,7 @@ class GeminiStream(Stream):
     def _tool_result(self, data: Mapping[str, Any]) -> Observation:
         call = text(data, "tool_id")
         output = text(data, "output") or text(mapping(data, "error"), "message")
-        found = _EXIT_CODE.search(output)
-        code = int(found[1]) if found else None
+        code = exit_code_in(output)
         failed = text(data, "status") == "error" or bool(code)
         return self._result(call, self._tools.pop(call, "tool"), output, failed=failed, exit_code=code)
 
@@ -70,3 +69,9 @@ class GeminiStream(Stream):
         stats = mapping(data, "stats")
         read = max(0, number(stats, "input_tokens") - number(stats, "cached"))
         yield from self._used_in_all(read + number(stats, "output_tokens"))
+
+
+def exit_code_in(output: str) -> int | None:
+    """Return the exit code that stands in the text of a result; None if none does."""
+    found = _EXIT_CODE.search(output)
+    return int(found[1]) if found else None

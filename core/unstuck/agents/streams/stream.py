@@ -11,6 +11,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 from unstuck.contract import Observation
@@ -110,6 +111,11 @@ class Stream(ABC):
             kind="message", role="agent", tool="message", text=_clean(words), id=_name(id), agent_id=_name(agent)
         )
 
+    def _asked(self, words: str) -> Iterator[Observation]:
+        """Yield a message of the person."""
+        if words.strip():
+            yield Observation(kind="message", role="user", tool="message", text=_clean(words))
+
     def _call(self, id: str, tool: str, given: Any, *, agent: str = "") -> Observation:
         command = given.get("command") if isinstance(given, Mapping) else None
         is_shell = tool.lower() in _SHELLS
@@ -205,5 +211,7 @@ def _clean(words: str) -> Clean:
     return admit(words, limit=_TEXT_LIMIT)
 
 
+@lru_cache(maxsize=4_096)
 def _name(words: str) -> Clean:
+    # Every name comes several times: of tools, of sub-agents, of a call and its result.
     return one_line(words, limit=_NAME_LIMIT)

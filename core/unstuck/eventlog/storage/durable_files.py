@@ -12,9 +12,12 @@ from typing import IO
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def open_for_reading(path: Path) -> IO[bytes]:
+def open_for_reading(path: Path, buffering: int = -1) -> IO[bytes]:
     """Open the plain file at ``path``. Raises OSError for a pipe, which would block, and for a device."""
-    return open(plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb")
+    try:
+        return open(plain(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)), "rb", buffering)
+    except ValueError as error:  # a path with a NUL or half a character
+        raise OSError(str(error)) from None
 
 
 def open_for_writing(path: Path, flags: int) -> int:

@@ -1,0 +1,67 @@
+"""Parsers of what agents keep of their sessions, one module per format, and which of them reads an object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from unstuck.agents.streams import STREAMS, Stream
+from unstuck.agents.streams.stream import mapping, text
+from unstuck.history.parsers.claude import ClaudeTranscript
+from unstuck.history.parsers.codex import CodexTranscript
+from unstuck.history.parsers.gemini import GeminiTranscript
+from unstuck.history.parsers.opencode import OpencodeTranscript
+from unstuck.history.parsers.qwen import QwenTranscript
+
+__all__ = ["TRANSCRIPTS", "Format", "format_of", "is_known_version", "parser_of"]
+
+TRANSCRIPTS: Mapping[str, type[Stream]] = {
+    "claude": ClaudeTranscript,
+    "codex": CodexTranscript,
+    "gemini": GeminiTranscript,
+    "qwen": QwenTranscript,
+    "opencode": OpencodeTranscript,
+}
+_KNOWN_VERSIONS = {"claude": ("2.1",), "codex": ("0.169",), "qwen": ("0.15",), "opencode": ("1.18",)}
+"""Versions whose transcripts are recorded in the tests, up to the second number. Gemini writes none."""
+_CODEX_RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+_CLAUDE_LINES = frozenset({"system", "assistant", "user", "result"})
+
+
+class Format(NamedTuple):
+    """The agent that wrote a file, and whether it is its own transcript or its recorded stream."""
+
+    agent: str
+    form: Literal["transcript", "stream"]
+
+
+def parser_of(format: Format) -> Stream:
+    """Return a new parser of ``format``."""
+    return (TRANSCRIPTS if format.form == "transcript" else STREAMS)[format.agent]()
+
+
+def is_known_version(agent: str, version: str) -> bool:
+    """Return whether transcripts of this version were tried; True for an agent that names none."""
+    known = _KNOWN_VERSIONS.get(agent)
+    return not version or known is None or any(version == one or version.startswith(f"{one}.") for one in known)
+
+
+def format_of(data: Mapping[str, Any]) -> Format | None:
+    """Return the format that ``data`` is an object of; None if it belongs to none, or to several."""
+    kind = text(data, "type")
+    if isinstance(data.get("payload"), Mapping) and kind in _CODEX_RECORDS:
+        return Format("codex", "transcript")
+    if kind.partition(".")[0] in ("thread", "turn", "item") and "." in kind:
+        return Format("codex", "stream")
+    if "projectHash" in data or "$set" in data or kind == "gemini":
+        return Format("gemini", "transcript")
+    if text(data, "sessionID"):
+        return Format("opencode", "stream") if isinstance(data.get("part"), Mapping) else None
+    if text(data, "sessionId"):
+        is_qwen = "parts" in mapping(data, "message") or "systemPayload" in data
+        return Format("qwen" if is_qwen else "claude", "transcript") if text(data, "uuid") else None
+    if kind == "init" and text(data, "session_id"):
+        return Format("gemini", "stream")
+    if kind in _CLAUDE_LINES and (text(data, "session_id") or "content" in mapping(data, "message")):
+        return Format("qwen" if "qwen_code_version" in data else "claude", "stream")
+    return None

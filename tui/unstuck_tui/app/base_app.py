@@ -1,0 +1,171 @@
+"""The base of the apps: themes, keys and what reaches the terminal, whatever is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.widgets import Input, TextArea
+
+from unstuck.settings.screen_settings import ScreenSettings
+from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.terminal.driver import TerminalDriver
+from unstuck_tui.terminal.escapes import clipboard
+from unstuck_tui.textual_internals import SteadyApp, driver_of
+from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.minimum_size import is_below
+from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.message_pump import MessagePump
+
+_HANDLED_S = 0.2
+THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
+"""Values of the setting ``theme``; the last has no colours but the terminal's own sixteen, and none without those."""
+
+
+def _commands() -> type[Provider]:
+    from unstuck_tui.keys.palette import ActionCommands
+
+    return ActionCommands
+
+
+class BaseApp(SteadyApp, inherit_bindings=False):
+    """Shows screens with the person's own colours and keys."""
+
+    # A screen's own way back comes before, wherever there is one.
+    BINDINGS = [*bindings_of("app"), Binding("escape", "clear", show=False)]  # noqa: RUF012
+    COMMANDS = {_commands}  # noqa: RUF012
+    COMPONENT_CLASSES = TONE_CLASSES
+    DEFAULT_CSS = TONE_CSS
+    TITLE = "unstuck"
+
+    def __init__(self, settings: ScreenSettings | None = None) -> None:
+        super().__init__()
+        self.settings = settings or ScreenSettings()
+        self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
+        self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
+
+    def on_mount(self) -> None:
+        self.set_keymap(dict(self.settings.keys))
+
+    def save_unsent(self) -> str:
+        """Keep what the person wrote and did not send. Return where, for one line; empty if there is nothing."""
+        return ""
+
+    def pressed(self) -> None:
+        """Note that the person has pressed a key."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle every key here first: a dialog that comes up while keys are pressed is answered by accident."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            if self._is_two_keys(event):
+                await self.on_event(events.Key("escape", "\x1b"))
+                await self.on_event(events.Key(event.character or "", event.character))
+                return
+            self.pressed()
+            if await self._acts_on(event):
+                return
+        await super().on_event(event)
+
+    def _is_two_keys(self, event: events.Key) -> bool:
+        """True for escape and a letter that came together, as over a slow line: alt and that letter look the same.
+
+        Not while a text is written, nor where that key with alt does something.
+        """
+        if not event.key.startswith("alt+") or not event.character or isinstance(self.focused, Input | TextArea):
+            return False
+        return event.key not in self.screen.active_bindings
+
+    async def _acts_on(self, event: events.Key) -> bool:
+        """Do at once what the key means, where it is no text that is typed.
+
+        Textual sends keys to what has the focus and acts when they come back: of keys that come in one go all but the
+        first would go to what had the focus before it, and the rest of a word to look for would be commands.
+        """
+        self.app_focus = True
+        field = self.focused
+        if isinstance(field, Input | TextArea) and (event.is_printable or not isinstance(field, LineField)):
+            return False
+        bound = self.screen.active_bindings.get(event.key)
+        if not isinstance(field, LineField):
+            return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
+        if bound is None or not bound.enabled or (bound.node is field and bound.binding.action != "submit"):
+            return False
+        await self._handled(field)  # what was typed before
+        acts = await self.run_action(bound.binding.action, bound.node)
+        await self._handled(*takewhile(lambda node: node is not self, field.ancestors_with_self))
+        return acts
+
+    async def _handled(self, *nodes: MessagePump) -> None:
+        """Wait until each of ``nodes`` has handled what has reached it so far; not long, lest one waits for us."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HANDLED_S):
+                for node in nodes:
+                    done = asyncio.Event()
+                    if node.call_later(done.set):
+                        await done.wait()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Close the palette where it has no room for a single line: its list cannot be moved through then."""
+        if is_below(event.size) and isinstance(self.screen, CommandPalette):
+            self.pop_screen()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not (action == "command_palette" and is_below(self.size))
+
+    def action_leave(self) -> None:
+        """Leave the screen."""
+        self.exit()
+
+    def action_clear(self) -> None:
+        """Take away what was said in passing: on a small screen it covers much of what it is about."""
+        self.clear_notifications()
+
+    def action_suspend(self) -> None:
+        """Back to the shell."""
+        self.action_suspend_process()
+
+    def action_theme(self) -> None:
+        """The next of dark, light, and the terminal's own colours."""
+        # The palette's own command may have chosen a theme that is not among them.
+        now = self._themes.index(self.theme) if self.theme in self._themes else -1
+        self.theme = self._themes[(now + 1) % len(self._themes)]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.keep_copied(text)
+        self.write(clipboard(text, in_tmux=bool(os.environ.get("TMUX"))))
+
+    def write(self, sequence: str) -> None:
+        """Send ``sequence`` to the terminal, also while another program has it."""
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            driver.pass_on(sequence)
+        elif driver is not None:
+            driver.write(sequence)
+
+    def set_title(self, text: str) -> None:
+        """Let the terminal's title be ``text`` until the screen is left; empty: its own."""
+        driver = driver_of(self)
+        if isinstance(driver, TerminalDriver):
+            driver.show_title(text)
+
+    def action_help(self) -> None:
+        """Show the keys of the pane that has the focus."""
+        from unstuck_tui.screens.help import HelpScreen
+
+        if isinstance(self.screen, HelpScreen):
+            return
+        own: Sequence[Area] = getattr(self.screen, "OWN", ("main",))
+        area: Area = getattr(self.focused, "AREA", own[-1])
+        # Over another screen nothing works that works everywhere else.
+        everywhere: Sequence[Area] = () if self.screen.is_modal else ("app",)
+        self.push_screen(HelpScreen(*own[:-1], area, own[-1], *everywhere))

@@ -1,0 +1,170 @@
+"""Reviewed sessions, their timelines and their transcripts as lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from unstuck.history.excerpt import Entry
+from unstuck.history.review import FailureGroup, Moment, Used
+from unstuck.history.reviews import Session
+from unstuck.words.labels import Tone
+from unstuck_tui.render.browse.columns import Column, heading_cells, row_cells
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces
+from unstuck_tui.render.printed.review import (
+    CHECKS,
+    CLAIMS,
+    false_claim_words,
+    is_false_claim,
+    short_id,
+    started_words,
+    used_words,
+)
+
+_COLUMNS = (
+    Column("STARTED", 16, least=100),
+    Column("AGENT", 8),
+    Column("SESSION", 10, least=76),
+    Column("PROJECT", 8, share=2),
+    Column("STEPS", 5, right=True),
+    Column("FAILED", 6, right=True),
+    Column("LOOPS", 5, right=True),
+    Column("AFTER LOOP", 10, share=3),
+    Column("CLAIMED", 8),
+    Column("CHECK", 6, share=1),
+)
+_MARKS: dict[str, tuple[str, Tone]] = {
+    "asked": ("you", "work"),
+    "failure": ("✗ failed", "bad"),
+    "check_passed": ("✓ check", "good"),
+    "check_failed": ("✗ check", "bad"),
+    "first": ("↻ repeats", "wait"),
+    "nudge": ("→ nudge", "ask"),
+    "question": ("? asks you", "ask"),
+    "last": ("↻ until", "wait"),
+    "claim": ("claims", "work"),
+    "group": ("failure", "bad"),
+    "note": ("note", "wait"),
+}
+_ENTRIES: dict[str, tuple[str, Tone]] = {
+    "asked": ("you:", "work"),
+    "said": ("agent:", "plain"),
+    "call": ("$", "work"),
+    "passed": ("✓", "quiet"),
+    "failed": ("✗", "bad"),
+}
+_CHECK_TONES: dict[str, Tone] = {"passed": "good", "none": "quiet"}
+_MARK, _STEP, _TIME = 11, 6, 8
+_ENTRY_LINES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """One line of a timeline; ``step`` is the place that it opens."""
+
+    step: int
+    at: float
+    kind: str
+    text: str
+
+
+def session_heading(width: int) -> Sequence[Cell]:
+    """The names of the columns."""
+    return heading_cells(_COLUMNS, width)
+
+
+def session_cells(session: Session, width: int) -> Sequence[Cell]:
+    """One session as a line of the list."""
+    review = session.review
+    texts = {
+        "STARTED": started_words(session),
+        "AGENT": session.agent,
+        "SESSION": short_id(session),
+        "PROJECT": session.project.rpartition("/")[2] or "-",
+        "STEPS": str(review.used.steps),
+        "FAILED": str(review.failed),
+        "LOOPS": str(len(review.loops) or "-"),
+        "AFTER LOOP": used_words(review.after) or "-",
+        "CLAIMED": CLAIMS[review.claim],
+        "CHECK": CHECKS[review.last_check],
+    }
+    tones: dict[str, Tone] = {
+        "LOOPS": "wait" if review.loops else "quiet",
+        "AFTER LOOP": "wait" if review.loops else "quiet",
+        "CLAIMED": "bad" if is_false_claim(session) else "plain",
+        "CHECK": _CHECK_TONES.get(review.last_check, "bad"),
+    }
+    return row_cells(_COLUMNS, texts, width, tones=tones, sign="▶" if session.live else "")
+
+
+def about_cells(session: Session, width: int) -> Sequence[Cell]:
+    """The selected session in one line."""
+    review = session.review
+    parts = [session.agent, session.model, session.version, session.project, session.session]
+    if session.live:
+        parts.insert(0, "live")
+    used = used_words(review.used.since(Used(at=session.started)))
+    return (Cell(fit(f" {' · '.join(filter(None, parts))} · {used}", width)),)
+
+
+def timeline_of(session: Session) -> list[TimelineRow]:
+    """The timeline of a session, then its failures and what could not be read."""
+    review = session.review
+    rows = [_row(moment) for moment in review.moments]
+    if is_false_claim(session):
+        rows.append(TimelineRow(review.check_step, 0.0, "check_failed", false_claim_words(session)))
+    rows += [TimelineRow(group.first, 0.0, "group", _group_words(group)) for group in review.groups]
+    return rows + [TimelineRow(0, 0.0, "note", note) for note in session.notes]
+
+
+def _row(moment: Moment) -> TimelineRow:
+    return TimelineRow(moment.step, moment.at, moment.kind, moment.text)
+
+
+def _group_words(group: FailureGroup) -> str:
+    where = f" {group.location}" if group.location else ""
+    steps = f"step {group.first}" if group.count == 1 else f"steps {group.first} to {group.last}"
+    return f"{group.count}× {group.error_type}{where}, {steps}: {group.headline}"
+
+
+def timeline_cells(row: TimelineRow, width: int) -> Sequence[Cell]:
+    """One line of a timeline: step, time, kind and text."""
+    mark, tone = _MARKS[row.kind]
+    head = f" {row.step:>{_STEP}}  {_clock(row.at):<{_TIME}}  "
+    return (
+        Cell(head, "quiet"),
+        Cell(fit(mark, _MARK), tone),
+        Cell(fit(f" {row.text}", max(0, width - len(head) - _MARK)), "plain"),
+    )
+
+
+def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
+    """A message, a call or a result as lines; ``marked`` stands before its first line."""
+    sign, tone = _ENTRIES[entry.kind]
+    if entry.kind == "failed" and entry.exit_code is not None:
+        sign = f"✗ {entry.exit_code}"
+    number = str(entry.step) if entry.kind in ("passed", "failed") else ""
+    head = f"{marked:<1}{number:>{_STEP}}  {_clock(entry.at):<{_TIME}}  {sign} "
+    indent = " " * (_STEP + _TIME + 5)
+    room = max(8, width - max(len(head), len(indent)))
+    shown = [piece for line in entry.text.splitlines() for piece in pieces(laid_out(line), room)]
+    left_out = len(shown) - _ENTRY_LINES
+    if left_out > 0:
+        half = _ENTRY_LINES // 2
+        shown = [*shown[:half], f"… {left_out} more lines", *shown[-half:]]
+    text_tone: Tone = "quiet" if entry.kind == "passed" else tone if entry.kind in ("call", "asked") else "plain"
+    agent = f"[{entry.agent_id}] " if entry.agent_id else ""
+    first = f"{agent}{shown[0] if shown else '(nothing)'}"
+    lines: list[Line] = [(Cell(head, tone), Cell(fit(first, max(8, width - len(head))).rstrip(), text_tone))]
+    indent = " " * (_STEP + _TIME + 5)
+    return lines + [
+        (Cell(indent), Cell(fit(line, max(8, width - len(indent))).rstrip(), text_tone)) for line in shown[1:]
+    ]
+
+
+def _clock(at: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(at).astimezone():%H:%M:%S}" if at else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
