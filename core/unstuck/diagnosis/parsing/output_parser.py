@@ -13,6 +13,7 @@ from unstuck.diagnosis.parsers.base import is_library, place
 from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.parsers.line_rules import COMMAND_LINE
 from unstuck.diagnosis.parsers.plain_lines import message_of, with_symbol
+from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
@@ -60,7 +61,7 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 
 def parse_output(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> ParsedOutput:
     """Parse an output. Its paths become relative to ``root``. Linear in a bounded part; never raises."""
-    seen = IndexedText(_bounded(output))
+    seen = IndexedText(without_prefixes(_bounded(output)))
     if OWN.search(seen.lines):
         seen = IndexedText(_without_own_words(seen.text))
     wrapped, inner = seen, without_wrappers(seen)
