@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from os.path import commonprefix
+from itertools import takewhile
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 
@@ -47,7 +47,8 @@ _PREFIXES = {name: Lazy(shape) for name, shape in _SHAPES.items()}
 _MESSAGE = Lazy(r"(?i:.*\b(?:error|errors|warning|exception|fatal|failed|failure|panic|note|hint|usage|line)\b)")
 # A time or a step is a prefix by its shape, a name only where more lines have it.
 _RUN = Lazy(
-    r"^@[\w.-]+/[\w.-]+:$|^\[pod/|(?:[:#]| )(?:build|bundle|compile|test|lint|check|type-?check|dev|start|ci|e2e|verify)[\w:.-]{0,40}[:$]$"
+    r"^@[\w.-]+/[\w.-]+:$|^\[pod/"
+    r"|(?:[:#]| )(?:build|bundle|compile|test|lint|check|type-?check|dev|start|ci|e2e|verify)[\w:.-]{0,40}[:$]$"
 )
 _CERTAIN = frozenset(("step", "time", "host", "service"))
 # Some tools indent all of their lines by two.
@@ -104,5 +105,6 @@ def _together(labels: list[str], lines: list[str]) -> list[str]:
 
 def _dedented(lines: list[str], said: list[str]) -> str | None:
     """Return the lines without the indentation that all of them share; None where they share none."""
-    shared = _INDENT.match(commonprefix((min(said), max(said))))
+    pairs = zip(min(said), max(said), strict=False)
+    shared = _INDENT.match("".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
     return "\n".join(line[shared.end() :] for line in lines) if shared else None
