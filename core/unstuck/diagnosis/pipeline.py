@@ -11,9 +11,9 @@ from unstuck.diagnosis.classification.causes import cause_after, cause_of
 from unstuck.diagnosis.classification.error_type import error_type_of
 from unstuck.diagnosis.classification.failure_types import failure_type_of
 from unstuck.diagnosis.classification.hints import hint_for
+from unstuck.diagnosis.classification.recognition import is_recognised
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.diagnosis.classification.recognition import is_recognised
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean

@@ -518,6 +518,7 @@ WEAK = Table(
             ("failure(", r"^fatal error: exception \S*failure\("),
         ),
     ),
+    (ErrorType.TYPE_ERROR, Phrases(("typeerror", r"\btypeerror\b"))),
 )
 # Words of any program about what it was given. In those of a compiler they are about types as well.
 GIVEN = Table(

@@ -35,4 +35,8 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return True
     if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and parsed.headline in lines[-1]:
         return True
-    return parsed.weight >= SAID and parsed.kind != "lint" and any(parsed.headline in line for line in (*lines[:NEAR], *lines[-NEAR:]))
+    return (
+        parsed.weight >= SAID
+        and parsed.kind != "lint"
+        and any(parsed.headline in line for line in (*lines[:NEAR], *lines[-NEAR:]))
+    )
