@@ -176,8 +176,10 @@ WEAK = Table(
             "class, interface, enum, or record expected",
             (
                 "unexpected ",
-                r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword(?! argument)|string|character|symbol"
-                r"|input|numeric|'[^\w\s]|[\"`‘“].)",
+                (
+                    r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword(?! argument)|string|character|symbol"
+                    r"|input|numeric|'[^\w\s]|[\"`‘“].)"
+                ),
             ),
             "illegal expression",
             "unclassifiable statement",
@@ -461,9 +463,11 @@ WEAK = Table(
             ("hunk…", r"\bhunks? (?:#\d+ )?failed\b"),
             (
                 ": ",
-                r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge|merging|commit|"
-                r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout|push|clone|"
-                r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b",
+                (
+                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge|merging|commit|"
+                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout|push|clone|"
+                    r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
+                ),
             ),
             ("could not ", r"^(?:error: )?could not (?:apply|revert) [0-9a-f]{6,40}\b"),
             ("rejected", r"^! \[(?:remote )?rejected\]"),
