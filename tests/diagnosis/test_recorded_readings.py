@@ -1,4 +1,4 @@
-"""Every recorded failure is read exactly as in `tests/data/readings.json`, so that each change shows as a difference."""
+"""Each recorded failure is read as in `tests/data/readings.json`, so that a change is a visible difference."""
 
 from __future__ import annotations
 

@@ -177,7 +177,8 @@ WEAK = Table(
             (
                 "unexpected ",
                 (
-                    r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword(?! argument)|string|character|symbol"
+                    r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword(?! argument)|string"
+                    r"|character|symbol"
                     r"|input|numeric|'[^\w\s]|[\"`‘“].)"
                 ),
             ),
@@ -464,8 +465,10 @@ WEAK = Table(
             (
                 ": ",
                 (
-                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge|merging|commit|"
-                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout|push|clone|"
+                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge"
+                    r"|merging|commit|"
+                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
+                    r"|push|clone|"
                     r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
                 ),
             ),

@@ -131,13 +131,15 @@ _CODES: dict[ErrorType, str] = {
     ),
     ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE usage",
     ErrorType.TYPE_ERROR: (
-        "ERR_INVALID_ARG_TYPE name-defined used-before-def call-arg call-overload arg-type return return-value assignment "
+        "ERR_INVALID_ARG_TYPE name-defined used-before-def call-arg call-overload arg-type return return-value"
+        " assignment "
         "method-assign index operator list-item dict-item typeddict-item typeddict-unknown-key has-type override "
         "var-annotated valid-type type-arg type-var no-untyped-def no-untyped-call no-any-return no-redef not-callable "
         "abstract safe-super func-returns-value empty-body comparison-overlap redundant-cast invalid-argument-type "
         "invalid-return-type invalid-assignment missing-argument unknown-argument too-many-positional-arguments "
         "unresolved-reference unsupported-operator no-matching-overload invalid-type-form call-non-callable "
-        "bad-argument-type bad-return bad-assignment unexpected-keyword unknown-name reportArgumentType reportCallIssue "
+        "bad-argument-type bad-return bad-assignment unexpected-keyword unknown-name reportArgumentType"
+        " reportCallIssue "
         "reportReturnType reportAssignmentType reportUndefinedVariable reportIndexIssue reportOperatorIssue"
     ),
 }

@@ -28,7 +28,8 @@ LOCATED: tuple[Rule, ...] = (
     rule(
         82,
         ".go:",
-        r"(?P<file>[^\s:]{1,300}\.go):LINE:\d+: (?P<msg>\S.*) \((?P<code>(?!typecheck)[a-z]{3,30}|[A-Z]{1,4}\d{3,4})\)$",
+        r"(?P<file>[^\s:]{1,300}\.go):LINE:\d+: (?P<msg>\S.*) \((?P<code>(?!typecheck)[a-z]{3,30}"
+        r"|[A-Z]{1,4}\d{3,4})\)$",
         "lint",
     ),
     rule(81, ", col ", r"FILE: line LINE, col \d+, (?:(?:Error|Warning) - )?MSG$", "lint"),
@@ -110,7 +111,8 @@ LOCATED: tuple[Rule, ...] = (
     rule(
         66,
         ": line ",
-        r"(?:(?:\S{0,200}/)?\w{0,2}sh: |[gmn]?awk: (?=\S+: line))?FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$",
+        r"(?:(?:\S{0,200}/)?\w{0,2}sh: |[gmn]?awk: (?=\S+: line))?FILE: line LINE: (?!\s*\d+ (?:Killed"
+        r"|Segmentation|Aborted|Terminated))MSG$",
         "run",
         "shell",
     ),

@@ -6,7 +6,8 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
 CODED = Lazy(
-    r"(?:(?:error|ERROR)(?:\[(?P<code>[A-Z]\d{1,5}|[a-z][a-z-]{2,60})\])?:? |warning\[(?P<warned>[a-z-]{3,60})\]: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
+    r"(?:(?:error|ERROR)(?:\[(?P<code>[A-Z]\d{1,5}|[a-z][a-z-]{2,60})\])?:? "
+    r"|warning\[(?P<warned>[a-z-]{3,60})\]: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
     r"(?P<msg>\S.*)$"
 )
 # pyrefly prints the name of the rule at the end.

@@ -121,7 +121,8 @@ def sass(text: str, lines: list[str]) -> Finding | None:
 
 BATS_TEST = Lazy(r"\s*(?:not ok \d{1,5}|✗) (?P<test>\S.{0,300}?)(?: (?:\[\d+\]|in \d+ms))?$")
 BATS_PLACE = Lazy(
-    r"#?\s*\((?:from function `.{1,100}' )?in (?:test )?file (?P<file>\S{1,300}), line (?P<line>\d{1,7})(?P<more>,|\))?$"
+    r"#?\s*\((?:from function `.{1,100}' )?in (?:test )?file (?P<file>\S{1,300}), line"
+    r" (?P<line>\d{1,7})(?P<more>,|\))?$"
 )
 BATS_PART = Lazy(r"#?\s*in test file (?P<file>\S{1,300}), line (?P<line>\d{1,7})\)$")
 BATS_SAID = Lazy(r"#?\s*`(?P<msg>.{1,1000})' failed(?: with status (?P<status>\d{1,3}))?$")
@@ -172,7 +173,8 @@ def htmlhint(text: str, lines: list[str]) -> Finding | None:
 
 OCAML_RAISED = Lazy(r"Fatal error: exception (?P<msg>(?P<name>[\w.]{1,100}?)(?:[( ].*|$))")
 OCAML_FRAME = Lazy(
-    r'(?:Raised at|Called from|Re-raised at) .{0,200}file "(?P<file>[^"]{1,300})"(?: \(inlined\))?, lines? (?P<line>\d{1,7})'
+    r'(?:Raised at|Called from|Re-raised at) .{0,200}file "(?P<file>[^"]{1,300})"(?: \(inlined\))?, lines?'
+    r" (?P<line>\d{1,7})"
 )
 OCAML_LIBRARY = ("stdlib.ml", "list.ml", "array.ml", "hashtbl.ml", "map.ml", "string.ml", "bytes.ml", "printf.ml")
 

@@ -51,7 +51,8 @@ SUMMED_UP = Lazy(
     r"(?:Found )?\d{1,7} (?:errors?|warnings?|problems?|diagnostics?|issues?|failures?|tests? failed)\b[^:]{0,60}$"
     r"|Found \d|(?:Finished|Completed|Done|Failed) in |Duration|Started: |Stopped: |Total |Summary\b"
     r"|Build failed\b.{0,30}$|Execution halted$|compilation terminated\.?$|Sub items Errors|Archives with Errors"
-    r"|at \S.* \(\S*:\d+:\d+\)$|[Rr]un .{1,60} for (?:usage|help|more)|Try '.*' for more|See .{1,80} for (?:details|more)"
+    r"|at \S.* \(\S*:\d+:\d+\)$|[Rr]un .{1,60} for (?:usage|help|more)|Try '.*' for more|See .{1,80} for"
+    r" (?:details|more)"
     r"|For more information"
 )
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
