@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.data.regenerate_readings import DATA, readings
+from tests.diagnosis.regenerate_readings import DATA, readings
 
 
 def test_every_recorded_failure_is_read_as_before() -> None:

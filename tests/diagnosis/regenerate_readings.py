@@ -1,4 +1,4 @@
-"""Writes tests/data/readings.json: what is read in every recorded failure. Run it after a change that is meant."""
+"""Writes readings.json: what is read in every recorded failure. Run it after a change that is meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unstuck.diagnosis.pipeline import diagnose
 
-DATA = Path(__file__).parent
+DATA = Path(__file__).parent.parent / "data"
 RECORDED = ("failures.jsonl", "tools.jsonl", "tool_versions.jsonl")
 
 
