@@ -111,9 +111,9 @@ def test_python_raises_a_group(told: Diagnosed) -> None:
 
 
 def test_git_has_no_such_branch(told: Diagnosed) -> None:
-    """git's refusal is its own line, without a place and without a type it does not have."""
+    """git's refusal is its own line, without a place; it is about the state of the repository."""
     read = told(["sh", "-c", "git init -q . && git checkout nowhere"])
-    assert kinds(read) == ("UNKNOWN", "UNKNOWN", "")
+    assert kinds(read) == ("RUNTIME_ERROR", "UNKNOWN", "")
     assert "nowhere" in read["headline"]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from unstuck.diagnosis.classification.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
 from unstuck.diagnosis.classification.failure_types import VERIFICATION_FAILED
-from unstuck.diagnosis.classification.phrases import STRONG, WEAK, Phrase
+from unstuck.diagnosis.classification.phrases import GIVEN, STRONG, WEAK, Phrase
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.lazy_regex import lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
@@ -123,7 +123,7 @@ def test_the_table_is_in_order() -> None:
 
 def test_no_phrase_is_hidden_by_its_literal() -> None:
     """What stands before a pattern to save time is a part of the pattern itself, so that it can hide nothing."""
-    tables = (STRONG, WEAK, LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED)
+    tables = (STRONG, WEAK, GIVEN, LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED)
     literals = [(one.literals.part, one.pattern) for table in tables for one in table.prefilter.entries if one.pattern]
     assert literals
     assert [part for part, pattern in literals if part not in pattern.pattern.replace("\\", "")] == []

@@ -9,6 +9,7 @@ from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.extent import Extent, Stage
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.model import Diagnosis
+from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 from unstuck.diagnosis.parsing.run_summary import RunSummary, run_summaries
 from unstuck.diagnosis.parsing.truncation import ends_of
 
@@ -38,7 +39,7 @@ _PASSES = Lazy(rf"^{_SIGNS}(?:ok|OK|PASS(?:ED)?|(?:test|check) passed|[✓✔])(
 
 def extent_of(output: str | bytes, diagnosis: Diagnosis | None) -> Extent:
     """Extent of the failure that ``diagnosis`` describes, by the bounded head and tail of ``output``."""
-    text = ends_of(output)
+    text = without_prefixes(ends_of(output))
     summaries = run_summaries(text)
     failed, outside, passed = _tests(summaries)
     ran, partly = bool(failed or passed), bool(failed and outside)

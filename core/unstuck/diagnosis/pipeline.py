@@ -11,6 +11,7 @@ from unstuck.diagnosis.classification.causes import cause_after, cause_of
 from unstuck.diagnosis.classification.error_type import error_type_of
 from unstuck.diagnosis.classification.failure_types import failure_type_of
 from unstuck.diagnosis.classification.hints import hint_for
+from unstuck.diagnosis.classification.recognition import is_recognised
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
@@ -33,10 +34,13 @@ def diagnose(
     history: Iterable[Diagnosis | FailureSignature | str] | None = None,
     pre_existing: bool | None = None,
     at: float = 0.0,
+    failed: bool = False,
 ) -> Diagnosis | None:
-    """Return the diagnosis of an output, or None when ``exit_code`` is 0. Parses a bounded head and tail; never raises.
+    """Return the diagnosis of an output, or None for no failure. Parses a bounded head and tail; never raises.
 
+    There is no failure when ``exit_code`` is 0, nor when it is not known and no rule recognises one in the output.
     Locations become relative to the directory ``root``. ``phase`` is ``parse`` or ``test`` where the caller knows.
+    ``failed`` means that it has failed with an exit code that is not known.
     ``history`` is that of :func:`with_history`. ``pre_existing`` means that the baseline fails in the same way. ``at``
     is seconds since 1970.
     """
@@ -45,6 +49,8 @@ def diagnose(
     parse_output, signature_of = _parsers()
     parsed = parse_output(output or "", root=root, exit_code=_shell_exit_code(exit_code))
     error_type = error_type_of(parsed)
+    if exit_code is None and not failed and not is_recognised(parsed, error_type):
+        return None
     category = category_of(parsed, error_type, pre_existing=bool(pre_existing))
     signature = signature_of(
         parsed,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.classification.expectations import by_expectation
-from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
+from unstuck.diagnosis.classification.phrases import GIVEN, STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
+from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 
 EXITS = {
@@ -15,7 +16,12 @@ EXITS = {
     137: ErrorType.RUNTIME_ERROR,
     139: ErrorType.RUNTIME_ERROR,
 }
+TYPESCRIPT = {"1": ErrorType.SYNTAX_ERROR, "5": ErrorType.VALUE_ERROR}
 COMPILED = 78
+# How sure a line is that has nothing but a place and words.
+PLACED = 40
+# How many arguments a call needs is no question of grammar.
+ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
 
 def error_type_of(parsed: ParsedOutput) -> ErrorType:
@@ -37,7 +43,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
-        return SYNTAX.first_in(parsed.lowered)
+        return None if ARITY.search(parsed.lowered.text) else SYNTAX.first_in(parsed.lowered)
     return None if parsed.name else by_expectation(parsed.lowered.text)
 
 
@@ -50,7 +56,8 @@ def _by_code(parsed: ParsedOutput) -> ErrorType | None:
             return CURL.get(int(code), ErrorType.CONNECTION_ERROR)
         return ErrorType.HTTP_ERROR
     if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
-        return ErrorType.SYNTAX_ERROR if len(code) == 6 and code[2] == "1" else ErrorType.TYPE_ERROR
+        # Four digits: those with a 1 are the parser's, those with a 5 are about the compiler's own options.
+        return TYPESCRIPT.get(code[2], ErrorType.TYPE_ERROR) if len(code) == 6 else ErrorType.TYPE_ERROR
     return ErrorType.IMPORT_ERROR if code == "exit 127" else CODES.get(code)
 
 
@@ -66,6 +73,12 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         denied = parsed.code.startswith("error=") or "-W" in parsed.code
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
-        return ErrorType.RUNTIME_ERROR
+        return (GIVEN.first_in(parsed.lowered) if parsed.name == "shell" else None) or ErrorType.RUNTIME_ERROR
+    if parsed.kind == "test" and not parsed.weight:
+        return ErrorType.ASSERTION_ERROR
+    if parsed.kind == "build" and parsed.weight == PLACED:
+        return ErrorType.VALIDATION_ERROR
+    if given := GIVEN.first_in(parsed.lowered):
+        return given
     exited = parsed.code.removeprefix("exit ")
     return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

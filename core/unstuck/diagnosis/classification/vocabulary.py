@@ -113,11 +113,13 @@ _CODES: dict[ErrorType, str] = {
     ErrorType.IMPORT_ERROR: (
         "MODULE_NOT_FOUND ERR_MODULE_NOT_FOUND ERR_PACKAGE_PATH_NOT_EXPORTED TS2307 TS2305 TS2306 "
         "TS2792 TS2614 TS1192 TS7016 E0432 E0433 E0463 E0583 import-not-found import-untyped import "
+        "unresolved-import missing-import missing-module-attribute UNRESOLVED_IMPORT "
         "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS reportMissingImports reportMissingModuleSource"
     ),
     ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr "
+    "unresolved-attribute missing-attribute possibly-missing-attribute possibly-unbound-attribute "
     "reportAttributeAccessIssue reportOptionalMemberAccess",
-    ErrorType.SYNTAX_ERROR: "syntax E999 E0001 invalid-syntax EJSONPARSE",
+    ErrorType.SYNTAX_ERROR: "syntax E999 E0001 invalid-syntax parse-error EJSONPARSE",
     ErrorType.ASSERTION_ERROR: "ERR_ASSERTION",
     ErrorType.CONNECTION_ERROR: (
         "ECONNREFUSED ECONNRESET ECONNABORTED EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE "
@@ -127,8 +129,19 @@ _CODES: dict[ErrorType, str] = {
     ErrorType.RUNTIME_ERROR: (
         "ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY ELIFECYCLE"
     ),
-    ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE",
-    ErrorType.TYPE_ERROR: "ERR_INVALID_ARG_TYPE",
+    ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE usage",
+    ErrorType.TYPE_ERROR: (
+        "ERR_INVALID_ARG_TYPE name-defined used-before-def call-arg call-overload arg-type return return-value"
+        " assignment "
+        "method-assign index operator list-item dict-item typeddict-item typeddict-unknown-key has-type override "
+        "var-annotated valid-type type-arg type-var no-untyped-def no-untyped-call no-any-return no-redef not-callable "
+        "abstract safe-super func-returns-value empty-body comparison-overlap redundant-cast invalid-argument-type "
+        "invalid-return-type invalid-assignment missing-argument unknown-argument too-many-positional-arguments "
+        "unresolved-reference unsupported-operator no-matching-overload invalid-type-form call-non-callable "
+        "bad-argument-type bad-return bad-assignment unexpected-keyword unknown-name reportArgumentType"
+        " reportCallIssue "
+        "reportReturnType reportAssignmentType reportUndefinedVariable reportIndexIssue reportOperatorIssue"
+    ),
 }
 CODES = {code: kind for kind, codes in _CODES.items() for code in codes.split()}
 # curl's exit codes that say something other than that the other side was not reached.

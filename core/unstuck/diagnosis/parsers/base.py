@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import Literals
 
 TESTS_KEPT = 50
@@ -32,6 +33,10 @@ LIBRARY_MARKS = (
     "/sysdeps/",
     "/libsanitizer/",
 )
+# A path of a Windows drive has one more slash.
+SCHEME = Lazy(r"^(?:file://(?:/(?=[A-Za-z]\W/))?)?(?:\.[\\/])?")
+# The standard library on Windows is not below a lib/python3.
+WINDOWS_LIBRARY = Lazy(r"\w\W?/.*Python[\d./x_-]{0,20}/Lib/|.*Microsoft Visual Studio|.*Windows Kits/")
 
 
 @dataclass(slots=True)
@@ -70,13 +75,14 @@ class OutputParser:
 
 def is_library(file: str) -> bool:
     """Return whether ``file`` belongs to an installation, not to the project."""
+    file = file.replace("\\", "/")
     if file.startswith(("<", "[", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
         # Generated code, node's own modules, a command line (-e), a pipe.
         return True
     if file.startswith("internal/") and file.endswith(".js"):
         # Node's modules without their scheme; other languages have an internal/, too.
         return True
-    return any(mark in file for mark in LIBRARY_MARKS)
+    return any(mark in file for mark in LIBRARY_MARKS) or ("i" in file and WINDOWS_LIBRARY.match(file) is not None)
 
 
 def all_of(tests: Iterable[str]) -> str:
@@ -86,4 +92,4 @@ def all_of(tests: Iterable[str]) -> str:
 
 def place(file: str, line: str | int) -> str:
     """Return ``file:line`` without a scheme or ``./`` before the path."""
-    return f"{file.removeprefix('file://').removeprefix('./')}:{line}"
+    return f"{SCHEME.sub('', file)}:{line}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
-FILE = r"(?P<file>[\w./-]{1,300}\.(?:exs?|l?eex|heex))"
+FILE = r"(?P<file>(?:[A-Za-z]\W(?=\\))?[\w./\\-]{1,300}\.(?:exs?|l?eex|heex))"
 TEST = Lazy(r"\s+\d{1,5}\) ((?:test|doctest|property|feature) .{1,300} \([\w.]{1,200}\))$")
 RAISED = Lazy(r"\s*\*\* \((?P<name>[A-Z][\w.]{0,100})\) ?(?P<msg>.*)$")
 REFUSED = Lazy(rf"(?:[a-z ]{{1,40}} on )?{FILE}:(?P<line>\d{{1,7}})(?::\d{{1,5}})?:? ?(?P<msg>.*)$")

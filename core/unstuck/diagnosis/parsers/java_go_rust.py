@@ -53,6 +53,8 @@ GO_FRAME = Lazy(r"\t(\S{1,400}\.go):(\d{1,7})(?: \+0x[0-9a-f]+)?$")
 GO_FAIL = Lazy(r"\s*--- FAIL: (\S{1,200})")
 GO_RUNS = Lazy(r"=== (?:RUN|CONT|NAME) +(\S{1,200})$")
 GO_SAID = Lazy(r"\s+(\S{1,200}\.go):(\d{1,7}): (.*)$")
+# clang's own last line.
+TOO_MANY = "fatal error: too many errors"
 GO_RUNTIME = ("/src/runtime/", "/src/testing/", "/src/time/")
 
 
@@ -77,7 +79,7 @@ class _GoReader:
         self._messages: dict[str, tuple[str, int, str]] = {}
 
     def feed(self, line: str) -> None:
-        if line.startswith(("panic: ", "fatal error: ")) and not self._panic:
+        if line.startswith(("panic: ", "fatal error: ")) and not self._panic and not line.startswith(TOO_MANY):
             self._panic = line
         elif line.startswith("=== "):
             runs = GO_RUNS.match(line)

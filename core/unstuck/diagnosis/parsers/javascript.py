@@ -20,13 +20,13 @@ BEFORE_FRAME = 60
 # A line and a column at the end: every frame has them.
 AT_END = Lazy(r":\d{1,7}:\d{1,7}\)?(?: \{)?[ \t]{0,20}(?:\n|$)")
 ARROW = Lazy(r"\s*❯ (?:(\S{1,200}) )?([^\s:]{1,400}):(\d{1,7}):\d{1,7}$")
-THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]:\\)[^\s:]{1,400}):(\d{1,7})$")
+THROWN = Lazy(r"(?:\s?[A-Z][a-z]+(?: [a-z]+){1,4}: )?((?:file://)?(?:/|[A-Za-z]\W[\\/])[^\s:]{1,400}):(\d{1,7})$")
 CARET = Lazy(r"\s*\^+$")
 # The line of the code in which a bundler could not read a file.
 IN_FILE = Lazy(r"At file: (\S{1,400}?):(\d{1,7}):\d{1,7}$")
 TEST = Lazy(
     r"\s*(?:● (.{1,300})|FAIL\s+(\S+\s+>\s+.{1,300})|✖ (?!failing tests:)(.{1,300}?)(?: \([\d.]+ ?m?s\))?"
-    r"|\d{1,4}\) (.{1,300}):?)$"
+    r"|\d{1,4}\) (.{1,300}):?|FAIL {2}\"(.{1,300})\")$"
 )
 SUITE = Lazy(r"\s*FAIL\s+(\S+\.[cm]?[jt]sx?)(?: \[.*\])?$")
 TEST_STARTS = " FR0123456789✖"
@@ -112,7 +112,7 @@ class _Reader:
             self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
             self._message, self._frames, self._is_suite = [], [], False
         elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
-            self._test = (test[1] or test[2] or test[3] or test[4]).strip()
+            self._test = (test[1] or test[2] or test[3] or test[4] or test[5]).strip()
             # A suite may be here, with the test's own name below it.
             self._is_suite = bool(test[4]) and not self._test.endswith(":")
             self._head, self._message, self._frames = ("", "", ""), [], []
@@ -202,7 +202,9 @@ def _code_in(lines: list[str]) -> str:
 
 TAP_FAILED = Lazy(r"\s*not ok \d+ - (?!.*# (?i:todo|skip))(.{1,300})$")
 TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name): '?(.*?)'?$")
-TAP_FRAME = Lazy(r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?(/[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$")
+TAP_FRAME = Lazy(
+    r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?((?:[A-Za-z]\W)?[/\\][^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$"
+)
 
 
 @dataclass(slots=True)

@@ -25,6 +25,8 @@ SUMMARIES = (
     "error Command failed",
     "npm error A complete log",
     "error: failed to push some refs",
+    "fatal error: too many errors",
+    "tar: Exiting with failure",
 )
 
 
@@ -32,7 +34,7 @@ SUMMARIES = (
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
+PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,23 @@ LOCATED: tuple[Rule, ...] = (
     rule(81, "error: cannot ", r"error: (?P<msg>cannot (?:parse|format)[^:]{0,20}): FILE:LINE:\d+", "lint"),
     rule(79, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: (?P<code>[CREFW]\d{4}): MSG$", "lint"),
     rule(78, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,6}):LINE:\d+: CODE MSG$", "lint"),
+    rule(83, "[Error/", r"FILE:LINE:\d+: MSG \[Error/(?P<code>\S{1,100})\]$", "lint"),
+    rule(83, ": error[", r"FILE:LINE:\d+: error\[(?P<code>[a-z-]{3,60})\] MSG$"),
+    rule(82, "- Unknown word", r"FILE:LINE:\d+ - MSG$", "lint", code="spelling"),
+    rule(
+        82,
+        ".go:",
+        r"(?P<file>[^\s:]{1,300}\.go):LINE:\d+: (?P<msg>\S.*) \((?P<code>(?!typecheck)[a-z]{3,30}"
+        r"|[A-Z]{1,4}\d{3,4})\)$",
+        "lint",
+    ),
+    rule(81, ", col ", r"FILE: line LINE, col \d+, (?:(?:Error|Warning) - )?MSG$", "lint"),
+    rule(80, "WARNING ", r"(?:WARNING|ERROR|SEVERE|INFO) (?P<file>[^\s:]{1,300}\.\w{1,6}):LINE MSG$", "lint"),
+    rule(79, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,8}):LINE:(?:\d+:)? (?P<code>[A-Z]{1,3}\d{3,4}):? MSG$", "lint"),
+    rule(78, "imported but unused", r"FILE:LINE:(?:\d+:?)? MSG$", "lint"),
+    rule(78, "redefinition of unused", r"FILE:LINE:(?:\d+:?)? MSG$", "lint"),
+    rule(78, " ==> ", r"FILE:LINE: MSG$", "lint", code="spelling"),
+    rule(78, ": WARNING: ", r"FILE:LINE: WARNING: MSG$", "lint"),
     # Compilers that write file:line:column: error: message
     rule(
         83,
@@ -40,11 +57,20 @@ LOCATED: tuple[Rule, ...] = (
     rule(82, "runtime error: ", r"FILE:LINE:\d+: (?P<msg>runtime error: .*)$", "run", "UndefinedBehavior"),
     rule(81, "[Ee]rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
     rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
+    rule(81, ": Error: ", r"FILE:LINE:(?:\d+:)? (?:Fatal )?Error: MSG$"),
     rule(80, "ERROR]", r"\[ERROR\] FILE:\[LINE,\d+\] (?:error: )?MSG$"),
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
     rule(80, "): error ", r"FILE\(LINE(?:,\d+)?\): (?:fatal )?error CODE: MSG$"),
     rule(80, "e: ", r"e: (?:file://)?FILE:LINE:\d+:? MSG$"),
     rule(80, "e: ", r"e: FILE: \(LINE, \d+\): MSG$"),
+    rule(81, ") Error: ", r"FILE\(LINE(?:,\d+)?\) Error: MSG$"),
+    rule(80, ") Fatal: ", r"FILE\(LINE,\d+\) Fatal: MSG$"),
+    rule(
+        74,
+        " on line ",
+        r"(?P<name>\w{1,40}Error): (?P<msg>\S.*?) in (?P<file>\S{1,300}\.less) on line LINE, column \d+:$",
+    ),
+    rule(82, "[!] ", r"\[!\] (?:\([^)]{1,80}\) )?(?:\w{0,40}Error: )?(?P<file>[^\s:(]{1,300}) \(LINE:\d{1,7}\): MSG$"),
     rule(80, ".go:", r"(?:vet: )?(?P<file>[^\s:]{1,300}\.go):LINE:\d+: MSG$"),
     rule(
         79,
@@ -58,7 +84,7 @@ LOCATED: tuple[Rule, ...] = (
         86,
         " error: ",
         PHP + r"(?:Fatal|Parse) error: +(?:Uncaught )?(?:(?P<name>[\w\\]{1,80}): )?MSG in "
-        r"(?:(?P<file>/\S{1,300})|Command line code):LINE$",
+        r"(?:(?P<file>(?:[A-Za-z]\W)?[/\\]\S{1,300})|Command line code):LINE$",
         "run",
     ),
     rule(85, " on line ", PHP + r"Parse error: +MSG in (?P<file>\S{1,300}) on line LINE$", "run", "SyntaxError"),
@@ -74,6 +100,7 @@ LOCATED: tuple[Rule, ...] = (
         "run",
     ),
     rule(71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)) line LINE(?:\.|, .*)$", "run", "die"),
+    rule(87, "…near ", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: (?P<msg>.{1,300} near .*)$", "run", "SyntaxError"),
     rule(86, "lua…", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: MSG$", "run", "error"),
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
@@ -84,7 +111,8 @@ LOCATED: tuple[Rule, ...] = (
     rule(
         66,
         ": line ",
-        r"(?:(?:\S{0,200}/)?\w{0,2}sh: )?FILE: line LINE: (?!\s*\d+ (?:Killed|Segmentation|Aborted|Terminated))MSG$",
+        r"(?:(?:\S{0,200}/)?\w{0,2}sh: |[gmn]?awk: (?=\S+: line))?FILE: line LINE: (?!\s*\d+ (?:Killed"
+        r"|Segmentation|Aborted|Terminated))MSG$",
         "run",
         "shell",
     ),
@@ -92,6 +120,15 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
     rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
+    # What a linter says of a line, with the name of its rule at the end
+    rule(
+        41,
+        ANY_PLACE,
+        r"\s{0,8}(?P<file>[^\s:]{1,300}\.[A-Za-z]\w{0,7}):LINE(?::\d{1,5})?:? "
+        + OTHER
+        + r"MSG [(\[](?P<code>[a-z][\w./@-]{2,60})[)\]]$",
+        "lint",
+    ),
     # Anything with a source file, a line and words, when no tool is known
     rule(40, ANY_PLACE, SOURCE + r":LINE(?::\d{1,5})?:? " + OTHER + "MSG$"),
 )

@@ -6,9 +6,12 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
 CODED = Lazy(
-    r"(?:error(?:\[(?P<code>[A-Z]\d{1,5})\])?: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
+    r"(?:(?:error|ERROR)(?:\[(?P<code>[A-Z]\d{1,5}|[a-z][a-z-]{2,60})\])?:? "
+    r"|warning\[(?P<warned>[a-z-]{3,60})\]: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
     r"(?P<msg>\S.*)$"
 )
+# pyrefly prints the name of the rule at the end.
+TRAILING_CODE = Lazy(r"(.*\S) \[([a-z][a-z-]{2,60})\]$")
 POINTER = Lazy(r"\s*--> (?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):\d{1,7}$")
 DENIED = ("`-D ", "#[deny(", "clippy::")
 
@@ -16,24 +19,31 @@ DENIED = ("`-D ", "#[deny(", "clippy::")
 def pointed(text: str, lines: list[str]) -> Finding | None:
     """``error[E0308]: message`` or ``F401 message``, and ``--> file:line:column`` on a line below it."""
     headline = None
+    warned: Finding | None = None
     for line in lines:
         if line[:1] not in (" ", "") and (coded := CODED.match(line)):
             headline = coded
         elif "-->" in line and headline and (spot := POINTER.match(line)) and not is_library(spot["file"]):
-            lint, code = headline["lint"] or "", headline["code"] or ""
+            lint, code = headline["lint"] or headline["warned"] or "", headline["code"] or ""
+            message, ruled = headline["msg"], None if code else TRAILING_CODE.match(headline["msg"])
+            if ruled:
+                message, code = ruled[1], ruled[2]
             denied = not lint and not code and any(mark in text for mark in DENIED)
-            return Finding(
+            found = Finding(
                 weight=82,
-                headline=headline["msg"],
+                headline=message,
                 name="SyntaxError" if spot["file"].endswith(".toml") else "",
                 code=lint or code or ("error=denied" if denied else ""),
                 location=place(spot["file"], spot["line"]),
                 kind="lint" if lint else "build",
             )
-    return None
+            if not headline["warned"]:
+                return found
+            warned, headline = warned or found, None
+    return warned
 
 
-LISTED_FILE = Lazy(r"(?:/|\.{0,2}/|[A-Za-z]:\\|\w)\S{0,400}\.[A-Za-z]{1,8}:?$")
+LISTED_FILE = Lazy(r"(?:/|\.{0,2}/|[A-Za-z]\W\\|\w)\S{0,400}\.[A-Za-z]{1,8}:?$")
 LISTED = Lazy(
     r"\s+(?P<line>\d{1,7}):\d{1,7}:?\s+(?:(?:error|✖)\s+(?P<msg>.*?)(?:\s{2,}\(?(?P<code>[@\w/.-]{1,80})\)?)?"
     r"|(?P<lint>[A-Z]{1,5}\d{3,4}) (?:\[\*\] )?(?P<message>\S.*))$"

@@ -18,6 +18,15 @@ BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
 REFUSED = r"(?:[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
 
 PLAIN: tuple[Rule, ...] = (
+    # An agent's own tools
+    rule(
+        76,
+        "tool_use_error",
+        r"<tool_use_error>(?:Error: )?(?P<msg>(?P<name>InputValidationError): .*?)(?:</tool_use_error>)?$",
+        "run",
+    ),
+    rule(75, "tool_use_error", r"<tool_use_error>(?:Error: )?(?P<msg>\S.*?)(?:</tool_use_error>)?$", "run"),
+    rule(74, "InputValidationError", r"(?:Error: )?(?P<msg>(?P<name>InputValidationError): .*)$", "run"),
     rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
     rule(70, "resets", r".{0,80}?\b[Ll]imit .{0,40}\bresets\b.*", "run"),
     rule(70, "curl: (", r"curl: \((?P<code>\d{1,3})\).*", "run"),
@@ -29,6 +38,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
     rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
+    rule(66, "[fail]: ", r"\s*[✘✖×] \[fail\]: MSG", "test", "AssertionError"),
     rule(64, "CONFLICT", r"CONFLICT \(.*", "run"),
     rule(64, "[rejected]", r" ! \[rejected\].*", "run"),
     rule(63, "resolve hostname", r"ssh: .*", "run"),
@@ -84,6 +94,12 @@ PLAIN: tuple[Rule, ...] = (
         code="usage",
     ),
     rule(60, "flag", rf"{BEFORE}(?P<msg>{REFUSED} (?:shorthand )?flag\b.*)$", "run", code="usage"),
+    rule(60, "is not a ", r"\w[\w-]{0,30}: (?P<msg>'.{1,80}' is not a [\w-]{1,30} command\b.*)$", "run", code="usage"),
+    rule(60, ": unknown command", r"\w[\w -]{0,80}: (?P<msg>unknown command)$", "run", code="usage"),
+    rule(60, "unknown predicate", r"find: (?P<msg>unknown (?:predicate|primary or operator) .*)$", "run", code="usage"),
+    rule(60, "Invalid operation", r"E: (?P<msg>Invalid operation .*)$", "run", code="usage"),
+    rule(60, "Unknown command: ", r"(?:npm (?:error|ERR!) )?(?P<msg>Unknown command: .*)$", "run", code="usage"),
+    rule(60, "Could not understand", r"MSG$", "run", code="usage"),
     rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
     rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
     rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
@@ -100,6 +116,22 @@ PLAIN: tuple[Rule, ...] = (
     rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
     rule(56, "ERROR:  ", r"ERROR:  MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
+    rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),
+    rule(64, "dubious ownership", r"fatal: .*", "run"),
+    rule(63, "assword", r"(?:ERROR: )?(?P<msg>.*(?:[Ww]rong|[Ii]ncorrect|[Bb]ad) password.*)$", "run"),
+    rule(63, "assword", r"MSG (?:password incorrect|incorrect password)$", "run"),
+    rule(56, "ld returned", r"collect2: (?:fatal )?error: (?P<msg>ld returned .*)$"),
+    rule(57, "linker command failed", r"\S{0,100}error: (?P<msg>linker command failed.*)$"),
+    rule(79, "multiple definition of", r".*?: (?P<msg>multiple definition of .*?)(?:; .*)?$"),
+    rule(46, "no tracking information", r"There is no tracking information .*", "run"),
+    rule(46, "DNS resolution error", r".*", "run"),
+    rule(46, "Unable to verify if domain", r".*", "run"),
+    rule(46, "not found in registry", r"Tool .*", "run"),
+    rule(46, "occurrences found", r".*", "run"),
+    rule(46, "requested permissions", r"Claude requested permissions .*", "run"),
+    rule(46, "Can't load", r".*Can't load .*", "run"),
+    rule(46, "does not exist", r"(?:File|Path|Directory) does not exist\b.*", "run", code="ENOENT"),
+    rule(46, "exceeds maximum allowed", r".*", "run"),
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
     rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
@@ -118,6 +150,16 @@ PLAIN: tuple[Rule, ...] = (
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
     rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: .*", "run"),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(
+        44,
+        ": ",
+        r"(?:/\S{1,100}/)?(?:cp|mv|rm|ln|ls|cat|tar|gzip|gunzip|bzip2|xz|zip|unzip|mount|umount|mkdir|rmdir|chmod|chown|"
+        r"touch|find|grep|sed|sort|head|tail|cut|tr|wc|date|dd|df|du|kill|strip|objdump|objcopy|nm|ar|ldd|readelf|ld|as|"
+        r"su|sudo|useradd|userdel|usermod|passwd|service|systemctl|rsync|scp|sftp|wget|openssl|gpg|base64|patch|diff|"
+        r"test|expr|bc|file|stat|readlink|realpath|mktemp|install|chgrp|dpkg|rpm|apk|jq|yq): +"
+        r"(?!(?:warning|note|hint|Exiting|Removing|line \d)\b)(?P<msg>\S.*)$",
+        "run",
+    ),
     rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
     rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),
     rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),

@@ -11,7 +11,7 @@ from unstuck.diagnosis.parsers.python import traceback
 
 TITLE = Lazy(r"_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?(.{1,300}?) _{3,}$")
 SPOT = Lazy(r"([^\s:][^:\n]{0,300}):(\d{1,7}):(?: (?:in (.{1,200})|([A-Za-z_][\w.]*)))?$")
-ONE_LINE = Lazy(r"(/[^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
+ONE_LINE = Lazy(r"((?:\w\W)?[/\\][^\s:][^:\n]{0,300}\.py):(\d{1,7}): (.*)$")
 FRAME = Lazy(r'\s+File "([^"]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?$')
 WANTED = Lazy(r"file (\S{1,400}), line (\d{1,7})$")
 SUMMARY = ("FAILED ", "ERROR ")
@@ -34,6 +34,8 @@ USAGE = (
 NEVER_BEGUN = ("file or directory not found", "not found: ")
 BORDERS = ("___", "===")
 BORDER = Lazy(r"_{3,} \S.* _{3,}$|={3,} \S.* ={3,}$")
+# Titles of what -rA and -rx print of other tests.
+NOT_FAILED = ("PASSES", "XFAILURES", "XPASSES")
 MARKS = frozenset("EFI_=")
 # Line number and line.
 Numbered = tuple[int, str]
@@ -64,12 +66,33 @@ def _of_one_section(candidates: list[Numbered], lines: list[str]) -> list[Number
     borders = [number for number, line in candidates if line.startswith(BORDERS) and BORDER.match(line)]
     if len(borders) < 2:
         return candidates
-    sections = [section for section in pairwise((*borders, len(lines))) if lines[section[0]][0] == "_"]
+    parts = list(pairwise((*borders, len(lines))))
+    titles = [line for line in (lines[start] for start, _ in parts) if line[0] == "="]
+    if any(title.strip("= ") in NOT_FAILED for title in titles):
+        candidates, parts = _of_failures(candidates, parts, lines)
+    sections = [section for section in parts if lines[section[0]][0] == "_"]
     if len(sections) < 2:
         return candidates
     kept = min(sections, key=lambda section: _order(lines[section[0]], lines[section[0] + 1 : section[1]]))
     dropped = {number for section in sections if section != kept for number in range(*section)}
     return [one for one in candidates if one[0] not in dropped]
+
+
+def _of_failures(
+    candidates: list[Numbered], parts: list[tuple[int, int]], lines: list[str]
+) -> tuple[list[Numbered], list[tuple[int, int]]]:
+    """Return ``candidates`` and ``parts`` without those below the title of tests that have not failed."""
+    dropped: set[int] = set()
+    kept: list[tuple[int, int]] = []
+    inside = False
+    for part in parts:
+        title = lines[part[0]]
+        inside = title.strip("= ") in NOT_FAILED if title[0] == "=" else inside
+        if inside:
+            dropped.update(range(*part))
+        else:
+            kept.append(part)
+    return [one for one in candidates if one[0] not in dropped], kept
 
 
 def _order(title: str, section: list[str]) -> tuple[bool, str, int, str]:
@@ -173,7 +196,8 @@ class _Reader:
             self._spots, self._messages = [(self._one_line[1], self._one_line[2], "")], []
             self._head = self._one_line[3]
         if not self._failed and not self._head:
-            return Finding(weight=59, headline=self._usage, code="usage") if self._usage else None
+            code = "configuration" if self._usage == "no tests ran" else "usage"
+            return Finding(weight=59, headline=self._usage, code=code) if self._usage else None
         # Sorted, because tests run in any order.
         self._failed.sort()
         headline = self._head or self._reason() or self._class or f"{len(self._failed)} failed"

@@ -13,6 +13,7 @@ from unstuck.diagnosis.parsers.base import is_library, place
 from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.parsers.line_rules import COMMAND_LINE
 from unstuck.diagnosis.parsers.plain_lines import message_of, with_symbol
+from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
@@ -27,6 +28,9 @@ KNOWN = 30
 NOT_FOUND = 127
 
 ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|[ -/]{0,8}[0-~])")
+# A character for private use.
+DRIVE_COLON = "\ue0c5"
+DRIVE = Lazy(r"(?<![A-Za-z0-9])([A-Za-z]):(?=[\\/][\w .@~+-])")
 # The user's own code that asked for a library's template.
 ASKED_FOR = Lazy(
     r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+"
@@ -40,6 +44,17 @@ PLACE_ENDS = frozenset("0123456789'")
 HAS_WORD = Lazy(r"\w")
 # A launcher's report about the program that it ran.
 ENDED = Lazy(r"exit status \d{1,3}$")
+# An agent's tool says the exit code above the output.
+SAID_EXIT = Lazy(r"Exit code (\d{1,3})(?:\n|$)")
+# A count of what is said above, a farewell or a time taken says nothing itself.
+SUMMED_UP = Lazy(
+    r"(?:Found )?\d{1,7} (?:errors?|warnings?|problems?|diagnostics?|issues?|failures?|tests? failed)\b[^:]{0,60}$"
+    r"|Found \d|(?:Finished|Completed|Done|Failed) in |Duration|Started: |Stopped: |Total |Summary\b"
+    r"|Build failed\b.{0,30}$|Execution halted$|compilation terminated\.?$|Sub items Errors|Archives with Errors"
+    r"|at \S.* \(\S*:\d+:\d+\)$|[Rr]un .{1,60} for (?:usage|help|more)|Try '.*' for more|See .{1,80} for"
+    r" (?:details|more)"
+    r"|For more information"
+)
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs a package's own build.
 INSTALLERS = Literals(
@@ -60,12 +75,14 @@ EVIDENCE_ENDS = ("Your work is done when this passes: ", "End with one line such
 
 def parse_output(output: str | bytes, *, root: str | None = None, exit_code: int | None = None) -> ParsedOutput:
     """Parse an output. Its paths become relative to ``root``. Linear in a bounded part; never raises."""
-    seen = IndexedText(_bounded(output))
+    seen = IndexedText(_without_drives(without_prefixes(_bounded(output))))
     if OWN.search(seen.lines):
         seen = IndexedText(_without_own_words(seen.text))
     wrapped, inner = seen, without_wrappers(seen)
     if inner:
         seen = IndexedText(inner)
+    if exit_code in (None, 1) and (said := SAID_EXIT.match(seen.text)):
+        exit_code = int(said[1]) or exit_code
     best = _found(seen, wrapped, inner, exit_code)
     if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
         # A program did not find the command that it was to run. A shell reports a missing script in the same way.
@@ -177,9 +194,9 @@ def _last_line(text: str, exit_code: int | None) -> Finding:
     last = ""
     for line in reversed(text.split("\n")):
         text = line[:LINE_LIMIT].strip()
-        if HAS_WORD.search(text) and not ENDED.match(text):
+        if HAS_WORD.search(text) and not ENDED.match(text) and not SUMMED_UP.match(text):
             return Finding(weight=0, headline=text)
-        last = last or text
+        last = last if HAS_WORD.search(last) else text or last
     return Finding(weight=0, headline=last)
 
 
@@ -188,8 +205,11 @@ def _reading(seen: IndexedText, best: Finding, root: str | None, exit_code: int 
     installing = program and seen.has(INSTALLERS)
     kind = "build" if installing and best.kind == "run" else best.kind
     headline, location, function, test, detail = _cleaned(
-        best.headline[:LINE_LIMIT], _relative(best.location, root), best.function, best.test, best.detail
+        *map(_with_drives, (best.headline[:LINE_LIMIT], _relative(best.location, root))),
+        *map(_with_drives, (best.function, best.test, best.detail)),
     )
+    if DRIVE_COLON in seen.text:
+        seen.text = _with_drives(seen.text)
     headline = headline if len(headline) <= HEADLINE_LIMIT else Clean(headline[:HEADLINE_LIMIT])
     exhausted = best.weight < 95 and seen.has(CONTEXT_LITERALS) and says_context_exhausted(f"{headline} {detail}")
     return ParsedOutput(
@@ -203,7 +223,7 @@ def _reading(seen: IndexedText, best: Finding, root: str | None, exit_code: int 
         test=test,
         detail=detail,
         kind=kind,
-        files=best.files,
+        files=tuple(map(_with_drives, best.files)),
         weight=best.weight,
         context_exhausted=exhausted,
         environment=best.environment,
@@ -227,6 +247,15 @@ def _bounded(output: str | bytes) -> str:
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _without_drives(text: str) -> str:
+    """Return the text with a stand-in for the colon of each Windows drive, which is no separator."""
+    return DRIVE.sub(rf"\1{DRIVE_COLON}", text) if (":\\" in text or ":/" in text) and DRIVE_COLON not in text else text
+
+
+def _with_drives(text: str) -> str:
+    return text.replace(DRIVE_COLON, ":")
 
 
 def _without_own_words(text: str) -> str:

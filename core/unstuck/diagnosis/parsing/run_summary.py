@@ -10,6 +10,7 @@ from typing import Literal
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
+from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 
 LINE_LIMIT = 400
 _PHRASE_LIMIT = 100
@@ -31,7 +32,7 @@ _TESTS: tuple[Unit, ...] = ("test", "run")
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Counts of one closing line, at offset ``at`` of the output.
+    """Counts of one closing line, at offset ``at`` of the output without a shared prefix.
 
     ``failed`` counts failures and errors, ``outside`` those of them outside of a test, ``total`` all tests. ``ran`` is
     None where the line does not say.
@@ -321,7 +322,13 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
 
 
 def run_summaries(output: str) -> tuple[RunSummary, ...]:
-    """Every closing line in ``output``, in its order."""
+    """Every closing line in ``output``, in its order. A prefix that all lines share is no part of them."""
+    bare = without_prefixes(output)
+    return _by_place(bare) or (() if bare == output else _by_place(output))
+
+
+def _by_place(output: str) -> tuple[RunSummary, ...]:
+    """Return for each line of ``output`` that closes a run the most certain summary."""
     found: dict[int, RunSummary] = {}
     for one in _summaries(IndexedText(output)):
         known = found.get(one.at)

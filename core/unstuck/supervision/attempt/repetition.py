@@ -38,7 +38,7 @@ def failure_fields(observation: Observation, text: Clean, task: str) -> dict[str
     """Return the fields of a failed step in the event log."""
     if observation.kind != "failure":
         return {}
-    found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=task)
+    found = diagnose(observation.text, exit_code=observation.exit_code or None, task_id=task, failed=True)
     if found is None:
         return {"identity": text[:_UNKNOWN_LIMIT]}
     return {

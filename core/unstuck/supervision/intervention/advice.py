@@ -56,7 +56,12 @@ class Advice:
 async def advise(core: RunContext, row: TaskRow, climb: Climb, said: Reported) -> Advice:
     """Return the advice for the agent at work on ``row`` about ``said``; ``climb`` is its level within the attempt."""
     found = diagnose(
-        said.error, exit_code=said.exit_code, root=str(core.tree_of(row)), task_id=row.id, agent_id=row.task.agent
+        said.error,
+        exit_code=said.exit_code,
+        root=str(core.tree_of(row)),
+        task_id=row.id,
+        agent_id=row.task.agent,
+        failed=True,
     )
     if found is None:
         return Advice(text=Clean("Exit code 0 is no failure. Go on."), climb=climb)

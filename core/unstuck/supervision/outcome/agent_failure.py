@@ -121,6 +121,7 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
             task_id=row.id,
             agent_id=row.task.agent,
             at=core.clock.now(),
+            failed=True,
         )
 
     words = f"{ending.said}\n{report.error}" if report.error and report.error not in ending.said else ending.said

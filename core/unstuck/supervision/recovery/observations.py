@@ -121,6 +121,6 @@ def _said(done: Check) -> Clean:
     """Return the reason why it did not pass, in a line."""
     if done.result == "passed":
         return Clean("")
-    found = diagnose(done.text, exit_code=done.exit_code) if done.text else None
+    found = diagnose(done.text, exit_code=done.exit_code, failed=True) if done.text else None
     last = next((line for line in reversed(done.text.splitlines()) if line.strip()), "")
     return one_line(done.problem or (found.headline if found is not None else last), 300)

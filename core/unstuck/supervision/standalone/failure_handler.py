@@ -136,7 +136,7 @@ class FailureHandler:
         )
 
     def _diagnosis(self, failure: Failure) -> Diagnosis:
-        found = diagnose(failure.error, phase=failure.phase or None)
+        found = diagnose(failure.error, phase=failure.phase or None, failed=True)
         if found is None:
             found = Diagnosis(signature=extract_failure_signature(failure.error, "", ""))
         if found.failure_type is FailureType.UNKNOWN:
