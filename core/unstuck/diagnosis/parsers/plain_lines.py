@@ -153,11 +153,11 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         44,
         ": ",
-        r"(?:/\S{1,100}/)?(?:cp|mv|rm|ln|ls|cat|tar|gzip|gunzip|bzip2|xz|zip|unzip|mount|umount|mkdir|rmdir|chmod|chown|"
+        r"(?:/\S{1,100}/)?(?P<msg>(?:cp|mv|rm|ln|ls|cat|tar|gzip|gunzip|bzip2|xz|zip|unzip|mount|umount|mkdir|rmdir|chmod|chown|"
         r"touch|find|grep|sed|sort|head|tail|cut|tr|wc|date|dd|df|du|kill|strip|objdump|objcopy|nm|ar|ldd|readelf|ld|as|"
         r"su|sudo|useradd|userdel|usermod|passwd|service|systemctl|rsync|scp|sftp|wget|openssl|gpg|base64|patch|diff|"
         r"test|expr|bc|file|stat|readlink|realpath|mktemp|install|chgrp|dpkg|rpm|apk|jq|yq): +"
-        r"(?!(?:warning|note|hint|Exiting|Removing|line \d)\b)(?P<msg>\S.*)$",
+        r"(?!(?:warning|note|hint|Exiting|Removing|line \d)\b)\S.*)$",
         "run",
     ),
     rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
