@@ -29,7 +29,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents check format format-check lint types contracts bench compare screenshots docs clean
+.PHONY: help setup demo test agents check format format-check lint types contracts bench compare torture mutants screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,12 @@ bench: $(READY) ## measure what the budgets speak of (make bench ARGS=diagnosis 
 
 compare: $(READY) ## scripted agents that fix one thing per attempt, with the real tools there are (ARGS="--record")
 	$(BIN)/python -m tests.compare $(ARGS)
+
+torture: $(READY) ## faults against real runs, for five minutes (ARGS="--minutes 60", ARGS="--only kills --seed 7")
+	$(BIN)/python -m tests.torture $(ARGS)
+
+mutants: $(READY) ## one-operator changes in a copy: which do the tests notice? (ARGS="eventlog --number 25 --seed 7")
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 screenshots: $(READY) ## take a picture of every screen from real runs, into screenshots/
 	$(BIN)/python -m tests.screenshots

@@ -85,3 +85,19 @@ def working_in(directory: Path) -> tuple[tuple[int, Path], ...]:
         except (psutil.Error, OSError):
             continue
     return tuple(found)
+
+
+def written_to(tree: Path, paths: Iterable[str]) -> frozenset[str]:
+    """Return those of ``paths``, relative to ``tree``, that a process has open for writing; this process counts, too.
+
+    Where the platform does not tell how a file is open, it counts as written to. Processes of other users are not seen.
+    """
+    top, found = os.path.realpath(tree), set[str]()
+    wanted = {os.path.join(top, path): path for path in paths}
+    for process in psutil.process_iter() if wanted else ():
+        try:
+            opened = process.open_files()
+        except (psutil.Error, OSError):
+            continue
+        found.update(wanted[one.path] for one in opened if one.path in wanted and getattr(one, "mode", "w") != "r")
+    return frozenset(found)

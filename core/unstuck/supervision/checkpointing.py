@@ -68,6 +68,21 @@ async def leave(core: RunContext, row: TaskRow, tree: Path) -> None:
             await core.checkpoints(tree).create("left", run=core.run, task=row.id, works=False)
 
 
+async def hand_over(core: RunContext, row: TaskRow, *, to_check: bool = False) -> None:
+    """Save what an attempt left in the user's own checkout: what changes there until the next one is not its work.
+
+    ``to_check`` says that the task's check runs there now.
+    """
+    tree = core.tree_of(row)
+    if core.repository is None or tree != core.root or not row.attempts or core.head.run.kind == "watch":
+        return
+    store = core.checkpoints(tree)
+    if store.worker() == row.id or (store.worker() and not to_check):
+        reason = "attempt ended" if to_check else "between attempts"
+        with suppress(WorkspaceError):
+            await store.create(reason, run=core.run, task=row.id, works="checked" if to_check else False)
+
+
 async def take_up(core: RunContext, row: TaskRow, tree: Path) -> None:
     """Save the work of others in the tree, so that a restore takes back only the work of this task."""
     store = core.checkpoints(tree)

@@ -290,7 +290,9 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
     if event.changed > len(named) > 0:
         named.append(f"and {event.changed - len(named)} more")
     back = [f"    to get them back: unstuck checkpoints restore {event.safety}"] if event.safety else []
-    return [f"{said}: {', '.join(named)}" if named else said, *back]
+    more = [f"and {len(event.kept) - _NAMED} more"] if len(event.kept) > _NAMED else []
+    left = [f"    left as they are: {', '.join([*event.kept[:_NAMED], *more])}"] if event.kept else []
+    return [f"{said}: {', '.join(named)}" if named else said, *back, *left]
 
 
 def _researched(event: e.ResearchDone, record: Record) -> _Text:

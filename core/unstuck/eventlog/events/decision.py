@@ -164,7 +164,7 @@ class RestoreDone(Event):
     """The worktree was restored to the checkpoint ``target``. The checkpoint ``safety`` undoes that.
 
     An empty ``target`` means that nothing could be restored. ``changes`` names the first of the ``changed`` files, each
-    with its change.
+    with its change; ``kept`` the first of those that differ and stay, each with the reason.
     """
 
     target: str
@@ -172,6 +172,7 @@ class RestoreDone(Event):
     changed: int = 0
     note: Clean = Clean("")
     changes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class CommandRan(Event):

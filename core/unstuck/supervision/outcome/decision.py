@@ -27,7 +27,7 @@ from unstuck.escalation.precedence import (
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import Standing, TaskRow
-from unstuck.supervision.checkpointing import checkpoint, said_of, saved_before
+from unstuck.supervision.checkpointing import checkpoint, hand_over, said_of, saved_before
 from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
@@ -67,6 +67,7 @@ _NO_REPORT = Report()
 async def check(core: RunContext, row: TaskRow) -> None:
     """Run the task's check and record its result with the diagnosis. Raises WorkspaceError."""
     await end_cut_off(core, row)
+    await hand_over(core, row, to_check=True)
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
     report = row.report or _NO_REPORT
@@ -178,6 +179,7 @@ def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | No
 
 async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """Make the one decision that is due and record it, without an await between the facts and the record."""
+    await hand_over(core, row)
     infrastructure = await _is_infrastructure(core, row)
     await learn_anew(core)
     row = core.row(row.id)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
 from unstuck.contract import Capabilities
 from unstuck.errors import WorkspaceError
 from unstuck.escalation.prompts import changes_said, set_back
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import TaskRow
-from unstuck.supervision.checkpointing import INTERRUPTED
+from unstuck.processes.run_processes import written_to
+from unstuck.supervision.checkpointing import INTERRUPTED, hand_over
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
 from unstuck.workspace.checkpoints.manager import Change, CheckpointStore, Plan
+
+_OF_OTHERS = "changed while no attempt was at work"
+_WRITTEN_TO = "another process writes to it"
+_NAMED = 10
 
 
 async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
@@ -39,10 +47,17 @@ async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
 
 async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
     """Restore and record it, or ask first; returns the reason why it is not possible."""
-    store = core.checkpoints(core.tree_of(row))
-    own = await store.written_by(row.id, target)
+    tree = core.tree_of(row)
+    store = core.checkpoints(tree)
+    own = await store.written_by(row.id, target, itself=True)
+    differing = {change.path for change in (await store.plan(target)).changes}
+    kept = dict.fromkeys(sorted(differing - own), _OF_OTHERS) if own is not None else {}
+    busy = await asyncio.to_thread(written_to, tree, differing) if tree == core.root else frozenset[str]()
+    if busy:
+        own = frozenset(differing if own is None else own) - busy
+        kept |= dict.fromkeys(sorted(busy), _WRITTEN_TO)
     nothing_own = own is not None and not own
-    if nothing_own and (await store.plan(target)).changes:
+    if nothing_own and differing:
         return "what differs in them is not this task's own work."
     paths = own or ()
     plan = await store.plan(target, paths=paths)
@@ -51,12 +66,17 @@ async def _set_back(core: RunContext, row: TaskRow, target: str) -> str:
         if said != "allow":
             return "restoring them was not allowed." if said else ""
     before = store.last_restore()
-    done = None if nothing_own else await store.restore(target, run=core.run, paths=paths)
+    done = None
+    if not nothing_own:
+        # What is set back is the task's own work, too.
+        await store.create("before a reset", run=core.run, task=row.id, works=True)
+        done = await store.restore(target, run=core.run, paths=paths)
+        await hand_over(core, row)
     if done is not None and done.changes and (before is None or before.done):
         safety, changes = done.safety.id, done.changes
     else:
         safety, changes = await _done_before(core, row, store, target)
-    _record(core, row, target, safety, changes_said([(change.status, change.path) for change in changes]), own)
+    _record(core, row, target, safety, changes_said([(change.status, change.path) for change in changes]), kept)
     return ""
 
 
@@ -76,20 +96,23 @@ async def _done_before(
 
 
 def _record(
-    core: RunContext, row: TaskRow, target: str, safety: str, changes: list[str], own: frozenset[str] | None
+    core: RunContext, row: TaskRow, target: str, safety: str, changes: list[str], kept: Mapping[str, str]
 ) -> None:
     """Record what was set back, and what the agent is told of it: nothing where nothing was."""
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
     said = set_back(changes, broken=broken, again=again, saved=safety) if changes else ""
-    if own is not None and changes:
-        said += "\nChanges that others made in this directory stay."
+    left = [f"{one_line(path)} ({why})" for path, why in kept.items()]
+    if left and changes:
+        more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
+        said += f"\nChanges that others made in this directory stay. They are in: {', '.join([*left[:_NAMED], *more])}."
     event = e.RestoreDone(
         target=target,
         safety=safety,
         changed=len(changes),
         note=admit(said, limit=2_000),
         changes=tuple(changes[:MAX_PATHS_IN_EVENT]),
+        kept=tuple(map(one_line, left[:MAX_PATHS_IN_EVENT])),
     )
     core.append(event, task=row.id, attempt=row.attempt)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from unstuck.clock import Clock
 from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
@@ -34,7 +34,7 @@ from unstuck.workspace.checkpoints.restore_plan import (
     sizes_of,
 )
 from unstuck.workspace.checkpoints.retention import Bounds, outdated
-from unstuck.workspace.checkpoints.tree_owners import note_worker, workers_at
+from unstuck.workspace.checkpoints.tree_owners import checking, note_worker, workers_at
 from unstuck.workspace.git.case_folding import clash, folds_case
 from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
 from unstuck.workspace.git.plain_file import read_text
@@ -105,12 +105,18 @@ class CheckpointStore:
         self._clock = clock
 
     async def create(
-        self, reason: str, *, run: str, task: str = "", yes: bool = False, works: bool | None = None
+        self,
+        reason: str,
+        *,
+        run: str,
+        task: str = "",
+        yes: bool = False,
+        works: bool | Literal["checked"] | None = None,
     ) -> Checkpoint:
         """Save the files as they are; the last checkpoint is returned again where nothing has changed since.
 
-        ``works`` says that ``task`` begins to work in the tree with this, or has done so for now. Raises TreeTooLarge
-        for a home directory or a huge tree without a ``yes``, which holds from then on.
+        ``works`` says that ``task`` begins to work in the tree with this, is ``checked`` there, or has done so for now.
+        Raises TreeTooLarge for a home directory or a huge tree without a ``yes``, which holds from then on.
         """
         async with self._side.held():
             if yes:
@@ -120,7 +126,8 @@ class CheckpointStore:
             if task:
                 self._need(run, f"{task} {reason}", saved.id)
             if works is not None:
-                note_worker(self._side.place, saved.number, task if works else "")
+                worker = {True: task, False: "", "checked": checking(task)}[works]
+                note_worker(self._side.place, saved.number, worker)
         if saved.is_new:
             with suppress(OSError, GitError):  # what cannot be dropped now is dropped with the next one
                 await self._trim((*known, saved))
@@ -171,23 +178,26 @@ class CheckpointStore:
         """The task that works in the tree, as far as its checkpoints say; empty where none does."""
         return (workers_at(self._side.place, [sys.maxsize]) or [""])[0]
 
-    async def written_by(self, task: str, since: str) -> frozenset[str] | None:
+    async def written_by(self, task: str, since: str, *, itself: bool = False) -> frozenset[str] | None:
         """The paths that differ from ``since`` and were changed while ``task`` worked in the tree, at no other time.
 
-        None where nobody but the task has worked in it. Raises CheckpointUnknown.
+        The task's check counts as its work, except with ``itself``: then what changed only while the check ran is not
+        the task's. None where nobody but the task has worked in the tree. Raises CheckpointUnknown.
         """
         async with self._side.held():
             first, own = await self.get(since), await self.list()
             later = [checkpoint for checkpoint in own if checkpoint.number >= first.number]
             workers = workers_at(self._side.place, [checkpoint.number for checkpoint in later])
-            if set(workers) == {task}:
+            check = checking(task)
+            if set(workers) <= ({task} if itself else {task, check}):
                 return None
             trees = [checkpoint.tree for checkpoint in later] + [(await self._side.snapshot()).tree]
             mine: set[str] = set()
             theirs: set[str] = set()
             for worker, (old, new) in zip(workers, pairwise(trees), strict=True):
-                if old != new:
-                    (mine if worker == task else theirs).update(entry.path for entry in await self._compare(old, new))
+                if old != new and not (itself and worker == check):
+                    changed = {entry.path for entry in await self._compare(old, new)}
+                    (mine if worker in (task, check) else theirs).update(changed)
             differing = {entry.path for entry in await self._compare(trees[0], trees[-1])}
             return frozenset((mine - theirs) & differing)
 

@@ -12,6 +12,11 @@ _NAME = "workers.json"
 _MOST = 1_000
 
 
+def checking(task: str) -> str:
+    """Return who works in a tree while the check of ``task`` runs there: no task has this name."""
+    return f"check of {task}"
+
+
 def note_worker(place: Path, number: int, task: str) -> None:
     """Record that ``task`` (empty: no task) works in the tree of folder ``place`` from checkpoint ``number`` on."""
     known = [*_read(place), (number, task)]
