@@ -121,46 +121,72 @@ _AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 # Keys that begin with what their maker calls them. Searched for only where something as long stands behind one of the
 # characters that end such a beginning, which no ordinary line has.
 _LONG = r"[_.~:-][\w-]{16}"
-_BRANDED = "|".join(
-    (
-        r"sk-(?=[A-Za-z_-]{0,40}+[0-9])[\w-]{16,}",  # OpenAI, Anthropic
-        r"sk_(?:live|test)_\w{16,}|rk_(?:live|test)_\w{16,}",  # Stripe
-        r"npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}",
-        r"SG\.[\w-]{16,32}\.[\w-]{32,64}",  # SendGrid
-        r"sq0(?:atp|csp|idp)-[\w-]{22,43}|sandbox-sq0[ac]tp-[\w-]{22,43}",  # Square
-        r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}",  # Shopify
-        r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
-        r"hv[bsr]\.[\w-]{24,}",  # Vault
-        r"AT[AC]TT3xFf[\w=-]{60,}",  # Atlassian
-        r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",  # Linear
-        r"ntn_[A-Za-z0-9]{40,}|secret_(?=[A-Za-z]{0,42}+[0-9])[A-Za-z0-9]{43}(?![A-Za-z0-9])",  # Notion
-        r"dp\.(?:audit|ct|pt|sa|scim|st)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",  # Doppler
-        r"gl(?:sa|c)_[A-Za-z0-9+/]{32,}[\w=]*",  # Grafana
-        r"NR(?:AK|AA|II|JS|RA)-[A-Za-z0-9_-]{19,}",  # New Relic
-        r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}",  # PlanetScale
-        r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
-        r"rubygems_[0-9a-f]{48}|pul-[0-9a-f]{40}|pnu_[a-zA-Z0-9]{36}|rdme_[a-z0-9]{60,}",
-        r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
-        r"GOCSPX-[\w-]{28}",  # Google OAuth
-        r"whsec_[A-Za-z0-9+/=]{24,}",  # Stripe's hooks
-        r"(?:dckr_(?:pat|oat)|sbp|sb_secret|nfp|nfo|figd|figo?r?)_[\w-]{24,}",  # Docker, Supabase, Netlify, Figma
-        r"(?:fo1|fm[12]a?r?)_[\w+/=,-]{40,}",  # Fly
-        r"gsk_[A-Za-z0-9]{48,}|r8_[A-Za-z0-9]{37,40}",  # Groq, Replicate
-        r"(?:xai|pplx|nvapi|tvly)-(?:dev-|prod-)?[\w-]{24,}",  # xAI, Perplexity, NVIDIA, Tavily
-        r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",  # LangSmith
-        r"sntry[su]_[\w=+/.-]{60,}",  # Sentry
-        r"sq[apu]_[0-9a-f]{40}",  # Sonar
-        r"gl(?:agent|cbt|dt|ft|imt|oas|ptt|rt|soat)-(?:t[0-9]_)?[\w-]{20,}",  # GitLab's others
-        r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",  # Dynatrace
-        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
-        r"bkua_[0-9a-f]{40}|CCIPAT_[A-Za-z0-9]{20,}_[0-9a-f]{40}|HRKU-[\w-]{60,}",  # Buildkite, CircleCI, Heroku
-        r"ops_eyJ[\w+/=-]{100,}",  # 1Password
-        r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
-        r"CFPAT-[\w-]{40,}|xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Contentful, Brevo
-        r"[ps]k\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
-        r"(?<!-)(?<!cache )key-[0-9a-f]{32}(?![\w-])|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",  # Mailgun
-    )
+_BRANDED = (
+    r"sk-(?=[A-Za-z_-]{0,40}+[0-9])[\w-]{16,}",  # OpenAI, Anthropic
+    r"sk_(?:live|test)_\w{16,}",  # Stripe
+    r"rk_(?:live|test)_\w{16,}",
+    r"npm_[A-Za-z0-9]{30,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"SG\.[\w-]{16,32}\.[\w-]{32,64}",  # SendGrid
+    r"sq0(?:atp|csp|idp)-[\w-]{22,43}",  # Square
+    r"sandbox-sq0[ac]tp-[\w-]{22,43}",
+    r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}",  # Shopify
+    r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
+    r"hv[bsr]\.[\w-]{24,}",  # Vault
+    r"AT[AC]TT3xFf[\w=-]{60,}",  # Atlassian
+    r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",  # Linear
+    r"ntn_[A-Za-z0-9]{40,}",  # Notion
+    r"secret_(?=[A-Za-z]{0,42}+[0-9])[A-Za-z0-9]{43}(?![A-Za-z0-9])",
+    r"dp\.(?:audit|ct|pt|sa|scim|st)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",  # Doppler
+    r"gl(?:sa|c)_[A-Za-z0-9+/]{32,}[\w=]*",  # Grafana
+    r"NR(?:AK|AA|II|JS|RA)-[A-Za-z0-9_-]{19,}",  # New Relic
+    r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}",  # PlanetScale
+    r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
+    r"rubygems_[0-9a-f]{48}",
+    r"pul-[0-9a-f]{40}",
+    r"pnu_[a-zA-Z0-9]{36}",
+    r"rdme_[a-z0-9]{60,}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    r"GOCSPX-[\w-]{28}",  # Google OAuth
+    r"whsec_[A-Za-z0-9+/=]{24,}",  # Stripe's hooks
+    r"dckr_(?:pat|oat)_[\w-]{24,}",  # Docker
+    r"s(?:bp|b_secret)_[\w-]{24,}",  # Supabase
+    r"nf[po]_[\w-]{24,}",  # Netlify
+    r"fig(?:d|o?r?)_[\w-]{24,}",  # Figma
+    r"f(?:o1|m[12]a?r?)_[\w+/=,-]{40,}",  # Fly
+    r"gsk_[A-Za-z0-9]{48,}",  # Groq
+    r"r8_[A-Za-z0-9]{37,40}",  # Replicate
+    r"xai-[\w-]{24,}",
+    r"pplx-[\w-]{24,}",  # Perplexity
+    r"nvapi-[\w-]{24,}",  # NVIDIA
+    r"tvly-[\w-]{24,}",  # Tavily
+    r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",  # LangSmith
+    r"sntry[su]_[\w=+/.-]{60,}",  # Sentry
+    r"sq[apu]_[0-9a-f]{40}",  # Sonar
+    r"gl(?:agent|cbt|dt|ft|imt|oas|ptt|rt|soat)-(?:t[0-9]_)?[\w-]{20,}",  # GitLab's others
+    r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",  # Dynatrace
+    r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
+    r"bkua_[0-9a-f]{40}",  # Buildkite
+    r"CCIPAT_[A-Za-z0-9]{20,}_[0-9a-f]{40}",  # CircleCI
+    r"HRKU-[\w-]{60,}",  # Heroku
+    r"ops_eyJ[\w+/=-]{100,}",  # 1Password
+    r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
+    r"CFPAT-[\w-]{40,}",  # Contentful
+    r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Brevo
+    r"pk\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
+    r"sk\.eyJ[\w-]{20,}\.[\w-]{20,}",
+    r"key-(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])",  # Mailgun
 )
+_MAILGUN = r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])"
+
+
+def _by_first_letter(patterns: Iterable[str]) -> str:
+    """One pattern of all, which tries those that begin with the letter that is there."""
+    rests: dict[str, list[str]] = {}
+    for pattern in patterns:
+        rests.setdefault(pattern[0], []).append(pattern[1:])
+    return "|".join(f"{letter}(?:{'|'.join(several)})" for letter, several in rests.items())
+
 
 _RULES = (
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-?-----END {_KEY_LABEL}"),
@@ -175,7 +201,7 @@ _RULES = (
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
     _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
-    _key("atatt3 LONG", _BRANDED),
+    _key("atatt3 LONG", f"{_by_first_letter(_BRANDED)}|{_MAILGUN}"),
     _rule("LONG", r"g(?:h[oprsu]_\w{20,}|ithub_pat_\w{20,}|lpat-[\w-]{20,})"),
     _rule("LONG", r"pypi-AgE[\w-]{40,}"),
     _rule("dapi", r"dapi(?<![A-Za-z0-9]dapi)[0-9a-f]{32}(?:-[0-9])?"),
