@@ -43,6 +43,7 @@ def written(path: Path, chunks: list[bytes], limit: int = 1 << 30) -> bytes:
 
 
 def cleaned(raw: bytes) -> bytes:
+    """``raw`` as it may be written."""
     return redact(raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -79,6 +80,31 @@ def test_the_cut_in_the_middle_leaves_no_half_secret(tmp_path: Path) -> None:
         assert b"a1B2" not in found
         assert b"battery" not in found
         assert len(found) < limit + 100
+
+
+def test_an_agent_does_not_wait_for_what_it_prints_to_be_cleaned(tmp_path: Path) -> None:
+    """What comes is only taken as long as more comes; cleaned and written is all of it, in its order."""
+    output = Output(str(tmp_path / "out"), 1 << 30, [VALUE])
+    lines = [f"{number} curl -u me:{VALUE} {SECRETS[1]}\n".encode() * 100 for number in range(400)]
+    for line in lines:
+        output.take(line)
+        assert (tmp_path / "out").stat().st_size == 0
+    assert output.total == sum(map(len, lines))
+    while output.waiting:
+        output.work()
+    assert b"399 curl" in (tmp_path / "out").read_bytes()
+    output.close()
+    assert (tmp_path / "out").read_bytes() == b"".join(map(cleaned, lines))
+
+
+def test_what_waits_to_be_cleaned_is_bounded(tmp_path: Path) -> None:
+    """A flood that never pauses takes no more memory than 8 MiB; nothing of it is lost."""
+    output = Output(str(tmp_path / "out"), 1 << 30)
+    for _ in range(20):
+        output.take(b"some line\n" * 100_000)
+        assert len(output._ahead) <= 8 << 20
+    output.close()
+    assert (tmp_path / "out").stat().st_size == 20_000_000
 
 
 def test_a_long_output_takes_little_memory(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.contract import Gate
+from unstuck.contract import Capabilities, Gate, Observer, Receipt, Report
 from unstuck.errors import GateClosed
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
@@ -401,3 +401,37 @@ async def test_stopping_ends_a_back_off(opening: Opening) -> None:
         await backed_off(world, 1)
         await world.supervisor.stop("enough")
         assert (await asyncio.wait_for(working, PATIENCE)).status == "cancelled"
+
+
+class Ending:
+    """An agent whose process has ended and whose report is still to come."""
+
+    can = Capabilities(stop=True, fresh=True)
+
+    def __init__(self) -> None:
+        self.ended, self.finish = asyncio.Event(), asyncio.Event()
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+        await observer.spawned(process.pid, psutil.Process(process.pid).create_time())
+        await process.communicate(b"")
+        self.ended.set()
+        await self.finish.wait()
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        self.finish.set()
+        return Receipt()
+
+
+async def test_an_ended_agent_runs_out_of_no_time(opening: Opening) -> None:
+    """While the rest of its output is cleaned and written, neither limit asks, stops or counts against it."""
+    agent = Ending()
+    async with opening() as world:
+        working = world.supervise(agent)
+        await asyncio.wait_for(agent.ended.wait(), PATIENCE)
+        await world.clock.advance(1_000)
+        agent.finish.set()
+        assert (await working).attempts == 1
+        assert world.of(e.AgentTimeout) == []
+        assert world.of(e.StopRequested) == []

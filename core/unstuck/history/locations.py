@@ -1,4 +1,4 @@
-"""Where agents keep their sessions on this machine, and the sessions that are there."""
+"""Directories of the sessions that agents keep on this machine, and the sessions in them."""
 
 from __future__ import annotations
 

@@ -11,12 +11,13 @@ import json
 import re
 import string
 from bisect import bisect_right
+from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    Replacement = str | Callable[[re.Match[str]], str]
+    Span = tuple[int, int]
 
 PLACEHOLDER = "[redacted]"
 
@@ -27,36 +28,58 @@ _MOST_PASSES = 8
 
 
 class _Rule:
-    """Pattern of one kind of secret. Only text with one of the lower-case ``hints``, or ``first``, is searched.
+    """Pattern of one kind of secret. Only text with one of the lower-case ``hints``, or ``LONG``, is searched.
 
-    A group named ``keep`` stays. No pattern may need more than linear time: repetitions are possessive, bounded, or
-    fail within a few characters. Those of a group are in an atomic one instead: possessive they are wrong in Pythons
-    before 3.11.5.
+    The first group of ``pattern`` stays. A ``folded`` pattern is matched on the text in lower case, which is several
+    times faster than one that ignores case. With ``behind``, only what begins within 200 characters behind a match of
+    that in the same line counts.
+
+    No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
+    Those of a group are in an atomic one instead: possessive they are wrong in Pythons before 3.11.5. A pattern begins
+    with a literal or a small set of characters, which are looked for without trying it: what must not stand before
+    these is looked back for behind them.
     """
 
-    __slots__ = ("_compiled", "_first", "_flags", "_pattern", "hints")
+    __slots__ = ("_behind", "_compiled", "_pattern", "folded", "hints")
 
-    def __init__(self, hints: tuple[str, ...], pattern: str, flags: re.RegexFlag, first: str = "") -> None:
-        self.hints = hints
-        self._first = re.compile(first, re.ASCII) if first else None
-        self._pattern, self._flags = pattern, flags
-        self._compiled: re.Pattern[str] | None = None
+    def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "") -> None:
+        self.hints, self.folded = tuple(hints.split()), folded
+        self._pattern, self._behind = pattern, behind
+        self._compiled: tuple[re.Pattern[str], re.Pattern[str] | None] | None = None
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
+    def spans(self, text: str) -> list[Span]:
+        """Return the places of secrets in ``text``, in their order; the text of a folded rule is in lower case."""
         if self._compiled is None:
-            self._compiled = re.compile(self._pattern, self._flags)
-        return self._compiled
+            near = re.compile(_NEAR.format(self._behind), re.ASCII) if self._behind else None
+            self._compiled = re.compile(self._pattern, re.ASCII), near
+        pattern, near = self._compiled
+        if near is None:
+            return [(match.end(1), match.end()) for match in pattern.finditer(text)]
+        return [
+            (match.end(1), match.end())
+            for place in near.finditer(text)
+            if text.find("-", place.start(), place.end()) >= 0
+            for match in pattern.finditer(text, place.start(), place.end(1))
+            if match.start() < place.end()
+        ]
 
-    def apply(self, text: str, hinted: set[str], replacement: Replacement) -> str:
-        if hinted.isdisjoint(self.hints) and not (self._first and self._first.search(text)):
-            return text
-        return self.pattern.sub(replacement, text)
+
+# The reach of each one begins where that of the one before it may still go on; an option's value may stand beyond it.
+_NEAR = r"{0}(?>(?:[^\n]{{0,200}}?{0})*)[^\n]{{0,200}}(?=([^\n]{{0,600}}))"
 
 
-def _rule(hints: str, pattern: str, *, keep: str = "") -> _Rule:
-    flags = re.ASCII | re.IGNORECASE if keep else re.ASCII
-    return _Rule(tuple(hints.split()), f"(?P<keep>{keep})(?:{pattern})", flags)
+def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "") -> _Rule:
+    return _Rule(hints, f"({keep})(?:{pattern})", folded=bool(keep), behind=behind)
+
+
+def _key(hints: str, pattern: str) -> _Rule:
+    """A key that no letter or digit stands before; a text begins with something else."""
+    return _Rule(hints, f"([^A-Za-z0-9])(?:{pattern})", folded=False)
+
+
+def _word(word: str) -> str:
+    """``word`` where no letter or digit stands before it."""
+    return rf"{word}(?<!\w{word})"
 
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -68,9 +91,10 @@ _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
 _NAME = (
-    r"(?:pass(?:word|wd|phrase|code)|(?<=[a-z0-9][_-])(?<!test_)pass(?=\\?[\"']?[ \t]?[:=])"
-    r"|pwd(?![\"']?[:=] ?[\"']?[/~])|secret|credentials?|(?<!expected )token"
-    r"|(?:api|access|secret|private|signing|encryption|account|master)[_-]?key)"
+    r"(?:p(?:ass(?:word|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass)(?=\\?[\"']?[ \t]?[:=]))"
+    r"|wd(?![\"']?[:=] ?[\"']?[/~])|rivate[_-]?key)"
+    r"|s(?:ecret(?:[_-]?key)?|igning[_-]?key)|credentials?|token(?<!expected token)"
+    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|master[_-]?key)"
 )
 # Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
 _NAME_HINTS = (
@@ -78,13 +102,13 @@ _NAME_HINTS = (
     " apikey accesskey privatekey signingkey encryptionkey accountkey masterkey"
 )
 _IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
-_TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]|\\(?![nrt\"']))+)"
+_TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
 # Source code and messages name secrets without giving them: references, types, constants, calls, punctuation.
 _ENDS = r"(?![^\s\"',;)=|\]])"
 _REFERENCE = rf"\$\{{?[A-Za-z_]\w{{0,60}}\}}?{_ENDS}|\$[({{]|(?:self|this|os|process|args|request)\."
 _CONSTANT = rf"(?:none|null|true|false|undefined|str|string|bytes|bool|int|any|optional){_ENDS}"
-_CALL = r"[a-z_.]{1,60}\((?=[^\n]{0,200}\))"
+_CALL = r"[a-z_.]{1,60}+\((?=[^\n]{0,200}\))"
 _STRING_PREFIX = r"[bfru]{1,2}(?=\\?[\"'])"
 _NO_VALUE = rf"(?![\[\](){{}}<>=:|*…]|{_REFERENCE}|{_CONSTANT}|{_CALL}|{_STRING_PREFIX})"
 _NO_STRING = r"(?!\[redacted\]|[<…]|\*\*|\{\{|\$\{)"
@@ -92,82 +116,110 @@ _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey|ssws|oauth|jwt|bot|key|geniekey|splunk)[ \t]{1,8}"
 # Behind a scheme that is not known, which then counts as a part of the value.
-_AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,})?"
+_AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 
 # Keys that begin with what their maker calls them. Searched for only where something as long stands behind one of the
 # characters that end such a beginning, which no ordinary line has.
 _LONG = r"[_.~:-][\w-]{16}"
-_BRANDED = "|".join(
-    (
-        r"sk-(?=[A-Za-z_-]{0,40}[0-9])[\w-]{16,}",  # OpenAI, Anthropic
-        r"sk_(?:live|test)_\w{16,}|rk_(?:live|test)_\w{16,}",  # Stripe
-        r"npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}",
-        r"SG\.[\w-]{16,32}\.[\w-]{32,64}",  # SendGrid
-        r"sq0(?:atp|csp|idp)-[\w-]{22,43}|sandbox-sq0[ac]tp-[\w-]{22,43}",  # Square
-        r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}",  # Shopify
-        r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
-        r"hv[bsr]\.[\w-]{24,}",  # Vault
-        r"AT[AC]TT3xFf[\w=-]{60,}",  # Atlassian
-        r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",  # Linear
-        r"ntn_[A-Za-z0-9]{40,}|secret_(?=[A-Za-z]{0,42}[0-9])[A-Za-z0-9]{43}(?![A-Za-z0-9])",  # Notion
-        r"dp\.(?:audit|ct|pt|sa|scim|st)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",  # Doppler
-        r"gl(?:sa|c)_[A-Za-z0-9+/]{32,}[\w=]*",  # Grafana
-        r"NR(?:AK|AA|II|JS|RA)-[A-Za-z0-9_-]{19,}",  # New Relic
-        r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}",  # PlanetScale
-        r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
-        r"rubygems_[0-9a-f]{48}|pul-[0-9a-f]{40}|pnu_[a-zA-Z0-9]{36}|rdme_[a-z0-9]{60,}",
-        r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
-        r"GOCSPX-[\w-]{28}",  # Google OAuth
-        r"whsec_[A-Za-z0-9+/=]{24,}",  # Stripe's hooks
-        r"(?:dckr_(?:pat|oat)|sbp|sb_secret|nfp|nfo|figd|figo?r?)_[\w-]{24,}",  # Docker, Supabase, Netlify, Figma
-        r"(?:fo1|fm[12]a?r?)_[\w+/=,-]{40,}",  # Fly
-        r"gsk_[A-Za-z0-9]{48,}|r8_[A-Za-z0-9]{37,40}",  # Groq, Replicate
-        r"(?:xai|pplx|nvapi|tvly)-(?:dev-|prod-)?[\w-]{24,}",  # xAI, Perplexity, NVIDIA, Tavily
-        r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",  # LangSmith
-        r"sntry[su]_[\w=+/.-]{60,}",  # Sentry
-        r"sq[apu]_[0-9a-f]{40}",  # Sonar
-        r"gl(?:agent|cbt|dt|ft|imt|oas|ptt|rt|soat)-(?:t[0-9]_)?[\w-]{20,}",  # GitLab's others
-        r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",  # Dynatrace
-        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
-        r"bkua_[0-9a-f]{40}|CCIPAT_[A-Za-z0-9]{20,}_[0-9a-f]{40}|HRKU-[\w-]{60,}",  # Buildkite, CircleCI, Heroku
-        r"ops_eyJ[\w+/=-]{100,}",  # 1Password
-        r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
-        r"CFPAT-[\w-]{40,}|xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Contentful, Brevo
-        r"[ps]k\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
-        r"(?<!-)(?<!cache )key-[0-9a-f]{32}(?![\w-])|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",  # Mailgun
-    )
+_BRANDED = (
+    r"sk-(?=[A-Za-z_-]{0,40}+[0-9])[\w-]{16,}",  # OpenAI, Anthropic
+    r"sk_(?:live|test)_\w{16,}",  # Stripe
+    r"rk_(?:live|test)_\w{16,}",
+    r"npm_[A-Za-z0-9]{30,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"SG\.[\w-]{16,32}\.[\w-]{32,64}",  # SendGrid
+    r"sq0(?:atp|csp|idp)-[\w-]{22,43}",  # Square
+    r"sandbox-sq0[ac]tp-[\w-]{22,43}",
+    r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}",  # Shopify
+    r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
+    r"hv[bsr]\.[\w-]{24,}",  # Vault
+    r"AT[AC]TT3xFf[\w=-]{60,}",  # Atlassian
+    r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}",  # Linear
+    r"ntn_[A-Za-z0-9]{40,}",  # Notion
+    r"secret_(?=[A-Za-z]{0,42}+[0-9])[A-Za-z0-9]{43}(?![A-Za-z0-9])",
+    r"dp\.(?:audit|ct|pt|sa|scim|st)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",  # Doppler
+    r"gl(?:sa|c)_[A-Za-z0-9+/]{32,}[\w=]*",  # Grafana
+    r"NR(?:AK|AA|II|JS|RA)-[A-Za-z0-9_-]{19,}",  # New Relic
+    r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}",  # PlanetScale
+    r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
+    r"rubygems_[0-9a-f]{48}",
+    r"pul-[0-9a-f]{40}",
+    r"pnu_[a-zA-Z0-9]{36}",
+    r"rdme_[a-z0-9]{60,}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+    r"GOCSPX-[\w-]{28}",  # Google OAuth
+    r"whsec_[A-Za-z0-9+/=]{24,}",  # Stripe's hooks
+    r"dckr_(?:pat|oat)_[\w-]{24,}",  # Docker
+    r"s(?:bp|b_secret)_[\w-]{24,}",  # Supabase
+    r"nf[po]_[\w-]{24,}",  # Netlify
+    r"fig(?:d|o?r?)_[\w-]{24,}",  # Figma
+    r"f(?:o1|m[12]a?r?)_[\w+/=,-]{40,}",  # Fly
+    r"gsk_[A-Za-z0-9]{48,}",  # Groq
+    r"r8_[A-Za-z0-9]{37,40}",  # Replicate
+    r"xai-[\w-]{24,}",
+    r"pplx-[\w-]{24,}",  # Perplexity
+    r"nvapi-[\w-]{24,}",  # NVIDIA
+    r"tvly-[\w-]{24,}",  # Tavily
+    r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",  # LangSmith
+    r"sntry[su]_[\w=+/.-]{60,}",  # Sentry
+    r"sq[apu]_[0-9a-f]{40}",  # Sonar
+    r"gl(?:agent|cbt|dt|ft|imt|oas|ptt|rt|soat)-(?:t[0-9]_)?[\w-]{20,}",  # GitLab's others
+    r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",  # Dynatrace
+    r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
+    r"bkua_[0-9a-f]{40}",  # Buildkite
+    r"CCIPAT_[A-Za-z0-9]{20,}_[0-9a-f]{40}",  # CircleCI
+    r"HRKU-[\w-]{60,}",  # Heroku
+    r"ops_eyJ[\w+/=-]{100,}",  # 1Password
+    r"tskey-(?:api|auth|client|scim|webhook)-[\w-]{20,}",  # Tailscale
+    r"CFPAT-[\w-]{40,}",  # Contentful
+    r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",  # Brevo
+    r"pk\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
+    r"sk\.eyJ[\w-]{20,}\.[\w-]{20,}",
+    r"key-(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])",  # Mailgun
 )
+_MAILGUN = r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])"
 
-_ANYWHERE = r"gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|pypi-AgE[\w-]{40,}"
+
+def _by_first_letter(patterns: Iterable[str]) -> str:
+    """One pattern of all, which tries those that begin with the letter that is there."""
+    rests: dict[str, list[str]] = {}
+    for pattern in patterns:
+        rests.setdefault(pattern[0], []).append(pattern[1:])
+    return "|".join(f"{letter}(?:{'|'.join(several)})" for letter, several in rests.items())
+
 
 _RULES = (
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-?-----END {_KEY_LABEL}"),
     _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
-    _rule(
-        "-----end",
-        rf"(?<![A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
+    _Rule(
+        "private",
+        rf"([^A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
+        folded=False,
     ),
-    _rule("akia asia abia acca", r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
-    _rule("xox xapp-", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
-    _rule(
-        "hooks.slack.com /webhooks/ webhook.office.com",
-        r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}|discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"
-        r"|webhook\.office\.com/webhookb2/[\w@/-]{20,}",
-    ),
-    _Rule(("atatt3",), rf"(?P<keep>)(?:(?<![A-Za-z0-9])(?:{_BRANDED})|{_ANYWHERE})", re.ASCII, _LONG),
-    _rule(
-        "dapi akcp absk 1//0 :aa .atlasv1. q~",
-        r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?|AKCp[A-Za-z0-9]{60,}|ABSK[A-Za-z0-9+/=]{80,}|1//0[\w-]{40,}"
-        r"|[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|\w{3}[0-9]Q~[\w.~-]{31,34})",
-    ),
-    _rule("aiza ya29.", r"AIza[\w-]{30,}|ya29\.[\w-]{20,}"),
-    _rule("eyj", r"(?<![\w.-])eyJ[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
+    _rule("akia asia abia acca", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _rule("xox xapp-", r"x(?:ox[abeoprs]|app)-[A-Za-z0-9-]{10,}"),
+    _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
+    _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
+    _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
+    _key("atatt3 LONG", f"{_by_first_letter(_BRANDED)}|{_MAILGUN}"),
+    _rule("LONG", r"g(?:h[oprsu]_\w{20,}|ithub_pat_\w{20,}|lpat-[\w-]{20,})"),
+    _rule("LONG", r"pypi-AgE[\w-]{40,}"),
+    _rule("dapi", r"dapi(?<![A-Za-z0-9]dapi)[0-9a-f]{32}(?:-[0-9])?"),
+    _rule("akcp", r"AKCp(?<![A-Za-z0-9]AKCp)[A-Za-z0-9]{60,}"),
+    _rule("absk", r"ABSK(?<![A-Za-z0-9]ABSK)[A-Za-z0-9+/=]{80,}"),
+    _rule("1//0", r"1//0(?<![A-Za-z0-9]1//0)[\w-]{40,}"),
+    _key(":aa", r"[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])"),
+    _key(".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+    _key("q~", r"\w{3}[0-9]Q~[\w.~-]{31,34}"),
+    _rule("aiza", r"AIza[\w-]{30,}"),
+    _rule("ya29.", r"ya29\.[\w-]{20,}"),
+    _rule("eyj", r"eyJ(?<![\w.-]eyJ)[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
     _rule(
         "authorization",
         rf"(?!\[redacted\]|…){_TO_DELIMITER}{_AFTER_SCHEME}",
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
-    _rule("bearer", r"(?=[a-z._~+/=-]{0,40}[0-9])[\w.~+/=-]{16,}", keep=r"\bbearer[ \t]{1,8}"),
+    _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
     _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"'])?"),
     _rule(
         "--",
@@ -175,27 +227,34 @@ _RULES = (
         keep=rf"--(?:[a-z]{{1,20}}-){{0,3}}{_NAME}[ \t]{{1,4}}",
     ),
     _rule(
-        "private-lines",
+        "private",
         rf"(?>(?:{_KEY_TEXT}{_KEY_BREAK}){{1,200}})(?:{_KEY_TEXT})?",
         keep=r"private-lines: [0-9]{1,4}\s{1,2}",
     ),
-    _rule("cookie", r"[^\r\n\"']{8,}", keep=r"\b(?:set-)?cookie[\"']?:[ \t]{0,8}[\"']?(?=[\w.-]{1,64}=)"),
-    _rule("basic ", r"(?=[a-z+/]{0,60}[0-9])[a-z0-9+/]{12,}={0,2}(?![\w+/=])", keep=r"\bbasic[ \t]{1,8}"),
+    _rule("cookie", r"[^\r\n\"']{8,}", keep=_word("cookie") + r"[\"']?:[ \t]{0,8}[\"']?(?=[\w.-]{1,64}=)"),
+    _rule("basic", r"(?=[a-z+/]{0,60}+[0-9])[a-z0-9+/]{12,}={0,2}(?![\w+/=])", keep=_word("basic") + r"[ \t]{1,8}"),
     _rule(
-        '_auth "auth"', r"(?!\[redacted\])[a-z0-9+/]{8,}={0,2}", keep=r"(?:\b_auth[ \t]{0,4}=|\"auth\":)[ \t]{0,4}\"?"
+        '_auth "auth"',
+        r"(?!\[redacted\])[a-z0-9+/]{8,}={0,2}",
+        keep=rf"(?:{_word('_auth')}[ \t]{{0,4}}=|\"auth\":)[ \t]{{0,4}}\"?",
     ),
     _rule(
-        "curl", rf"{_NO_VALUE}[^\s\"']++", keep=r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t=]?[\"']?[^\s:\"']{1,64}:"
+        "curl",
+        rf"{_NO_VALUE}[^\s\"']++",
+        keep=r"[ \t]-(?:u|-user)[ \t=]?[\"']?[^\s:\"']{1,64}:",
+        behind=_word("curl") + r"\b",
     ),
     _rule(
         "machine",
         rf"{_NO_VALUE}[^\s\"']++",
-        keep=r"\bmachine\s{1,4}\S{1,255}\s{1,4}login\s{1,4}\S{1,255}\s{1,4}password\s{1,4}",
+        keep=_word("machine") + r"\s{1,4}\S{1,255}\s{1,4}login\s{1,4}\S{1,255}\s{1,4}password\s{1,4}",
     ),
+    _rule("sshpass", rf"{_NO_VALUE}(?![;|&])[^\s\"']++", keep=_word("sshpass") + r"[ \t]{1,4}-p[ \t]{0,4}[\"']?"),
     _rule(
-        "sshpass mysql",
+        "mysql",
         rf"{_NO_VALUE}(?![;|&])[^\s\"']++",
-        keep=r"\b(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w{0,8}\b[^\n]{0,200}?[ \t]-p)[\"']?",
+        keep=r"[ \t]-p[\"']?",
+        behind=_word("mysql") + r"\w{0,8}\b",
     ),
     _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
@@ -206,12 +265,11 @@ _RULES = (
     _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
 )
 
-# Most short texts have none of them, and that is quickly said.
-_FIRST = re.compile(_LONG, re.ASCII)
+_IS_LONG = re.compile(_LONG, re.ASCII)
 # The hints by a part that several of them have: where that is not, none of them is.
-_PARTS = ("=", "-", "q", "key", "pass", "auth", "hook", ".", "//", "cre", "ia")
+_PARTS = ("auth=", "key=", "sig", "-", "q~", "key", "pass", "auth", "hook", "//", "ia")
 _HINTS: dict[str, list[str]] = {}
-for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints):
+for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints if hint != "LONG"):
     _HINTS.setdefault(next((part for part in _PARTS if part in _hint), _hint), []).append(_hint)
 
 _values: tuple[str, ...] = ()
@@ -287,7 +345,7 @@ def redact(text: str) -> str:
     """
     for _ in range(_MOST_PASSES):
         # Hidden ones first: of a key in many lines the raw text may show the first line alone.
-        once = _pass(_without_hidden(text), _SHOWN, PLACEHOLDER)
+        once = _pass(_without_hidden(text))
         if once == text:
             break
         # What stood beside a replaced secret may only now have a shape of its own.
@@ -295,96 +353,147 @@ def redact(text: str) -> str:
     return text
 
 
-_SHOWN = r"\g<keep>" + PLACEHOLDER
+_FILL = "\0"
+_ASCII_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
-def _pass(text: str, replacement: Replacement, known: Replacement) -> str:
+def _pass(text: str, *, fill: bool = False) -> str:
+    """``text`` with the placeholder for each secret; with ``fill`` as many fill characters as the secret has."""
     # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
     if _known:
-        text = _known.sub(known, text)
-    lowered = text.lower()
+        text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
+    lowered = _lowered(text)
     hinted = {hint for part, hints in _HINTS.items() if part in lowered for hint in hints if hint in lowered}
-    if hinted or _FIRST.search(text):
-        for rule in _RULES:
-            text = rule.apply(text, hinted, replacement)
-    return text
+    if _IS_LONG.search(text):
+        hinted.add("LONG")
+    if not hinted:
+        return text
+    # What begins a text stands behind something, too.
+    text, lowered = "\n" + text, "\n" + lowered
+    for rule in _RULES:
+        if not hinted.isdisjoint(rule.hints) and (spans := rule.spans(lowered if rule.folded else text)):
+            text = _replaced(text, spans, fill=fill)
+            lowered = _lowered(text)
+    return text[1:]
+
+
+def _lowered(text: str) -> str:
+    """``text`` in lower case, with every character at its place."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.translate(_ASCII_LETTERS)
+
+
+def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
+    pieces: list[str] = []
+    end = 0
+    for first, last in spans:
+        pieces += (text[end:first], _FILL * (last - first) if fill else PLACEHOLDER)
+        end = last
+    return "".join((*pieces, text[end:]))
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
-_FILL = "\0"
 _FILLED = re.compile(f"{_FILL}+")
-_HIDDEN_BY = ("\\", "\x1b", _FILL, "\b", "\x7f")
-_INVISIBLE = re.compile(
-    r"[\x80-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\udc9b]"
+_INVISIBLE = (
+    r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
-_ESCAPE = re.compile(
-    r"(?>(?:\\[\"\\/bfnrt])+)|\\u[0-9a-fA-F]{4}"
-    r"|(?:\x1b\[|[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|\x1b[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?|\x1b[ -/]*+[0-~]?"
-    rf"|(?>(?:[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|(?!\x9b|\udc9b){_INVISIBLE.pattern})+)"
+_SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
+_NOT_SHOWN = re.compile(
+    rf"[\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
+    rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+)"
 )
-_ESCAPED = str.maketrans("bfnrt", "\n\n\n\r\t")
-
-
-def _decoded(match: re.Match[str]) -> str:
-    """Return the character of an escape of JSON; nothing for a character that a terminal does not show."""
-    escape = match[0]
-    if escape[0] != "\\":
-        return ""
-    if escape[1] != "u":
-        return escape[1::2].translate(_ESCAPED)
-    return chr(int(escape[2:], 16)).replace(_FILL, "")
+_HIDES = re.compile(rf"[\x9b\udc9b{_INVISIBLE}]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Far faster than looking for them, in plain ASCII.
+_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _CONTROL.match(chr(code)))
+_ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})")
+_CODES = re.compile(r"(?>(?:\\u[0-9a-fA-F]{4})+)")
+# No text has these once what is not shown is left out.
+_BACKSLASH, _NOTHING = "\0", "\1"
+_SIMPLE = (
+    ('\\"', '"'),
+    ("\\/", "/"),
+    ("\\n", "\n"),
+    ("\\r", "\r"),
+    ("\\t", "\t"),
+    ("\\b", "\n"),
+    ("\\f", "\n"),
+    (_BACKSLASH, "\\"),
+)
 
 
 def _without_hidden(text: str) -> str:
-    pieces: list[str] = []
-    end = 0
-    for first, last in sorted(_hidden(text, _MOST_LEVELS)):
-        if last > end:
-            if first > end or not pieces:
-                pieces += (text[end:first], PLACEHOLDER)
-            end = last
-    return "".join((*pieces, text[end:])) if pieces else text
+    found = sorted(_hidden(text, _MOST_LEVELS))
+    return _replaced(text, _joined(found)) if found else text
 
 
-def _hidden(text: str, levels: int) -> list[tuple[int, int]]:
+def _hidden(text: str, levels: int) -> list[Span]:
     """Return the places in ``text`` of secrets that only its decoded form shows."""
-    if not levels or not (any(sign in text for sign in _HIDDEN_BY) or (not text.isascii() and _INVISIBLE.search(text))):
+    if not levels:
         return []
-    shown = _ESCAPE.sub(_decoded, text)
-    if shown == text:
+    shown = _NOT_SHOWN.sub("", text) if _has_not_shown(text) else text
+    decoded = _decoded(shown) if "\\" in shown else shown
+    if decoded == text:
         return []
-    found = [match.span() for match in _FILLED.finditer(_pass(shown, _fill, _fill))]
-    found += _hidden(shown, levels - 1)
-    return _in_original(text, found) if found else []
+    found = [match.span() for match in _FILLED.finditer(_pass(decoded, fill=True))] + _hidden(decoded, levels - 1)
+    if found and decoded is not shown:
+        found = _before(shown, _ESCAPE, 1, found)
+    if found and shown is not text:
+        found = _before(text, _NOT_SHOWN, 0, found)
+    return found
 
 
-def _fill(match: re.Match[str]) -> str:
-    """As many characters as were matched, so that every other one stays at its place."""
-    keep = match["keep"] if "keep" in match.re.groupindex else ""
-    return keep + _FILL * (len(match[0]) - len(keep))
+def _has_not_shown(text: str) -> bool:
+    if text.isascii():
+        return text.translate(_WITHOUT_CONTROLS) != text
+    return _CONTROL.search(text) is not None or _HIDES.search(text) is not None
 
 
-def _in_original(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ``spans`` of the decoded ``text`` as those of ``text`` itself."""
-    decoded, original, steps = [0], [0], [1]
-    for match in _ESCAPE.finditer(text):
-        begin = decoded[-1] + (match.start() - original[-1])
-        size = len(_decoded(match))
-        if size:
-            decoded.append(begin)
-            original.append(match.start())
-            steps.append((match.end() - match.start()) // size)
-        decoded.append(begin + size)
-        original.append(match.end())
-        steps.append(1)
+def _decoded(text: str) -> str:
+    """Return ``text`` with the characters of its JSON escapes; ``text`` has no ``_BACKSLASH``."""
+    text = text.replace("\\\\", _BACKSLASH)
+    if "\\u" in text:
+        text = _CODES.sub(_characters, text)
+    for escape, character in _SIMPLE:
+        text = text.replace(escape, character)
+    return text
 
-    def at(place: int) -> int:
-        number = bisect_right(decoded, place) - 1
-        return original[number] + (place - decoded[number]) * steps[number]
 
-    def behind(place: int) -> int:
-        number = bisect_right(decoded, place - 1) - 1
-        return original[number] + (place - decoded[number]) * steps[number]
+def _characters(codes: re.Match[str]) -> str:
+    raw = bytes.fromhex(codes[0].replace("\\u", ""))
+    text = raw.decode("utf-16-be", "surrogatepass")
+    if 2 * len(text) != len(raw):  # two codes that are one character are still two places
+        text = "".join(chr(raw[at] << 8 | raw[at + 1]) for at in range(0, len(raw), 2))
+    return text.replace(_FILL, _NOTHING).replace("\\", _BACKSLASH)
 
-    return [(at(first), behind(last)) for first, last in spans]
+
+def _before(text: str, replaced: re.Pattern[str], size: int, spans: Iterable[Span]) -> list[Span]:
+    """Return as those of ``text`` the ``spans`` of what it became, each match of ``replaced`` ``size`` characters."""
+    cuts = [match.span() for match in replaced.finditer(text)]
+    left_out = accumulate(last - first - size for first, last in cuts)
+    places = [last - size - gone for (_, last), gone in zip(cuts, left_out, strict=True)]
+
+    def found(place: int) -> Span:
+        """Return the start and the end of the character at ``place``."""
+        number = bisect_right(places, place) - 1
+        if number < 0:
+            return place, place + 1
+        first, last = cuts[number]
+        beyond = place - places[number] - size
+        return (first, last) if beyond < 0 else (last + beyond, last + beyond + 1)
+
+    return [(found(first)[0], found(last - 1)[1]) for first, last in spans]
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """The sorted ``spans`` where those that overlap or touch are one."""
+    first = last = -1
+    for begin, end in spans:
+        if begin > last:
+            if last > 0:
+                yield first, last
+            first = begin
+        last = max(last, end)
+    if last > 0:
+        yield first, last

@@ -1,4 +1,4 @@
-"""What a result says: a bare status, nothing, an image, work in progress, a cancelled call."""
+"""Kinds of results: a bare status, nothing, an image, work in progress, a cancelled call."""
 
 from __future__ import annotations
 

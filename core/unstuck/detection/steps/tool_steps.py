@@ -111,7 +111,7 @@ class Step:
 
     @property
     def empty(self) -> bool:
-        """Whether the result says that there is nothing: no output, no match, no change."""
+        """Return True for a result that says that there is nothing: no output, no match, no change."""
         return says_nothing(self.text)
 
     def repeats(self, earlier: Step) -> bool:

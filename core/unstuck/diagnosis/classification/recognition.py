@@ -1,4 +1,4 @@
-"""Whether an output without a known exit code reports a failure."""
+"""Recognition of a failure in an output without a known exit code."""
 
 from __future__ import annotations
 

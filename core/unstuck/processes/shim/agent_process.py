@@ -73,14 +73,20 @@ class Attendant:
         while not until() and (now := time.monotonic()) < limit:
             progress = self.shown_at + PROGRESS_EVERY if self.news and not self.reports.behind else None
             due = limit if progress is None else min(limit, progress)
-            self.loop.turn(None if due == float("inf") else due - now)
+            waiting = self.set_up and self.output.waiting
+            if waiting:
+                due = now
+            # The agent first: it stands still while its pipe is full.
+            if not self.loop.turn(None if due == float("inf") else due - now) and waiting:
+                self.output.work()
             if self.speech:
                 self.speech.turn()
             if self.news and time.monotonic() - self.shown_at >= PROGRESS_EVERY and not self.reports.behind:
                 self.show_progress()
 
     def show_progress(self) -> None:
-        self.shown_at, self.news = time.monotonic(), False
+        # A reader of the file has not seen yet what waits, and hears of it again.
+        self.shown_at, self.news = time.monotonic(), self.output.waiting
         self.reports.send({"bytes": self.output.total, "tail": self.output.recent.decode(errors="replace")})
 
     def obey(self, order: dict[str, Any]) -> None:
@@ -185,7 +191,7 @@ class Attendant:
 
     def take(self, chunk: bytes) -> None:
         """Keep what the agent has printed, and note that it has."""
-        self.output.add(chunk)
+        self.output.take(chunk)
         self.news, self.heard_at = True, time.monotonic()
 
     def is_open(self) -> bool:

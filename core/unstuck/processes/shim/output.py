@@ -17,10 +17,14 @@ MARKED_LIMIT = 20_000  # bytes; a longer line says nothing to us
 OBJECT_LIMIT = 1 << 20  # bytes; of a line in a stream of JSON
 _PIECE = 1 << 18  # bytes that are cleaned at once when the last half is written
 _BLOCK = 1 << 16  # bytes; what is kept at least goes and comes by as much
+_AHEAD = 8 << 20  # bytes that may wait to be cleaned
 
 
 class Output:
     """A file that gets the first half of ``limit`` bytes line by line and the last half when it is closed.
+
+    Cleaning takes longer than printing: what is taken is cleaned when the agent prints nothing, so that it never waits
+    for that before 8 MiB have come together.
 
     ``total`` counts all bytes, ``recent`` is the last 4 KB of them, raw; ``start`` and, once closed, ``end`` say which
     bytes of the file are ours; ``lost`` says why writing had to be given up (or is empty). ``secrets`` are replaced in
@@ -36,11 +40,34 @@ class Output:
         self._secrets = Redactor(secrets)
         self._room, self._keep = limit - limit // 2, limit // 2
         self._line, self._last = bytearray(), Last(self._keep)
+        self._ahead = bytearray()
 
-    def add(self, chunk: bytes) -> None:
-        """Take the next bytes; a cost per chunk, none per line."""
+    def take(self, chunk: bytes) -> None:
+        """Take the next bytes, to be cleaned and written by :meth:`work`; a cost per chunk, none per line."""
         self.total += len(chunk)
         self.recent = (self.recent + chunk[-TAIL:])[-TAIL:]
+        self._ahead += chunk
+        while self._ahead and (not self._room or len(self._ahead) > _AHEAD):
+            self.work()
+
+    @property
+    def waiting(self) -> bool:
+        """True while :meth:`work` has something to do."""
+        return bool(self._ahead)
+
+    def work(self) -> None:
+        """Clean and write the next of the bytes that were taken."""
+        chunk = bytes(self._ahead[:_BLOCK])
+        del self._ahead[:_BLOCK]
+        self._keep_chunk(chunk)
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes, and clean and write them at once."""
+        self.take(chunk)
+        while self.waiting:
+            self.work()
+
+    def _keep_chunk(self, chunk: bytes) -> None:
         if self._room:
             self._line += chunk
             self._write_first(self._secrets.settled(self._line))
@@ -49,6 +76,8 @@ class Output:
 
     def close(self) -> None:
         """Write the last half, with a line before it that says how much was left out."""
+        while self.waiting:
+            self.work()
         self._write_first(len(self._line))
         last, left_out = self._last.end(), self._last.left_out
         clean = Last(self._keep)  # what is put in place of a secret may be longer than it

@@ -29,11 +29,13 @@ class Loop:
         del self._callbacks[descriptor]
         self._poll.unregister(descriptor)
 
-    def turn(self, seconds: float | None) -> None:
-        """Wait for at most ``seconds`` (None: for ever) and serve what came."""
+    def turn(self, seconds: float | None) -> bool:
+        """Wait for at most ``seconds`` (None: for ever) and serve what came; False where nothing did."""
         milliseconds = None if seconds is None else max(0.0, seconds * 1000)
-        for callback in [self._callbacks[descriptor] for descriptor, _ in self._poll.poll(milliseconds)]:
+        callbacks = [self._callbacks[descriptor] for descriptor, _ in self._poll.poll(milliseconds)]
+        for callback in callbacks:
             callback()
+        return bool(callbacks)
 
 
 class Orders:

@@ -103,7 +103,7 @@ class _Running:
         # An orphan may be suspended; it continues if no question holds it.
         self._held = (bool(self._row.pid), bool(self._row.pid), 0)
         self._due: _Due | None = None
-        self._timed_out = False
+        self._timed_out = self._is_over = False
         self._gate = asked
         self._receipt: Receipt | None = None
 
@@ -158,7 +158,10 @@ class _Running:
                 continue
             if self._due is not None and self._receipt is None and not is_asking(self._core, self._key):
                 due, self._due = self._due, None
-                self._on_time(due)
+                # The rest of an ended agent's output is cleaned now, and that is not its time.
+                self._is_over = self._is_over or bool(self._row.pid and not is_alive(self._row.pid, self._row.spawned))
+                if not self._is_over:
+                    self._on_time(due)
                 continue
             self._keep_time()
             await first_of(work, changed.wait())
@@ -202,7 +205,7 @@ class _Running:
             self._idle.stand()
         elif before[0] and not held and self._idles:
             self._idle.run()
-        if held or self._receipt is not None:
+        if held or self._receipt is not None or self._is_over:
             self._arm(None, None)
         else:
             self._arm(row.warn_at, row.deadline)

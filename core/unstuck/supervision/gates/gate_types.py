@@ -251,7 +251,7 @@ class GateManager:
         return tuple(self._gates[id] for id in self._open.values())
 
     def is_open(self, gate_id: str) -> bool:
-        """Whether the gate waits; False for an unknown one."""
+        """Return True while the gate waits; False for an unknown one."""
         gate = self._gates.get(gate_id)
         return gate is not None and gate.status == "open"
 

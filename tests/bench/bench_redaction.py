@@ -1,0 +1,46 @@
+"""What it costs to look for secrets, per megabyte, beside one count of the same bytes; budget 100 ms (10 MB/s)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from bench_kit import Bench, processor_seconds
+
+from unstuck.text import redact
+
+SIZE = 1 << 20
+VALUE = "aB3" * 8
+TEXTS = {
+    "a log": "2026-11-23 09:16:21 INFO handled GET /items?page=3 in 12ms\nFAILED tests/test_a.py::test_token - Error\n",
+    "lines of JSON": json.dumps({"type": "user", "content": 'line one\nline two\ttoken\n"quoted"'}) + "\n",
+    "curl without a password": "curl ",
+    "mysql without a password": "mysql -p ",
+    "passwords, as dense as can be": "password=x ",
+    "a password in each line of JSON": json.dumps({"c": f'a\n{{"password": "{VALUE}"}}\nb'}) + "\n",
+    "colours": "\x1b[31mred\x1b[0m plain\n",
+    "characters as codes": "\\u0041",
+}
+
+
+def _text(piece: str) -> str:
+    return (piece * (SIZE // len(piece) + 1))[:SIZE]
+
+
+def _milliseconds(action: Callable[[], object]) -> Callable[[], float]:
+    return lambda: processor_seconds(action) * 1000
+
+
+def benches() -> Iterator[Bench]:
+    """One row for each kind of text."""
+    for name, piece in TEXTS.items():
+        text = _text(piece)
+        raw = text.encode()
+        yield Bench(
+            name=f"1 MB of {name}",
+            unit="ms",
+            measure=_milliseconds(lambda text=text: redact(text)),
+            against=_milliseconds(lambda raw=raw: raw.count(b"zz")),
+            budget="≤ 100 ms",
+            rounds=3,
+        )
