@@ -280,7 +280,8 @@ def test_a_full_file_system_is_said_and_survived(
     """A real agent fills the disk of a real run: a line says so; with room it succeeds, without it ends with 6."""
     script = tmp_path / "agent.sh"
     script.write_text("echo done > result.txt; head -c 10M /dev/zero > ballast; exit 0\n")
-    command = ("run", "--headless", "--verify", "grep -q done result.txt", "--", "sh", script)
+    # The event about this check is longer than a page, so that what is left of the log's last page never suffices.
+    command = ("run", "--headless", "--verify", f"grep -q done result.txt # {'x' * 5_000}", "--", "sh", script)
     environ = os.environ | {"UNSTUCK_DISK_WAIT": wait}
     child = start(*command, cwd=small, env=environ, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True)
     assert child.stdout is not None
