@@ -150,6 +150,36 @@ def test_context_by_whole_phrases_only() -> None:
     assert found("context deadline exceeded").failure_type is FailureType.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Codex ran out of room in the model's context window. Start a new thread or clear earlier history.",
+        "The conversation history exceeded the model's context window",
+        "Model gpt-4o has hit a token limit!",
+        "Input tokens: ~130,000 of 128,000 -- possibly exhausted context window!",
+        "Request too large: input tokens exceed the configured limit of 272000 tokens.",
+        "prompt token count of 140000 exceeds the limit of 128000",
+    ],
+)
+def test_agents_words_for_a_full_context(said: str) -> None:
+    """The words of known agents and services."""
+    assert found(said).failure_type is FailureType.CONTEXT_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: the queue ran out of room",
+        "Token limit exceeded per minute",
+        "the number of tokens exceeds the limit of the bucket",
+        "output tokens exceed the configured limit of 8192",
+    ],
+)
+def test_other_limits_are_no_full_context(said: str) -> None:
+    """Queues, rates and the length of an answer have limits, too."""
+    assert found(said).failure_type is not FailureType.CONTEXT_EXHAUSTED
+
+
 def test_infrastructure_only_where_it_was_broken_before() -> None:
     """The text alone never blames the environment; a baseline that fails in the same way does."""
     output = "FAILED tests/test_a.py::test_b - KeyError: 'x'"

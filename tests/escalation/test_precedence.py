@@ -118,7 +118,7 @@ def test_a_known_answer_that_did_not_help_is_not_given_again_after_a_person_was_
 
 
 def test_a_full_context_goes_on_in_a_new_session_three_times(facts: Make, failure: Make) -> None:
-    """The work is kept and the approach with it; the fourth time it is a failure like any other."""
+    """The work is kept and the approach with it; the fourth time without progress a person is asked."""
     full = failure("context", failure_type=FailureType.CONTEXT_EXHAUSTED)
     climb = Climb(approach="use a table")
     for _ in range(3):
@@ -132,7 +132,23 @@ def test_a_full_context_goes_on_in_a_new_session_three_times(facts: Make, failur
         assert decision.approach == "use a table"
         climb = decision.climb
     assert climb.failed_approaches == ()
-    assert line(decide(facts(diagnosis=full, climb=climb), LIMITS)) == 10
+    asked = decide(facts(diagnosis=full, climb=climb), LIMITS)
+    assert isinstance(asked, Direct)
+    assert (asked.level, asked.line) == ("human", 5)
+
+
+def test_a_full_context_with_progress_counts_its_sessions_from_zero(facts: Make, failure: Make) -> None:
+    """Closer than ever is progress; the same number of errors is none."""
+    full = failure("context", failure_type=FailureType.CONTEXT_EXHAUSTED)
+    counts = [9, 9, 9, 4, 4, 4, 4]
+    climb, levels, before = Climb(), [], Extent()
+    for count in counts:
+        now = Extent(stage="run", errors=count)
+        decision = decide(facts(diagnosis=full, climb=climb, before=before, now=now), LIMITS)
+        assert isinstance(decision, Direct)
+        levels.append(decision.level)
+        climb, before = decision.climb, now
+    assert levels == ["continue"] * 6 + ["human"]
 
 
 def test_a_passing_trouble_is_waited_for_one_two_and_four_seconds(facts: Make, failure: Make) -> None:

@@ -23,7 +23,8 @@ class Climb:
     ``retries``, ``pivots`` and ``research`` count the used directives of each level and may start again. ``told_*``
     count every directive since the last question. ``waited`` counts the waits for transient failures, of which
     ``waited_for`` is the last type. ``signature`` is the identity of the last failure, ``seen`` those of this climb.
-    ``fruitless`` counts the attempts in a row whose agent failed without changing a file.
+    ``fruitless`` counts the attempts in a row whose agent failed without changing a file, ``continuations`` the new
+    sessions for a full context since the last progress.
     ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
     pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons. ``sizes`` are the
     changed lines at the last failures in a row.

@@ -281,12 +281,15 @@ def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
     if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
         return None
     climb = facts.climb
-    if climb.continuations >= limits.continuations or not _may_continue(facts, limits):
-        return None
+    without_progress = 0 if _progresses(facts) else climb.continuations
+    if without_progress >= limits.continuations or not _may_continue(facts, limits):
+        # Another approach would fill the context in the same way.
+        return _ask(facts, line=5, reason="the context window was full again, without progress")
+    sessions = without_progress + 1
     return Direct(
         level="continue",
         line=5,
-        climb=replace(climb, continuations=climb.continuations + 1, directives=climb.directives + 1),
+        climb=replace(climb, continuations=sessions, directives=climb.directives + 1, best=_best_now(facts)),
         approach=climb.approach,
         fresh=True,
         checkpoint="progress",
@@ -413,6 +416,12 @@ def _best(facts: Facts) -> Extent:
     return facts.before if facts.climb.best == UNKNOWN_EXTENT else facts.climb.best
 
 
+def _best_now(facts: Facts) -> Extent:
+    """Return the best extent of the check since the last answer, with this failure."""
+    best = _best(facts)
+    return facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best
+
+
 def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
     way = facts.alternatives[0]
     return Direct(
@@ -457,8 +466,7 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     approach = facts.climb.approach or facts.report.approach or ""
     noted = facts.climb.noting(identity, approach, facts.report.alternatives, facts.size)
     noted = replace(noted, fruitless=facts.climb.fruitless + 1 if facts.fruitless else 0)
-    best = _best(facts)
-    noted = replace(noted, best=facts.now.after(best) if best == UNKNOWN_EXTENT or _progresses(facts) else best)
+    noted = replace(noted, best=_best_now(facts))
     return noted, identity not in facts.climb.seen
 
 

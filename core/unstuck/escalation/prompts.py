@@ -69,7 +69,7 @@ TEMPLATES: dict[Level, str] = {
     "pivot": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _DONE),
     "research": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _NAME_IT, _DONE),
     "human": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _ENDED, _PRINTED, _DONE),
-    "continue": _joined(_SAID, "Hint: {hint}", _GATHERED, "{restored}", _LEFT, _ENDED, _PRINTED, _DONE),
+    "continue": _joined(_SAID, "Hint: {hint}", _TRIED, _GATHERED, "{restored}", _LEFT, _ENDED, _PRINTED, _DONE),
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
-from unstuck.diagnosis.enums import ErrorCategory, ErrorType
+from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of, tests_in
 from unstuck.diagnosis.model import Diagnosis
@@ -96,9 +96,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
             problem = done.problem
     ending = await ending_of(core, row, report, files, passed=done.result == "passed")
     diagnosis = await _diagnosis(core, row, done, report, ending)
-    # Where the agent's own failure explains it, the output does not describe the files.
-    told = done.result == "failed" and diagnosis is not None and not explains(diagnosis)
-    extent = extent_of(done.text, diagnosis) if told else UNKNOWN_EXTENT
+    extent = _extent_after(core, row, done, diagnosis)
     best = _extent(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
     tried = await attempted(core, row, report, diagnosis, progresses=extent.is_better_than(best))
     diagnosis = tried.labelled(diagnosis) if diagnosis else None
@@ -153,6 +151,18 @@ async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report
     if done.result in ("failed", "contradicted"):
         return surer(own, _failed_check(core, row, done))
     return own
+
+
+def _extent_after(core: RunContext, row: TaskRow, done: Check, diagnosis: Diagnosis | None) -> Extent:
+    """Return the extent of the check, unknown where the agent's own failure explains the result.
+
+    An agent with a full context has worked until then, so the check describes its files.
+    """
+    if done.result != "failed" or diagnosis is None:
+        return UNKNOWN_EXTENT
+    if diagnosis.failure_type is FailureType.CONTEXT_EXHAUSTED:
+        return extent_of(done.text, _failed_check(core, row, done))
+    return UNKNOWN_EXTENT if explains(diagnosis) else extent_of(done.text, diagnosis)
 
 
 def _failed_check(core: RunContext, row: TaskRow, done: Check) -> Diagnosis | None:
