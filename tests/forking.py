@@ -144,7 +144,7 @@ def main() -> None:
     """Import everything, and serve."""
     del sys.path[0]
     commands = importlib.import_module("unstuck_tui.cli")
-    for name in commands._COMMANDS:
+    for name in commands.COMMANDS:
         importlib.import_module(f"unstuck_tui.cli.{name}")
     for name in MORE:
         importlib.import_module(name)

@@ -23,6 +23,9 @@ def _described(command: click.Command, context: click.Context, level: int = 1) -
         yield f"{'#' * level} `{context.command_path}`"
         yield f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```"
         yield _plain(command.help or "")
+        if command.epilog:
+            lines = [line.strip() for line in command.epilog.splitlines() if line.startswith("  ")]
+            yield f"```text\n{chr(10).join(lines)}\n```"
         if options := [_row(option) for option in command.params if isinstance(option, click.Option)]:
             yield table(("option", "meaning"), options)
     if isinstance(command, click.Group):

@@ -71,7 +71,7 @@ def test_looking_brings_in_no_work() -> None:
     """
     program = (
         "import importlib, sys\n"
-        "for name in ('answer', 'doctor', 'events', 'recap', 'runs', 'show', 'signatures', 'truth', 'verify'):\n"
+        "for name in ('answer', 'doctor', 'events', 'recap', 'runs', 'show', 'signatures', 'truth', 'fsck'):\n"
         "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
         "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.run.session', 'unstuck.runs.run'}\n"
         "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"

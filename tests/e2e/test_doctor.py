@@ -116,8 +116,8 @@ def test_what_is_unfinished_or_damaged_is_told(unstuck: Unstuck, failing: str, n
     log.write_bytes(log.read_bytes().replace(b"run_started", b"run_startet", 1))
     found = rows(unstuck, 1)["run"]
     assert found["ok"] is False
-    assert found["mend"] == f"unstuck verify {run}"
-    assert f"→ unstuck verify {run}" in unstuck.inside("doctor").out
+    assert found["mend"] == f"unstuck fsck {run}"
+    assert f"→ unstuck fsck {run}" in unstuck.inside("doctor").out
 
 
 def test_orphans_are_told(unstuck: Unstuck) -> None:

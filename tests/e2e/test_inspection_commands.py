@@ -13,7 +13,7 @@ from tests.e2e.conftest import Unstuck
 
 COMMANDS = (
     "answer", "delete", "diagnose", "doctor", "events", "memory", "recap", "run", "runs", "show", "signatures", "truth",
-    "verify",
+    "fsck",
 )  # fmt: skip
 
 

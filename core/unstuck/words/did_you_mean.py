@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean …?)`` where a known word is near, else the known ones."""
+def near(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean …?)`` where a known word is near, else nothing."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    near = get_close_matches(word, known := list(known), n=1)
-    return f" (did you mean `{near[0]}`?)" if near else f" (known: {', '.join(known[:12]) or 'none'})"
+    found = get_close_matches(word, known, n=1)
+    return f" (did you mean `{found[0]}`?)" if found else ""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean …?)`` where a known word is near, else the known ones."""
+    known = list(known)
+    return near(word, known) or f" (known: {', '.join(known[:12]) or 'none'})"

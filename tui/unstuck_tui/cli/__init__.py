@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
+from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, OLD_NAMES, examples_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 
 if TYPE_CHECKING:
@@ -18,60 +20,51 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_COMMANDS = {
-    "answer": "Answer an open question, from any terminal.",
-    "checkpoints": "List, create, compare and restore checkpoints.",
-    "delete": "Delete a run, or all data of unstuck in this project.",
-    "demo": "Run a demo: scripted agents in a real repository.",
-    "diagnose": "Diagnose a failure from a file or standard input.",
-    "doctor": "Check the installation; report problems and file locations.",
-    "hooks": "Install, remove and check the hooks of your agents.",
-    "replay": "Replay a run, step by step.",
-    "events": "Print or follow the event log of a run.",
-    "mcp": "Serve agents over MCP, and install the server.",
-    "memory": "List, promote or delete what unstuck remembers.",
-    "recap": "Tell what happened in a run, in at most ten lines.",
-    "review": "Review past sessions of your agents: loops, failures, claims.",
-    "run": "Run a plan, a task or one command under supervision.",
-    "runs": "List the runs of this project.",
-    "show": "Show one run: its tasks, attempts and open questions.",
-    "signatures": "List the failures of this project and what solved them.",
-    "truth": "Compare what agents claimed with what their checks found.",
-    "watch": "Supervise agents that run in their own terminals.",
-    "verify": "Check the event log of a run.",
-}
-
 
 class _Commands(click.Group):
-    """Commands by name: the list, its short helps and completion come from the table, the command from its module."""
+    """Commands by name: the list, its short helps and completion come from the catalogue, a command from its module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        name = OLD_NAMES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"unstuck_tui.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"unstuck_tui.cli.{name}").command
+        command.epilog = examples_of(name)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and name not in COMMANDS and name not in OLD_NAMES and not ctx.resilient_parsing:
+            from unstuck.words.did_you_mean import near
+
+            ctx.fail(f"there is no command {name}{near(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(_COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(widest), text) for name, text in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=_COMMANDS[name]) for name in names]
+        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
         # Past the group's own way of completing, which imports every command for its short help.
         return found + super(click.Group, self).shell_complete(ctx, incomplete)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="unstuck", prog_name="unstuck")
+@click.version_option(None, "-V", "--version", package_name="unstuck", message="unstuck %(version)s")
 def cli() -> None:
     """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
 
@@ -88,7 +81,9 @@ def main() -> None:
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
     gc.disable()
     try:
-        if sys.argv[1:2] in (["run"], ["demo"], ["watch"]):
+        # Not for a help, whose time this import would double.
+        works = sys.argv[1:2] in (["run"], ["demo"], ["watch"]) and sys.argv[2:3] not in (["-h"], ["--help"])
+        if works and "_UNSTUCK_COMPLETE" not in os.environ:
             from unstuck.processes.process_title import show_as
 
             show_as(f"unstuck {sys.argv[1]}")

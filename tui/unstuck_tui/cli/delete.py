@@ -15,27 +15,28 @@ from unstuck.runs.deletion.execute import Destroyed, destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import find_deletable, take_stock
 from unstuck_tui.cli.common import echo, here, print_json
+from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 
 
 @click.command(name="delete")
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=run_ids)
 @click.option(
-    "--project", "whole", is_flag=True, help="Delete all data of unstuck in this project, its hooks included."
+    "--all", "--project", "whole", is_flag=True, help="Delete all data of unstuck in this project, its hooks included."
 )
 @click.option("--yes", "typed", metavar="NAME", help="Confirm with the id of the run, or the name of the project.")
 @click.option("--lose-work", is_flag=True, help="Confirm the loss of work that exists nowhere else.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per item, then the result.")
 @click.option("-C", "directory", type=click.Path(path_type=Path), default=Path(), help="Work in this directory.")
 def command(run: str | None, whole: bool, typed: str | None, lose_work: bool, as_json: bool, directory: Path) -> None:
-    """Delete RUN, or with --project all data of unstuck in this project.
+    """Delete RUN, or with --all all data of unstuck in this project.
 
     Shows what would be removed, with counts and sizes, and asks for the name. Ends processes with a stop report. Work
     that exists nowhere else is listed and needs its own confirmation. Your files, index, branches, stash and settings
     stay as they are. Afterwards a search shows that nothing is left.
     """
     if whole == bool(run):
-        raise UsageError("name a run (unstuck delete RUN), or delete everything (unstuck delete --project)")
+        raise UsageError("name a run (unstuck delete RUN), or delete everything (unstuck delete --all)")
     place, environ = here(directory), dict(os.environ)
     name = "" if whole else asyncio.run(find_deletable(place, environ, run or ""))
     inventory = asyncio.run(take_stock(place, environ, name)).inventory

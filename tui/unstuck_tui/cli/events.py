@@ -19,16 +19,17 @@ from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.words.did_you_mean import suggestion
 from unstuck.words.narration import event_line
 from unstuck_tui.cli.common import echo, here, moment_of, project_option
+from unstuck_tui.cli.names import events, run_ids
 
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")
 
 
 @click.command(name="events")
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=run_ids)
 @click.option("--follow", "-f", is_flag=True, help="Follow new events until the run ends.")
 @click.option("--task", "tasks", multiple=True, metavar="TASK", help="Filter by task; * matches any text.")
-@click.option("--type", "types", multiple=True, metavar="EVENT", help="Filter by event name.")
+@click.option("--type", "types", multiple=True, metavar="EVENT", shell_complete=events, help="Filter by event name.")
 @click.option("--actor", "actors", multiple=True, type=click.Choice(_ACTORS), help="Filter by actor.")
 @click.option("--signature", default="", metavar="FAILURE", help="Filter by failure id, or its first characters.")
 @click.option("--since", metavar="WHEN", help="Start at this time: 10m (ago), 14:30, 2026-11-22 or a time with both.")

@@ -12,11 +12,12 @@ from unstuck.errors import UsageError
 from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import complain, here, project_option
+from unstuck_tui.cli.names import run_ids
 from unstuck_tui.cli.streams import can_show
 
 
 @click.command(name="replay")
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=run_ids)
 @project_option
 def command(run: str, project: Path) -> None:
     """Replay a run, step by step. RUN is an id, the start of an id, or last. Nothing is changed.

@@ -17,8 +17,10 @@ from unstuck.runs.queries.run_list import find_run
 from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.coordinator import RunResult
+from unstuck.text import one_line
 from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
+from unstuck_tui.cli.names import agents, run_ids
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
@@ -34,16 +36,23 @@ class _Run(click.Command):
 @click.command(cls=_Run, name="run")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | TASK | -- AGENT…")
 @click.option(
-    "--agent", metavar="NAME", help=f"Give TASK to a known agent: {', '.join(KNOWN)}. Put its own arguments after --."
+    "--agent",
+    metavar="NAME",
+    shell_complete=agents,
+    help=f"Give TASK to a known agent: {', '.join(KNOWN)}. Put its own arguments after --.",
 )
 @click.option("--task", help="Task for the agent (one command).")
-@click.option("--verify", metavar="CMD", help="Check that decides when the task is done (one command).")
+@click.option(
+    "--check", "--verify", "verify", metavar="CMD", help="Check that decides when the task is done (one command)."
+)
 @click.option("--agent-type", metavar="TYPE", help="Type of agent, which sets its time limit (one command).")
 @click.option("--timeout", metavar="DURATION", help="Time limit of an attempt, such as 15m (one command).")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
-@click.option("--resume", metavar="RUN", help="Resume a run: its id, the start of its id, or last.")
+@click.option(
+    "--resume", metavar="RUN", shell_complete=run_ids, help="Resume a run: its id, the start of its id, or last."
+)
 @click.option(
     "--recover",
     metavar="TASK=CHOICE",
@@ -64,11 +73,7 @@ class _Run(click.Command):
 def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **options: Any) -> None:
     """Run a plan, a task or one command after --, until it is done or needs you.
 
-    unstuck run plan.yaml
-
-    unstuck run --verify "pytest -q" --agent claude "fix the tests"
-
-    unstuck run --verify "pytest -q" -- my-agent --now
+    A known agent takes a task; any other program is named after --.
     """
     if options["agent"] and not options["resume"]:
         words = _preset(words, ctx.meta.get("after", 0), options)
@@ -84,7 +89,7 @@ def _preset(words: tuple[str, ...], after: int, options: dict[str, Any]) -> tupl
     command = preset_command(options["agent"], more)
     options["task"] = before[0] if before else options["task"]
     if not (options["task"] or "").strip():
-        raise UsageError(f'--agent wants a task: unstuck run --verify CMD --agent {options["agent"]} "TASK"')
+        raise UsageError(f'--agent wants a task: unstuck run --check CMD --agent {options["agent"]} "TASK"')
     return command
 
 
@@ -146,7 +151,7 @@ async def _plan(
 ) -> tuple[Plan, Project]:
     if has_agent:
         if not words:
-            raise UsageError("missing agent command after --: unstuck run --verify CMD -- AGENT…")
+            raise UsageError("missing agent command after --: unstuck run --check CMD -- AGENT…")
         plan = one_task_plan(
             words,
             task=options["task"] or stated_task(words),
@@ -167,6 +172,10 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
     only = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
+    if " " in words[0].strip() and not Path(words[0]).exists():
+        task = one_line(words[0], 60)
+        cure = f'unstuck run --check CMD --agent claude "{task}"'
+        raise UsageError(f"there is no plan file `{task}`. To give an agent this task: {cure}")
     from unstuck.runs.plans.plan_file import load_plan
 
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)

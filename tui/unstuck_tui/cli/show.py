@@ -11,11 +11,12 @@ from unstuck.errors import RecordDamaged, UsageError
 from unstuck.runs.queries.json_rows import show_rows
 from unstuck.runs.queries.run_list import find_run, state_of
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.summaries import row_lines
 
 
 @click.command(name="show")
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=run_ids)
 @click.option("--recovery", is_flag=True, help="Show what an interrupted run left, and how each task can continue.")
 @click.option("--check", is_flag=True, help="With --recovery: run the check of each interrupted task now.")
 @click.option("--evaluate", is_flag=True, help="With --recovery: ask the `evaluator` of your settings for proposals.")

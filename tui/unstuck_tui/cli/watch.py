@@ -24,7 +24,7 @@ from unstuck_tui.cli.output import Output, answers_in, screen
 
 
 @click.command(name="watch")
-@click.option("--verify", metavar="CMD", help="Check that decides when a session's work is done.")
+@click.option("--check", "--verify", "verify", metavar="CMD", help="Check that decides when a session's work is done.")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )

@@ -14,6 +14,7 @@ from unstuck.agents.acp_agents import KNOWN as ACP
 from unstuck.agents.acp_agents import PREFIX, speaks_acp
 from unstuck.agents.command.prompt_delivery import named_prompt
 from unstuck.errors import UsageError
+from unstuck.words.did_you_mean import near
 
 Protocol = Literal["", "acp", "app-server", "claude-sdk"]
 EXPERIMENTAL: frozenset[Protocol] = frozenset({"app-server"})
@@ -109,7 +110,9 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 def preset_command(name: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the command of a preset with more ``arguments``. Raises UsageError for an unknown name."""
     if name not in KNOWN:
-        raise UsageError(f"no agent is known as `{name}`: {', '.join(KNOWN)}; any other program goes after --")
+        raise UsageError(
+            f"no agent is known as `{name}`{near(name, KNOWN)}: {', '.join(KNOWN)}; any other program goes after --"
+        )
     preset = KNOWN[name]
     has_permissions = any(word.partition("=")[0] in preset.instead for word in arguments)
     more = (*(() if has_permissions else preset.allowed), *arguments)

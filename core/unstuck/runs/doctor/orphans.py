@@ -46,7 +46,7 @@ def _runs(place: Project) -> Iterator[Finding]:
             yield Finding("run", str(error), ok=False, mend=f"unstuck delete {run}")
             continue
         if damage is not None:
-            yield Finding("run", str(damage), ok=False, mend=f"unstuck verify {run}")
+            yield Finding("run", str(damage), ok=False, mend=f"unstuck fsck {run}")
         elif state.run.state not in ("ended", "new") and state.run.plan:
             open_runs.append(run)
     if open_runs:

@@ -13,6 +13,7 @@ from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.lock import Holder, read_holder
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.json_rows import run_row
+from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
 
 
@@ -28,7 +29,7 @@ def find_run(place: Project, wanted: str) -> str:
         raise UsageError(f"there is no run in this project yet ({place.root})")
     if matching:
         raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
-    raise UsageError(f"there is no run {wanted}; `unstuck runs` lists them")
+    raise UsageError(f"there is no run {wanted}{near(wanted, found)}; `unstuck runs` lists them")
 
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:

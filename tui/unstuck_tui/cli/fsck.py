@@ -1,4 +1,4 @@
-"""``unstuck verify``: can the record be trusted?"""
+"""``unstuck fsck``: checks every record of an event log."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import click
 from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.names import run_ids
 
 
-@click.command(name="verify")
-@click.argument("run", default="last")
+@click.command(name="fsck")
+@click.argument("run", default="last", shell_complete=run_ids)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @project_option
 def command(run: str, project: Path, as_json: bool) -> None:

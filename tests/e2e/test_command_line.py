@@ -1,0 +1,165 @@
+"""The command line as a newcomer meets it: help, examples, suggestions, completion and other names."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import click
+import pytest
+from tests.e2e.conftest import Unstuck
+
+from unstuck.eventlog.events import EVENTS
+from unstuck_tui.cli import cli
+
+GROUPS = ("Run:", "Look:", "Decide:", "Files:", "Set up:")
+COMMANDS = tuple(cli.list_commands(click.Context(cli)))
+
+
+def test_commands_are_listed_in_groups(unstuck: Unstuck) -> None:
+    """`unstuck --help` shows every command once, below the group it belongs to."""
+    lines = unstuck.inside("--help").out.splitlines()
+    places = [lines.index(group) for group in GROUPS]
+    assert places == sorted(places)
+    listed = [line.split()[0] for line in lines[places[0] :] if line.startswith("  ") and line[2] != " "]
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_help_has_examples_that_name_the_command(unstuck: Unstuck, command: str) -> None:
+    """A reader of the help can copy a line."""
+    out = unstuck.inside(command, "--help").out
+    assert "Examples:" in out
+    assert f"unstuck {command}" in out.split("Examples:")[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_are_valid_command_lines(command: str) -> None:
+    """Each example of a help has only commands, options, choices and events that there are."""
+    context = click.Context(cli)
+    found = cli.get_command(context, command)
+    assert found is not None
+    for line in (found.epilog or "").splitlines()[2:]:
+        _, name, *words = shlex.split(line)
+        while isinstance(found, click.Group):
+            name, inner, words = found.resolve_command(context, words)
+            assert inner is not None
+            found = inner
+        words = words[: next((at for at, word in enumerate(words) if word in ("<", ">", ">>")), len(words))]
+        params = found.make_context(name, words, parent=context).params
+        assert set(params.get("types") or ()) <= set(EVENTS)
+        found = cli.get_command(context, command)
+        assert found is not None
+
+
+def test_help_is_a_command(unstuck: Unstuck) -> None:
+    """`unstuck help X` prints what `unstuck X --help` does."""
+    assert unstuck.inside("help", "show").out == unstuck.inside("show", "--help").out
+    assert unstuck.inside("help", "hooks", "install").out == unstuck.inside("hooks", "install", "--help").out
+    assert unstuck.inside("help").out == unstuck.inside("--help").out
+    wrong = unstuck.inside("help", "shwo")
+    assert wrong.code == 2
+    assert "did you mean `show`?" in wrong.errors
+
+
+def test_version_is_short(unstuck: Unstuck) -> None:
+    """-V and --version print a name and a number."""
+    out = unstuck.inside("-V").out
+    assert out == unstuck.inside("--version").out
+    assert out.split()[0] == "unstuck"
+    assert out.split()[1][0].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("rnu",), "run"),
+        (("chekpoints", "list"), "checkpoints"),
+        (("run", "--agent", "cluade", "fix it"), "claude"),
+        (("events", "--type", "run_startd"), "run_started"),
+    ],
+)
+def test_a_near_miss_is_suggested(unstuck: Unstuck, typed: tuple[str, ...], meant: str) -> None:
+    """A typo ends with 2 and the word that was probably meant."""
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--check", "true", "--", "true")
+    done = unstuck.inside(*typed)
+    assert done.code == 2
+    assert f"did you mean `{meant}`?" in done.errors
+
+
+def test_a_mistyped_run_is_suggested(unstuck: Unstuck) -> None:
+    """`show` with a digit too few in the middle names the run that is there."""
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--check", "true", "--", "true")
+    run = unstuck.runs[0].name
+    done = unstuck.inside("show", run[:4] + run[5:])
+    assert done.code == 2
+    assert f"did you mean `{run}`?" in done.errors
+
+
+def test_a_task_without_an_agent_is_no_missing_plan(unstuck: Unstuck) -> None:
+    """`unstuck run "fix it"` shows how to give a task to an agent."""
+    done = unstuck.inside("run", "fix it")
+    assert done.code == 2
+    assert 'unstuck run --check CMD --agent claude "fix it"' in done.errors
+    assert "cannot be read" in unstuck.inside("run", "missing.yaml").errors
+
+
+def test_the_check_has_two_names(unstuck: Unstuck) -> None:
+    """--check decides when a task is done; --verify is still accepted."""
+    for option in ("--check", "--verify"):
+        ways = ("run", "--headless", "--ask", "never", "--direct", option)
+        assert unstuck.inside(*ways, "true", "--", "true").code == 0
+        assert unstuck.inside(*ways, "false", "--", "true").code == 4
+
+
+def test_fsck_checks_an_event_log(unstuck: Unstuck) -> None:
+    """`fsck` and its old name `verify` say the same."""
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--check", "true", "--", "true")
+    done = unstuck.inside("fsck")
+    assert done.code == 0
+    assert "all intact" in done.out
+    assert unstuck.inside("verify").out == done.out
+
+
+def test_delete_all_removes_everything(unstuck: Unstuck) -> None:
+    """`delete --all` does what `delete --project` did, which is still accepted."""
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--check", "true", "--", "true")
+    assert unstuck.inside("delete", "--all", "--json").rows == unstuck.inside("delete", "--project", "--json").rows
+    assert unstuck.inside("delete", "--all", "--yes", unstuck.root.name).code == 0
+    assert unstuck.inside("runs").out == "no runs here yet\n"
+
+
+def test_completion_script_is_read_by_its_shell(unstuck: Unstuck) -> None:
+    """`unstuck completion bash` prints a script that bash can read."""
+    script = unstuck.inside("completion", "bash").out
+    assert "_UNSTUCK_COMPLETE=bash_complete" in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+    assert unstuck.inside("completion", "tcsh").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("unstuck run --agent cl", "claude"),
+        ("unstuck events --type run_st", "run_started"),
+        ("unstuck help che", "checkpoints"),
+    ],
+)
+def test_completion_knows_names(unstuck: Unstuck, words: str, wanted: str) -> None:
+    """Agents, event types and commands are completed."""
+    assert wanted in completed(unstuck, words)
+
+
+def test_completion_knows_the_runs_of_the_project(unstuck: Unstuck) -> None:
+    """The run's id is offered wherever a run may be named, and `last` with it."""
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", "--check", "true", "--", "true")
+    run = unstuck.runs[0].name
+    for words in ("unstuck show ", "unstuck run --resume ", "unstuck events ", "unstuck delete ", "unstuck fsck "):
+        assert run in completed(unstuck, words)
+
+
+def completed(unstuck: Unstuck, words: str) -> list[str]:
+    """What bash would offer for the last of ``words``."""
+    count = len(words.split(" ")) - 1
+    env = {"_UNSTUCK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    return [line.partition(",")[2] for line in unstuck.inside(env=env).out.splitlines()]
