@@ -31,7 +31,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("frobnicate",), ("No such command 'frobnicate'", "unstuck --help")),
+        (("frobnicate",), ("there is no command frobnicate", "unstuck --help")),
         (("run", "--frobnicate"), ("No such option", "--frobnicate", "unstuck run --help")),
         (("run",), ("unstuck run plan.yaml", "unstuck run -- AGENT")),
         (("run", "--verify", "true", "--"), ("missing agent command after --",)),
