@@ -36,6 +36,22 @@ def open_fresh(path: Path) -> int:
     return open_for_writing(path, os.O_WRONLY | os.O_EXCL)
 
 
+def make_directory(path: Path) -> None:
+    """Make the directory and its missing parents for their owner only, whatever the umask. Raises OSError."""
+    for folder in reversed((path, *path.parents)):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write ``text`` into the plain file at ``path``, for its owner only whatever the umask. Raises OSError."""
+    fd = open_for_writing(path, os.O_WRONLY | os.O_TRUNC)
+    try:
+        write_all(fd, text.encode("utf-8", "surrogateescape"))
+    finally:
+        os.close(fd)
+
+
 def plain(fd: int) -> int:
     """Return the descriptor of a plain file. Closes anything else and raises OSError."""
     if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unstuck.eventlog.storage.durable_files import make_directory, open_fresh, write_private
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore
@@ -72,10 +73,10 @@ class Catalogue:
 
     async def add(self, tree: str, moment: float, known: dict[str, Any]) -> Checkpoint:
         """Record a checkpoint of ``tree`` under the first free id of this second."""
-        self._folder.mkdir(exist_ok=True)
+        make_directory(self._folder)
         fresh = self._folder / f".{secrets.token_hex(8)}"
         try:
-            with fresh.open("w", encoding="ascii") as file:
+            with os.fdopen(open_fresh(fresh), "w", encoding="ascii") as file:
                 json.dump({**known, "tree": tree}, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -93,7 +94,7 @@ class Catalogue:
         file, fresh = self._file(checkpoint.id), self._folder / f".{secrets.token_hex(8)}"
         known = json.loads(read_text(file))
         known |= {"ignored": ignored, "ignored_count": max(len(ignored), known["ignored_count"])}
-        fresh.write_text(json.dumps(known), encoding="ascii")
+        write_private(fresh, json.dumps(known))
         fresh.replace(file)
         return self._read(checkpoint.id, known)
 

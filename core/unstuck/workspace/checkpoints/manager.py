@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from unstuck.clock import Clock
 from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import write_private
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.checkpoints.borrowed_commits import drop_pins
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
@@ -381,7 +382,7 @@ class CheckpointStore:
         known = _needed(self._side.place)
         uses: dict[str, str] = known["uses"] if known.get("run") == run else {}
         if uses.get(use) != id:
-            (self._side.place / _NEEDED).write_text(json.dumps({"run": run, "uses": {**uses, use: id}}))
+            write_private(self._side.place / _NEEDED, json.dumps({"run": run, "uses": {**uses, use: id}}))
 
     async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
         """Keep the bounds: what is dropped goes from the disk at once, unless another process is saving."""

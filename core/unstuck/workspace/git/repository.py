@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import make_directory, write_private
 from unstuck.text import one_line
 from unstuck.workspace.git.plain_file import blocking_file, waits_for_pipe
 from unstuck.workspace.git.short_process import ShortProcess
@@ -287,9 +288,9 @@ def project_home(path: Path, repo: Repository | None) -> Path:
     """Return the folder of :func:`record_home`, created on first use. Raises RecordError."""
     home = record_home(path, repo)
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(home)
         if repo is None and not (ignore := home / ".gitignore").exists():
-            ignore.write_text("*\n")
+            write_private(ignore, "*\n")
     except OSError as problem:
         said = problem.strerror or problem
         raise RecordError(
