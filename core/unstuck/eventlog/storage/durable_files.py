@@ -43,6 +43,13 @@ def make_directory(path: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
 
 
+def refuse_links(*places: Path) -> None:
+    """Raise OSError for a symbolic link at one of ``places``: its creator need not have access to the target."""
+    for place in places:
+        if place.is_symlink():
+            raise OSError(errno.ELOOP, f"{place} is a symbolic link, and nothing is written through one: remove it")
+
+
 def write_private(path: Path, text: str) -> None:
     """Write ``text`` into the plain file at ``path``, for its owner only whatever the umask. Raises OSError."""
     fd = open_for_writing(path, os.O_WRONLY | os.O_TRUNC)
