@@ -102,10 +102,13 @@ class Catalogue:
         """Return ``root`` as it is stored: relative to a home inside it, so that the project can be moved."""
         return os.path.relpath(root, self._store.home) if self._store.home.is_relative_to(root) else str(root)
 
+    def begun(self) -> list[Path]:
+        """Return the files of checkpoints that are being recorded, or whose recording was killed."""
+        return [*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*")]
+
     async def drop(self, ids: Collection[str]) -> None:
         """Delete checkpoints, and references without a file. Needs the store alone."""
-        begun = (*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*"))  # left there by a kill
-        for file in (*begun, *map(self._file, ids)):
+        for file in (*self.begun(), *map(self._file, ids)):
             file.unlink(missing_ok=True)
         listed = (await self._store.git("for-each-ref", "--format=%(refname)", _PREFIX)).out.decode().split()
         await self._store.drop(name for name in listed if not self._file(name.removeprefix(_PREFIX)).exists())

@@ -104,6 +104,7 @@ class CheckpointStore:
         limits = {"file_limit": self.bounds.file_limit, "most_bytes": self.bounds.size}
         self._side = SideRepository(tree, self._store, **limits)
         self._clock = clock
+        self._is_clean = False
 
     async def create(
         self,
@@ -386,6 +387,7 @@ class CheckpointStore:
 
     async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
         """Keep the bounds: what is dropped goes from the disk at once, unless another process is saving."""
+        await self._remove_begun()
         used = self._store.directory / _USED
         async with self._store.locked("used.lock"):
             total = _number(used) + known[-1].size
@@ -408,6 +410,15 @@ class CheckpointStore:
             await drop_pins(self._store)
             total = await asyncio.to_thread(self._store.size)
             replace_text(used, str(total))
+
+    async def _remove_begun(self) -> None:
+        """Remove once what a killed process has left, unless another process is saving."""
+        if not self._is_clean and await asyncio.to_thread(self._catalogue.begun):
+            async with self._store.alone() as alone:
+                if not alone:
+                    return
+                await self._catalogue.drop([])
+        self._is_clean = True
 
     def _all_needed(self) -> frozenset[str]:
         ids: set[str] = set()
