@@ -52,11 +52,8 @@ def refuse_links(*places: Path) -> None:
 
 def write_private(path: Path, text: str) -> None:
     """Write ``text`` into the plain file at ``path``, for its owner only whatever the umask. Raises OSError."""
-    fd = open_for_writing(path, os.O_WRONLY | os.O_TRUNC)
-    try:
-        write_all(fd, text.encode("utf-8", "surrogateescape"))
-    finally:
-        os.close(fd)
+    with open(open_for_writing(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def plain(fd: int) -> int:

@@ -91,7 +91,7 @@ class Supervisor:
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
         self._budget = Budget(core, deadlines)
-        Timers(core, deadlines, answer=partial(answer_gate, core.journal, actor="timer"))
+        Timers(core, deadlines, answer=partial(answer_gate, core.journal, via="timer", actor="timer"))
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None
         self.socket: Path | None = None
@@ -386,7 +386,7 @@ class Supervisor:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
-        closed = answer_gate(self.core.journal, gate, answer, via="timer" if actor == "timer" else via, actor=actor)
+        closed = answer_gate(self.core.journal, gate, answer, via=via, actor=actor)
         self.core.signals.wake_all()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
             await self.core.journal.committed()

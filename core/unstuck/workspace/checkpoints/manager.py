@@ -413,7 +413,7 @@ class CheckpointStore:
 
     async def _remove_begun(self) -> None:
         """Remove once what a killed process has left, unless another process is saving."""
-        if not self._is_clean and await asyncio.to_thread(self._catalogue.begun):
+        if not self._is_clean and len(await asyncio.to_thread(self._catalogue.begun)) > 0:
             async with self._store.alone() as alone:
                 if not alone:
                     return
