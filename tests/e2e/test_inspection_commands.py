@@ -227,6 +227,7 @@ def test_a_whole_record_is_trusted(unstuck: Unstuck, parked: dict[str, Any]) -> 
         "unknown": 0,
         "later": 0,
         "snapshot": "good",
+        "memory": "good",
         "ok": True,
     }
 

@@ -90,3 +90,21 @@ def test_nothing_is_remembered_in_a_new_project(unstuck: Unstuck) -> None:
     assert unstuck.inside("memory", "list").out == "nothing is remembered here yet\n"
     assert unstuck.inside("memory", "list", "--json").out == ""
     assert not (unstuck.root / ".git" / "unstuck" / "memory.jsonl").exists()
+
+
+def test_a_damaged_line_is_told(unstuck: Unstuck, memory: Memory) -> None:
+    """A line that something else has changed costs only itself, and the check-ups name it."""
+    assert unstuck("run", "--headless", "--task", "x", "--verify", "true", "--", "true").code == 0
+    assert unstuck("verify", "--json").rows[0]["memory"] == "good"
+    assert "memory" not in {row["what"] for row in unstuck("doctor", "--json").rows}
+    text = memory.path.read_bytes()
+    memory.path.write_bytes(text.replace(b"mock it", b"lock it"))
+    listed = unstuck("memory", "list", "--json").rows
+    assert "lock it" not in {row["approach"] for row in listed}
+    assert len(listed) >= 2
+    said = f"{memory.path}: 1 line is damaged and left out"
+    assert said in unstuck("verify").out
+    assert unstuck("verify", "--json").rows[0]["memory"] == said
+    (found,) = [row for row in unstuck("doctor", "--json").rows if row["what"] == "memory"]
+    assert found["value"] == said
+    assert found["mend"] == "delete these lines or the file: it only holds advice"

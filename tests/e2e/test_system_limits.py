@@ -111,7 +111,7 @@ def test_doctor_sees_a_suspended_supervisor(unstuck: Unstuck, suspended: psutil.
 
 async def _answered(run: Path, gate: str) -> None:
     journal = await Journal.open(run, run=run.name, clock=SystemClock())
-    answer_gate(journal, gate, Answer(choice="skip"))
+    answer_gate(journal, gate, Answer(choice="skip"), via="program")
     await journal.committed()
     await journal.close()
 

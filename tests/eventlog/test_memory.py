@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.eventlog.memory.entry import ENTRIES_LIMIT, learnt
+from unstuck.eventlog.memory.entry import ENTRIES_LIMIT, learnt, line_of
 from unstuck.eventlog.memory.store import READ_LIMIT, Memory
+from unstuck.text import Clean
 
 
 def reloaded(path: Path) -> Memory:
@@ -138,9 +141,9 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     """Of a long history the newest five thousand lines are kept in memory."""
     memory = Memory(tmp_path / "memory.jsonl")
     tried(memory, "old", "failed")
-    line = memory.path.read_text().replace("old", "a%d")
-    with memory.path.open("a") as file:
-        file.writelines(line % number for number in range(ENTRIES_LIMIT))
+    (old,) = memory.entries()
+    with memory.path.open("ab") as file:
+        file.writelines(line_of(replace(old, approach=Clean(f"a{number}"))) for number in range(ENTRIES_LIMIT))
     memory.load()
     assert len(memory) == ENTRIES_LIMIT
     assert "old" not in memory.failed("s1")
@@ -188,6 +191,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from unstuck.eventlog.memory.store import Memory
+from unstuck.text import Clean
 from unstuck.eventlog.memory.entry import learnt
 memory = Memory(Path(sys.argv[1]))
 for number in range(50):
@@ -211,3 +215,31 @@ def test_a_memory_that_cannot_be_used_says_so(tmp_path: Path) -> None:
         Memory(tmp_path).load()
     with pytest.raises(RecordError, match="cannot be written"):
         tried(Memory(tmp_path / "none" / "memory.jsonl"), "a", "failed")
+
+
+def test_a_changed_line_is_never_taken_for_what_was_learnt(tmp_path: Path) -> None:
+    """Whichever byte of a line is changed, the line says what it said or nothing, and the lines around it stay."""
+    path = tmp_path / "memory.jsonl"
+    memory = Memory(path)
+    for approach in ("first", "second", "third"):
+        tried(memory, approach, "failed")
+    first, second, third = path.read_bytes().splitlines(keepends=True)
+    for place in range(len(second) - 1):
+        path.write_bytes(first + second[:place] + bytes([second[place] ^ 1]) + second[place + 1 :] + third)
+        known = reloaded(path)
+        assert {entry.approach for entry in known.entries()} == {"first", "third"}, second[:place]
+        assert known.skipped >= 1
+
+
+def test_a_memory_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Lines without a checksum count as before, with the ids that they had, also between new ones."""
+    path = tmp_path / "memory.jsonl"
+    memory = Memory(path)
+    tried(memory, "first", "failed")
+    (first,) = memory.entries()
+    old = json.dumps(asdict(first)).encode() + b"\n"
+    path.write_bytes(old + path.read_bytes())
+    known = reloaded(path)
+    assert known.entries() == (first, first)
+    assert known.skipped == 0
+    assert first.id == hashlib.sha256(old).hexdigest()[:10]

@@ -47,6 +47,7 @@ def test_a_good_record_is_called_good(folder: Path, said: Said) -> None:
         "later": 0,
         "unknown": 0,
         "snapshot": "good",
+        "memory": "good",
     }
 
 

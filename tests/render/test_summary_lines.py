@@ -38,7 +38,8 @@ ATTEMPT: dict[str, Any] = {
 }  # fmt: skip
 QUESTION: dict[str, Any] = {
     "kind": "question", "id": "g1-aaaa", "type": "stuck", "time": "2026-11-21T14:31:00.000Z", "seconds": 80.0,
-    "status": "delivered", "choice": "show-me", "text": "endpoint secret", "by": "human", "checkpoint": "",
+    "status": "delivered", "choice": "show-me", "text": "endpoint secret", "by": "human", "via": "",
+    "checkpoint": "",
 }  # fmt: skip
 
 

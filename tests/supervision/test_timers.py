@@ -58,6 +58,7 @@ async def test_the_timer_answers_after_its_time_and_says_so(
         answered = [one for one in record.seen if isinstance(one.event, e.GateAnswered)]
         assert [(one.actor, one.event.choice, one.event.number) for one in answered] == [("timer", "extend", 50.0)]
         assert supervisor.core.head.gates[gate.id].gate.acts_at is None
+        assert supervisor.core.head.gates[gate.id].via == "timer"
         await clock.advance(50)
         await record.asked()
         agent.finish.set()

@@ -49,7 +49,9 @@ def listen(path: Path) -> socket.socket:
 def private_directory(directory: Path) -> Path:
     """Return ``directory``, made where it is missing. Raises ChannelError where others can write into it."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in reversed((directory, *directory.parents)):  # `parents=True` would leave these to the umask
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
         found = directory.stat()
     except OSError as error:
         raise ChannelError(f"cannot use {directory} for the socket: {error.strerror or error}") from None

@@ -229,6 +229,7 @@ class GateRow:
     """A gate with its times (ISO 8601) and the effect of its answer. ``since`` is monotonic, in seconds.
 
     ``holds`` are the tasks whose work waits for it. ``handed`` is the checkpoint from before the first takeover.
+    ``via`` is how the answer came in.
     """
 
     gate: Gate
@@ -240,6 +241,7 @@ class GateRow:
     report: str = ""
     holds: tuple[str, ...] = ()
     handed: str = ""
+    via: str = ""
 
     @property
     def id(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstuck.clock import iso
-from unstuck.errors import UsageError
+from unstuck.errors import RecordError, UsageError
 from unstuck.eventlog.memory.entry import Kind, Remembered, learnt, rule_words
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.text import one_line
@@ -21,6 +21,16 @@ def memory_of(place: Project) -> Memory:
     memory = Memory(memory_file(place.home))
     memory.load()
     return memory
+
+
+def memory_damage(place: Project) -> str:
+    """Return one line about the part of the memory that cannot be read and is left out; empty without any."""
+    try:
+        memory = memory_of(place)
+    except RecordError as error:
+        return str(error)
+    lines = "1 line is" if memory.skipped == 1 else f"{memory.skipped} lines are"
+    return f"{memory.path}: {lines} damaged and left out" if memory.skipped else ""
 
 
 def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, Any]]:

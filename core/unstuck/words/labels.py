@@ -48,6 +48,16 @@ Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
 
 ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
 """The actor of a decision, in words."""
+VIAS = {
+    "screen": "at the screen",
+    "attached_screen": "at an attached screen",
+    "command": "with `unstuck answer`",
+    "file": "with `unstuck answer`, while no run was live",
+    "socket": "through the socket",
+    "program": "from a program",
+    "option": "with an option of the run",
+}
+"""How an answer came in, in words; for a rule and a timer the actor says it."""
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 
 from unstuck.errors import UnstuckError
+from unstuck.eventlog.storage.durable_files import write_private
 from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.run.supervisor import Supervisor
@@ -135,7 +136,7 @@ def _kept(supervisor: Supervisor, failure: Exception) -> str:
     """Keep what went wrong beside the event log; a terminal is no place for a page of it."""
     file = supervisor.core.folder / "screen-failure.txt"
     try:
-        file.write_text(admit("".join(traceback.format_exception(failure)), limit=200_000), encoding="utf-8")
+        write_private(file, admit("".join(traceback.format_exception(failure)), limit=200_000))
     except OSError:
         return ""
     return f" (details in {file})"

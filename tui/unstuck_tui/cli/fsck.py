@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unstuck.eventlog.log.verify import LogCheck, check
+from unstuck.runs.memory_commands import memory_damage
 from unstuck.runs.queries.run_list import find_run
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.cli.names import run_ids
@@ -21,9 +22,12 @@ def command(run: str, project: Path, as_json: bool) -> None:
     place = here(project)
     run = find_run(place, run)
     found = check(place.runs / run)
+    damage = memory_damage(place)
     if as_json:
-        print_json([{"run": run, "ok": True, **found._asdict()}])
+        print_json([{"run": run, "ok": True, **found._asdict(), "memory": damage or "good"}])
         return
+    if damage:
+        echo(f"! {damage}")
     echo(f"{run}: {found.records} records, {found.bytes} bytes, all intact{_besides(found)}")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
 from unstuck.eventlog.state import State
+from unstuck.eventlog.storage.durable_files import open_for_writing
 from unstuck.text import admit, one_line
 
 UNSENT_NAME = "unsent.txt"
@@ -21,7 +23,7 @@ def drafts_of_ended(state: State, drafts: Drafts) -> Drafts:
 
 def save(file: Path, drafts: Drafts) -> None:
     """Add the texts of ``drafts`` to ``file``, each under what it was meant for. Raises OSError."""
-    with file.open("a", encoding="utf-8") as unsent:
+    with open(open_for_writing(file, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8") as unsent:
         for (task, choice), text in drafts.items():
             if text.strip():
                 unsent.write(

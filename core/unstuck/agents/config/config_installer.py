@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from unstuck.errors import UsageError
+from unstuck.eventlog.storage.durable_files import make_directory
 
 _FILE_LIMIT = 2**24
 
@@ -67,7 +68,7 @@ class Change:
         if read_settings(self.path) != self.before:
             raise UsageError(f"{self.path} was just changed by another program: try again")
         if not self.is_empty and self.after is not None and self.holds:
-            self.backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(self.backup.parent)
             kept = {
                 "file": str(self.path),
                 "before": self.original,

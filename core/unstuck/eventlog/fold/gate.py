@@ -69,7 +69,9 @@ def _gate_answered(state: State, record: Record, event: e.GateAnswered) -> None:
     _exclude_disk_wait(state, record, row)
     answer = Answer(choice=event.choice, text=event.text, number=event.number, scope=event.scope)  # type: ignore[arg-type]
     gate = replace(row.gate, status="answered", answer=answer, by=record.actor, acts_at=None)
-    state.gates[event.gate] = replace(row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule)
+    state.gates[event.gate] = replace(
+        row, gate=gate, closed=record.time, effect=event.effect, rule=event.rule, via=event.via
+    )
     if row.gate.type == "budget":
         budget_answered(state, record, event, row.gate.key)
     if event.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:

@@ -27,6 +27,7 @@ from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
 from unstuck.eventlog.log.writer import LogWriter
 from unstuck.eventlog.state import State, copied, dump
+from unstuck.eventlog.storage.durable_files import make_directory, refuse_links
 
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal"]
 
@@ -79,7 +80,8 @@ class Journal:
         A log that cannot be read, or that a later version wrote, stays unchanged.
         """
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            refuse_links(folder.parent.parent, folder.parent, folder)
+            make_directory(folder)
         except OSError as problem:
             raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
         path = folder / LOG_NAME

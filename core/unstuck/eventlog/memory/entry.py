@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,9 @@ _NOTE_LIMIT = ANSWER_LIMIT + 100
 LINE_LIMIT = 512 * 1024
 """Bytes in which an entry fits even if every character is escaped."""
 _TEXTS = ("signature", "approach", "cause", "note", "task", "run", "when")
+_FIELDS = frozenset({"kind", "outcome", *_TEXTS})
+_SEAL = b', "crc": "%08x"}'
+_SEAL_SIZE = len(_SEAL % 0)
 _DAY_S = 86_400.0
 
 
@@ -50,7 +54,7 @@ class Remembered:
     @property
     def id(self) -> str:
         """Id for commands: a hash of the whole entry."""
-        return hashlib.sha256(line_of(self)).hexdigest()[:10]
+        return hashlib.sha256(_body(self) + b"\n").hexdigest()[:10]
 
 
 def learnt(
@@ -91,17 +95,27 @@ def rule_of(entries: Iterable[Remembered]) -> Remembered | None:
 
 
 def line_of(entry: Remembered) -> bytes:
-    """Return the entry as a line of the file."""
-    return json.dumps(asdict(entry)).encode() + b"\n"
+    """Return the entry as a line of the file, with the checksum of its bytes before ``, "crc":``."""
+    body = _body(entry)[:-1]
+    return body + _SEAL % zlib.crc32(body) + b"\n"
+
+
+def _body(entry: Remembered) -> bytes:
+    return json.dumps(asdict(entry)).encode()
 
 
 def read_entry(raw: bytes) -> Remembered | None:
-    """Return the entry in a line of the file, None for any other line."""
+    """Return the entry in a line of the file, None for any other or damaged line.
+
+    Lines of earlier versions have no checksum. None of them has a field that is unknown here.
+    """
     try:
         values = json.loads(raw)
     except (ValueError, RecursionError):
         return None
     if not isinstance(values, dict) or values.get("kind") not in get_args(Kind):
+        return None
+    if not _is_sealed(raw) and not values.keys() <= _FIELDS:
         return None
     texts = {name: values.get(name, "") for name in _TEXTS}
     outcome = values.get("outcome", "")
@@ -110,6 +124,12 @@ def read_entry(raw: bytes) -> Remembered | None:
     limits = {"note": _NOTE_LIMIT}
     admitted = {name: _readmitted(text, limits.get(name, _TEXT_LIMIT)) for name, text in texts.items()}
     return Remembered(kind=values["kind"], outcome=outcome, **admitted)
+
+
+def _is_sealed(raw: bytes) -> bool:
+    line = raw.rstrip(b"\n")
+    body, seal = line[:-_SEAL_SIZE], line[-_SEAL_SIZE:]
+    return seal == _SEAL % zlib.crc32(body)
 
 
 def bounded(entries: Sequence[Remembered]) -> list[Remembered]:

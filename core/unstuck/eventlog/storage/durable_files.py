@@ -36,6 +36,26 @@ def open_fresh(path: Path) -> int:
     return open_for_writing(path, os.O_WRONLY | os.O_EXCL)
 
 
+def make_directory(path: Path) -> None:
+    """Make the directory and its missing parents for their owner only, whatever the umask. Raises OSError."""
+    for folder in reversed((path, *path.parents)):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def refuse_links(*places: Path) -> None:
+    """Raise OSError for a symbolic link at one of ``places``: its creator need not have access to the target."""
+    for place in places:
+        if place.is_symlink():
+            raise OSError(errno.ELOOP, f"{place} is a symbolic link, and nothing is written through one: remove it")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write ``text`` into the plain file at ``path``, for its owner only whatever the umask. Raises OSError."""
+    with open(open_for_writing(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+
+
 def plain(fd: int) -> int:
     """Return the descriptor of a plain file. Closes anything else and raises OSError."""
     if stat.S_ISREG(os.fstat(fd).st_mode):

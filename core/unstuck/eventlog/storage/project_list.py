@@ -10,6 +10,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from unstuck.eventlog.storage.durable_files import make_directory, write_private
+
 _FOLDER = "projects"
 _PATH_LIMIT = 8_192
 
@@ -25,8 +27,8 @@ def remember_home(home: Path, state: Path) -> None:
     if file.exists():
         return
     with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file.write_bytes(os.fsencode(home))
+        make_directory(file.parent)
+        write_private(file, str(home))
 
 
 def forget_home(home: Path, state: Path) -> None:

@@ -20,7 +20,9 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
     Raises AnswerRefused with the reason of the run, and NoReply where the run does not confirm the answer in time.
     """
     try:
-        reply = call(socket_path(runtime_dir(environ), place.home), answer_message(gate, answer), timeout=CONFIRM_S)
+        reply = call(
+            socket_path(runtime_dir(environ), place.home), answer_message(gate, answer, "command"), timeout=CONFIRM_S
+        )
     except NoReply:
         raise NoReply(
             f"the answer to {gate} was sent to the live run and is not confirmed after {CONFIRM_S:g} s: "
@@ -33,7 +35,7 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
     return True
 
 
-def answer_message(gate: str, answer: Answer) -> dict[str, Any]:
+def answer_message(gate: str, answer: Answer, via: str) -> dict[str, Any]:
     """Return the socket message of an answer."""
     return {
         "do": "answer",
@@ -42,4 +44,5 @@ def answer_message(gate: str, answer: Answer) -> dict[str, Any]:
         "text": answer.text,
         "number": answer.number,
         "scope": answer.scope,
+        "via": via,
     }

@@ -42,7 +42,7 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
                 raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             if journal.head.run.kind == "watch":
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
-            closed = answer_gate(journal, gate, answer)
+            closed = answer_gate(journal, gate, answer, via="file")
             await journal.committed()
             memory = Memory(memory_file(place.home))
             with suppress(RecordError):

@@ -120,7 +120,7 @@ async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory,
     stopped = Receipt()
     if stock.holder is not None and stock.inventory.live in stock.runs:
         stopped = await end_supervisor(stock.holder, place.runs / stock.holder.run)
-    project_home(place.root, place.repository)
+    project_home(place.root, place.repository, links=True)  # which are removed, and what they lead to stays
     lock = ProjectLock(place.home / "lock", run="delete")
     lock.acquire()
     try:

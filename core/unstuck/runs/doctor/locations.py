@@ -17,6 +17,7 @@ from unstuck.eventlog.storage.lock import read_holder
 from unstuck.eventlog.storage.network_fs import shared_risk
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.doctor.finding import Finding
+from unstuck.runs.memory_commands import memory_damage
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.text import one_line
@@ -36,6 +37,8 @@ def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _record(place)
     if place.home.is_dir():
         yield Finding("takes", _sizes(place))
+        if damage := memory_damage(place):
+            yield Finding("memory", damage, ok=False, mend="delete these lines or the file: it only holds advice")
     yield Finding("worktrees", str(state_dir(environ) / "worktrees"))
     yield _settings(place, environ)
     yield _socket(place, environ)

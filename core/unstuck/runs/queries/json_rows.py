@@ -141,5 +141,6 @@ def _question(row: GateRow) -> dict[str, Any]:
         "choice": answer.choice.replace("_", "-") if answer is not None else "",
         "text": answer.text if answer is not None else "",
         "by": row.by or "",
+        "via": row.via,
         "checkpoint": str(row.gate.context.get("checkpoint") or ""),
     }

@@ -107,13 +107,13 @@ class FollowedRun:
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
-        return await self._request(answer_message(gate, answer))
+        return await self._request(answer_message(gate, answer, "attached_screen"))
 
     async def hold(self, task: str) -> str:
         return str((await self._request({"do": "hold", "task": task})).get("gate") or "")
 
     async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._request({**answer_message("", answer), "do": "step", "task": task})
+        return await self._request({**answer_message("", answer, "attached_screen"), "do": "step", "task": task})
 
     async def choose_rung(self, task: str, level: NextRung) -> None:
         await self._request({"do": "rung", "task": task, "level": level})

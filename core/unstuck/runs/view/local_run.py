@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from unstuck.clock import Clock
@@ -28,8 +29,9 @@ class LiveRun:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor, self._core = supervisor, supervisor.core
-        self.changes, self.answer, self.keep_open = supervisor.changes, supervisor.answer, supervisor.keep_open
-        self.hold, self.step_in, self.choose_rung = supervisor.hold, supervisor.step_in, supervisor.choose_rung
+        self.changes, self.keep_open = supervisor.changes, supervisor.keep_open
+        self.answer, self.step_in = partial(supervisor.answer, via="screen"), partial(supervisor.step_in, via="screen")
+        self.hold, self.choose_rung = supervisor.hold, supervisor.choose_rung
         self.start_takeover, self.end_takeover = supervisor.start_takeover, supervisor.end_takeover
         self.stop = supervisor.stop
         self.rules = supervisor.core.limits

@@ -79,7 +79,7 @@ def apply_policy(core: RunContext, gate: Gate, found: tuple[int, Answer] | None 
         return False
     rule, answer = found
     try:
-        answer_gate(core.journal, gate.id, answer, actor="policy", rule=rule)
+        answer_gate(core.journal, gate.id, answer, via="rule", actor="policy", rule=rule)
     except AnswerRefused:
         return False  # such as the fifth of two options: the gate stays open
     return True
@@ -95,9 +95,12 @@ def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
 
 
 def answer_gate(
-    journal: Journal, gate: str, answer: Answer, *, actor: Actor = "human", rule: int | None = None
+    journal: Journal, gate: str, answer: Answer, *, via: str, actor: Actor = "human", rule: int | None = None
 ) -> Gate:
-    """Close ``gate`` with ``answer``. Raises GateUnknown, GateClosed, AnswerRefused; then nothing has changed."""
+    """Close ``gate`` with ``answer``, which came in by ``via`` (see ``GateAnswered``).
+
+    Raises GateUnknown, GateClosed, AnswerRefused; then nothing has changed.
+    """
     row = journal.head.gates.get(gate)
     if row is None:
         raise GateUnknown(gate)
@@ -116,6 +119,7 @@ def answer_gate(
         effect=effect,
         rule=rule,
         climb=task.climb.answered(answer.choice, said) if task is not None and goes_on else None,
+        via=via,
     )
     journal.append(event, task=row.gate.task, attempt=row.gate.attempt or "", actor=actor)
     if row.gate.type == "question":

@@ -53,7 +53,7 @@ def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
     return gate
 
 
-async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
+async def step_in(core: RunContext, task: str, answer: Answer, via: str) -> Gate | None:
     """Hold ``task``, unless it is held already, and answer its question; None where nothing had to be held.
 
     Raises UsageError where it cannot be held, AnswerRefused where its question takes another answer.
@@ -68,7 +68,7 @@ async def step_in(core: RunContext, task: str, answer: Answer) -> Gate | None:
         raise UsageError(f"{task}: {why_not(core.head, row, 'show_me')}")
     gate = await hold(core, task)
     refuse_in_hands(core, task)
-    return answer_gate(core.journal, gate, answer)
+    return answer_gate(core.journal, gate, answer, via=via)
 
 
 def refuse_in_hands(core: RunContext, task: str) -> None:
@@ -93,12 +93,12 @@ def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
     core.append(e.RungChosen(task_id=task, level=level), task=task, attempt=row.attempt, actor="human")
 
 
-async def extend(core: RunContext, task: str, seconds: float) -> Gate:
+async def extend(core: RunContext, task: str, seconds: float, via: str) -> Gate:
     """Give the attempt at ``task`` so many seconds from now on. Raises UsageError, AnswerRefused."""
     gate = await _asked(core, task, _time_question(core, task))
     if core.head.gates[gate].gate.type != "timeout":
         raise AnswerRefused(f"{task} waits for an answer: its timeouts are paused")
-    return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds))
+    return answer_gate(core.journal, gate, Answer(choice="extend", number=seconds), via=via)
 
 
 async def _asked(core: RunContext, task: str, question: Question | None) -> str:

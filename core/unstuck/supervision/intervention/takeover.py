@@ -70,7 +70,7 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
         raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
     if gate.gate.attempt and gate.gate.standing == "runs_on":
         if is_ours:
-            answer_gate(core.journal, gate.id, Answer(choice="continue"))
+            answer_gate(core.journal, gate.id, Answer(choice="continue"), via="screen")
         raise UsageError(f"the agent of {task} cannot be held: it would keep changing the same files")
 
 

@@ -76,7 +76,7 @@ def answer_chosen(core: RunContext, gate: Gate) -> bool:
     chosen = chosen_for(core.recovery.chosen, gate.task) if gate.type == "recovery" else None
     if chosen is None or chosen not in gate.choices:
         return False
-    answer_gate(core.journal, gate.id, Answer(choice=chosen))
+    answer_gate(core.journal, gate.id, Answer(choice=chosen), via="option")
     return True
 
 

@@ -128,7 +128,7 @@ class Standstill:
         for gate in self.questions():
             if choice := choices.get(gate.gate.task):
                 try:
-                    answer_gate(self._core.journal, gate.id, Answer(choice=choice))
+                    answer_gate(self._core.journal, gate.id, Answer(choice=choice), via="screen")
                 except GateError as error:
                     refused[gate.gate.task] = str(error)
         await self._core.journal.committed()

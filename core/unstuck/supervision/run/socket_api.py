@@ -45,13 +45,13 @@ class RunControl(Protocol):
     @property
     def state(self) -> State: ...
 
-    async def answer(self, gate: str, answer: Answer) -> Gate: ...
+    async def answer(self, gate: str, answer: Answer, *, via: str) -> Gate: ...
 
     async def keep_open(self, gate: str) -> None: ...
 
     async def hold(self, task: str) -> str: ...
 
-    async def step_in(self, task: str, answer: Answer) -> Gate | None: ...
+    async def step_in(self, task: str, answer: Answer, *, via: str) -> Gate | None: ...
 
     async def choose_rung(self, task: str, level: NextRung) -> None: ...
 
@@ -102,7 +102,7 @@ class Answers:
         supervisor, task = self._supervisor, str(message.get("task", ""))
         match do:
             case "answer":
-                gate = await supervisor.answer(str(message.get("gate", "")), _answer_in(message))
+                gate = await supervisor.answer(str(message.get("gate", "")), _answer_in(message), via=_via(message))
                 return {"gate": gate.id, "run": supervisor.run}
             case "keep":
                 await supervisor.keep_open(str(message.get("gate", "")))
@@ -111,7 +111,7 @@ class Answers:
                     raise UsageError("no screen is open for this run, so it would only pause: answer it now")
                 return {"gate": await supervisor.hold(task)}
             case "step":
-                await self._step_in(task, _answer_in(message))
+                await self._step_in(task, _answer_in(message), _via(message))
             case _:
                 level = next((rung for rung in RUNGS if rung == message.get("level")), None)
                 if level is None:
@@ -119,12 +119,12 @@ class Answers:
                 await supervisor.choose_rung(task, level)
         return {}
 
-    async def _step_in(self, task: str, answer: Answer) -> None:
+    async def _step_in(self, task: str, answer: Answer, via: str) -> None:
         """Decide with a person present for the moment: a run without a screen is not paused for a question between."""
         core = self._supervisor.core
         core.deciding += 1
         try:
-            await self._supervisor.step_in(task, answer)
+            await self._supervisor.step_in(task, answer, via=via)
         finally:
             core.deciding -= 1
             core.signals.wake_all()
@@ -140,6 +140,12 @@ class Answers:
         for heard in (self._supervisor.hooks, self._supervisor.tools):
             if heard is not None:
                 await heard.acknowledged(ack)
+
+
+def _via(message: dict[str, Any]) -> str:
+    """Return what the sender says it is; a program of others is a socket. Nothing proves either."""
+    said = message.get("via")
+    return said if said == "command" or said == "attached_screen" else "socket"
 
 
 def _answer_in(message: dict[str, Any]) -> Answer:

@@ -91,7 +91,7 @@ class Supervisor:
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
         self._budget = Budget(core, deadlines)
-        Timers(core, deadlines, answer=partial(answer_gate, core.journal, actor="timer"))
+        Timers(core, deadlines, answer=partial(answer_gate, core.journal, via="timer", actor="timer"))
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None
         self.socket: Path | None = None
@@ -382,11 +382,11 @@ class Supervisor:
             return await session.interrupt(attempt.id, core.head.run.stopping or "the supervisor ended")
         return await session.end(attempt.id, report)
 
-    async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
+    async def answer(self, gate: str, answer: Answer, actor: Actor = "human", via: str = "program") -> Gate:
         """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
-        closed = answer_gate(self.core.journal, gate, answer, actor=actor)
+        closed = answer_gate(self.core.journal, gate, answer, via=via, actor=actor)
         self.core.signals.wake_all()
         if closed.type != "disk":  # what is answered about a full disk cannot wait for that disk
             await self.core.journal.committed()
@@ -407,22 +407,22 @@ class Supervisor:
         await self.core.journal.committed()
         return gate
 
-    async def step_in(self, task: str, answer: Answer) -> Gate | None:
+    async def step_in(self, task: str, answer: Answer, via: str = "program") -> Gate | None:
         """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
 
         One that has not begun can be skipped and abandoned at once; ``extend`` gives it so many seconds from now on.
         Raises UsageError where it cannot be held, AnswerRefused, GateClosed.
         """
         if answer.choice == "extend":
-            return await self.extend(task, answer.number or 0.0)
-        closed = await intervention.step_in(self.core, task, answer)
+            return await self.extend(task, answer.number or 0.0, via)
+        closed = await intervention.step_in(self.core, task, answer, via)
         self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed
 
-    async def extend(self, task: str, seconds: float) -> Gate:
+    async def extend(self, task: str, seconds: float, via: str = "program") -> Gate:
         """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
-        closed = await intervention.extend(self.core, task, seconds)
+        closed = await intervention.extend(self.core, task, seconds, via)
         self.core.signals.wake_all()
         await self.core.journal.committed()
         return closed

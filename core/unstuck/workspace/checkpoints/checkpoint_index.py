@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unstuck.eventlog.storage.durable_files import make_directory, open_fresh, write_private
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore
@@ -72,10 +73,10 @@ class Catalogue:
 
     async def add(self, tree: str, moment: float, known: dict[str, Any]) -> Checkpoint:
         """Record a checkpoint of ``tree`` under the first free id of this second."""
-        self._folder.mkdir(exist_ok=True)
+        make_directory(self._folder)
         fresh = self._folder / f".{secrets.token_hex(8)}"
         try:
-            with fresh.open("w", encoding="ascii") as file:
+            with os.fdopen(open_fresh(fresh), "w", encoding="ascii") as file:
                 json.dump({**known, "tree": tree}, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -93,7 +94,7 @@ class Catalogue:
         file, fresh = self._file(checkpoint.id), self._folder / f".{secrets.token_hex(8)}"
         known = json.loads(read_text(file))
         known |= {"ignored": ignored, "ignored_count": max(len(ignored), known["ignored_count"])}
-        fresh.write_text(json.dumps(known), encoding="ascii")
+        write_private(fresh, json.dumps(known))
         fresh.replace(file)
         return self._read(checkpoint.id, known)
 
@@ -101,10 +102,13 @@ class Catalogue:
         """Return ``root`` as it is stored: relative to a home inside it, so that the project can be moved."""
         return os.path.relpath(root, self._store.home) if self._store.home.is_relative_to(root) else str(root)
 
+    def begun(self) -> list[Path]:
+        """Return the files of checkpoints that are being recorded, or whose recording was killed."""
+        return [*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*")]
+
     async def drop(self, ids: Collection[str]) -> None:
         """Delete checkpoints, and references without a file. Needs the store alone."""
-        begun = (*self._folder.glob(".*"), *(self._store.directory / _PREFIX).glob(".*"))  # left there by a kill
-        for file in (*begun, *map(self._file, ids)):
+        for file in (*self.begun(), *map(self._file, ids)):
             file.unlink(missing_ok=True)
         listed = (await self._store.git("for-each-ref", "--format=%(refname)", _PREFIX)).out.decode().split()
         await self._store.drop(name for name in listed if not self._file(name.removeprefix(_PREFIX)).exists())

@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from unstuck.eventlog.storage.durable_files import open_fresh
 from unstuck.workspace.git.plain_file import read_text
 
 _NAME = "restore.json"
@@ -42,7 +43,7 @@ def write_last(place: Path, last: LastRestore | None) -> None:
         (place / _NAME).unlink(missing_ok=True)
         return
     fresh = place / (_NAME + ".new")
-    with fresh.open("w", encoding="ascii") as file:
+    with open(open_fresh(fresh), "w", encoding="ascii") as file:
         json.dump(asdict(last), file)
         file.flush()
         os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from unstuck.clock import Clock
 from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import write_private
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.checkpoints.borrowed_commits import drop_pins
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
@@ -103,6 +104,7 @@ class CheckpointStore:
         limits = {"file_limit": self.bounds.file_limit, "most_bytes": self.bounds.size}
         self._side = SideRepository(tree, self._store, **limits)
         self._clock = clock
+        self._is_clean = False
 
     async def create(
         self,
@@ -381,10 +383,11 @@ class CheckpointStore:
         known = _needed(self._side.place)
         uses: dict[str, str] = known["uses"] if known.get("run") == run else {}
         if uses.get(use) != id:
-            (self._side.place / _NEEDED).write_text(json.dumps({"run": run, "uses": {**uses, use: id}}))
+            write_private(self._side.place / _NEEDED, json.dumps({"run": run, "uses": {**uses, use: id}}))
 
     async def _trim(self, known: tuple[Checkpoint, ...]) -> None:
         """Keep the bounds: what is dropped goes from the disk at once, unless another process is saving."""
+        await self._remove_begun()
         used = self._store.directory / _USED
         async with self._store.locked("used.lock"):
             total = _number(used) + known[-1].size
@@ -407,6 +410,15 @@ class CheckpointStore:
             await drop_pins(self._store)
             total = await asyncio.to_thread(self._store.size)
             replace_text(used, str(total))
+
+    async def _remove_begun(self) -> None:
+        """Remove once what a killed process has left, unless another process is saving."""
+        if not self._is_clean and len(await asyncio.to_thread(self._catalogue.begun)) > 0:
+            async with self._store.alone() as alone:
+                if not alone:
+                    return
+                await self._catalogue.drop([])
+        self._is_clean = True
 
     def _all_needed(self) -> frozenset[str]:
         ids: set[str] = set()

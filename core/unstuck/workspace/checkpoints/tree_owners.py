@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from unstuck.eventlog.storage.durable_files import write_private
 from unstuck.workspace.git.plain_file import read_text
 
 _NAME = "workers.json"
@@ -21,7 +22,7 @@ def note_worker(place: Path, number: int, task: str) -> None:
     """Record that ``task`` (empty: no task) works in the tree of folder ``place`` from checkpoint ``number`` on."""
     known = [*_read(place), (number, task)]
     fresh = place / (_NAME + ".new")
-    fresh.write_text(json.dumps(known[-_MOST:]), encoding="ascii")
+    write_private(fresh, json.dumps(known[-_MOST:]))
     fresh.replace(place / _NAME)
 
 

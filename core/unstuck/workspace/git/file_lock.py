@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from unstuck.eventlog.storage.durable_files import make_directory
 from unstuck.workspace.git.plain_file import waits_for_pipe
 
 _PAUSE_S = 0.02
@@ -25,7 +26,7 @@ async def locked(file: Path, how: int = fcntl.LOCK_EX) -> AsyncIterator[int]:
 
     ``how`` is a ``LOCK_…`` of fcntl. Raises OSError, with ``LOCK_NB`` also BlockingIOError instead of waiting.
     """
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_directory(file.parent)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     try:
         try:

@@ -6,6 +6,7 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import make_directory, refuse_links, write_private
 from unstuck.text import one_line
 from unstuck.workspace.git.plain_file import blocking_file, waits_for_pipe
 from unstuck.workspace.git.short_process import ShortProcess
@@ -52,6 +54,7 @@ _SETTINGS = (
     "worktree.useRelativePaths=false",
 )
 _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
+_NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock")
 _PATIENCE_S, _LONGEST_S = 2.0, 3600.0
 _versions: dict[str | None, str] = {}
 
@@ -283,15 +286,21 @@ def record_home(path: Path, repo: Repository | None) -> Path:
     return home if repo.git_dir == repo.common else home / "worktrees" / path_hash(repo.root)
 
 
-def project_home(path: Path, repo: Repository | None) -> Path:
-    """Return the folder of :func:`record_home`, created on first use. Raises RecordError."""
+def project_home(path: Path, repo: Repository | None, *, links: bool = False) -> Path:
+    """Return the folder of :func:`record_home`, created on first use.
+
+    Raises RecordError, also for a symbolic link in the place of what is written there unless ``links`` allows it.
+    """
     home = record_home(path, repo)
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        refuse_links(*(home / name for name in _NO_LINKS if not links))
+        make_directory(home)
         if repo is None and not (ignore := home / ".gitignore").exists():
-            ignore.write_text("*\n")
+            write_private(ignore, "*\n")
     except OSError as problem:
         said = problem.strerror or problem
+        if problem.errno == errno.ELOOP:
+            raise RecordError(str(said)) from problem
         raise RecordError(
             f"{home}: the event log cannot be stored here: {said}; make it a writable directory"
         ) from problem

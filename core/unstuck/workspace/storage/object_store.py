@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
+from unstuck.eventlog.storage.durable_files import make_directory, open_fresh, write_private
 from unstuck.workspace.git.case_folding import folds_case
 from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_text
@@ -53,7 +54,7 @@ class ObjectStore:
         if self._ready and self.exists:
             return
         await _refuse_old_git(self.home.parent if self.home.parent.is_dir() else tree)
-        self.directory.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory.parent)
         ignore = ""
         self.options = ("-c", "core.ignoreCase=true") if folds_case(tree) else ()
         if self.repo:
@@ -65,7 +66,7 @@ class ObjectStore:
             if not self.exists:
                 await self._initialise(descriptor)
         information = self.directory / "info"
-        information.mkdir(exist_ok=True)
+        make_directory(information)
         replace_text(information / "attributes", _ATTRIBUTES)
         replace_text(information / "exclude", ignore)
         self._ready = True
@@ -135,9 +136,9 @@ class ObjectStore:
         """Create ``reference`` at ``id`` in one step, in git's own format; False where the name is taken."""
         place = self.directory / reference
         fresh = place.with_name(f".{secrets.token_hex(8)}.lock")
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(place.parent)
         try:
-            with fresh.open("x", encoding="ascii") as file:
+            with open(open_fresh(fresh), "w", encoding="ascii") as file:
                 file.write(f"{id}\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -185,10 +186,13 @@ class ObjectStore:
         if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
-        arguments = ("--quiet", "--bare", "--template=", f"--object-format={format_}", self.directory.name)
+        # The mode in --shared holds for whatever git makes in the store, also under an open umask.
+        options = ("--quiet", "--bare", "--shared=0600", "--template=", f"--object-format={format_}")
         # References are files here, whatever format a later git prefers.
         files = {"GIT_DEFAULT_REF_FORMAT": "files"}
-        await run_git(self.directory.parent, "init", *arguments, environment=files, inherit=(descriptor,))
+        await run_git(
+            self.directory.parent, "init", *options, self.directory.name, environment=files, inherit=(descriptor,)
+        )
 
     @staticmethod
     async def _user_ignore_file(repo: Repository) -> tuple[str, ...]:
@@ -210,7 +214,7 @@ def replace_text(file: Path, text: str) -> None:
     """Write ``text`` into ``file`` in one step, so that no concurrent reader finds a part of it."""
     if _read(file) != text:
         fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
-        fresh.write_text(text, errors="surrogateescape")
+        write_private(fresh, text)
         fresh.replace(file)
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.errors import GitError, WorkspaceError
-from unstuck.eventlog.storage.durable_files import open_for_reading
+from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading, open_fresh, write_private
 from unstuck.text import one_line
 from unstuck.workspace.git.plain_file import read_bytes, read_text
 from unstuck.workspace.git.refs import checked_out
@@ -153,8 +153,8 @@ class SideRepository:
 
     def allow(self) -> None:
         """Take the yes of a person for a tree that is a home directory or huge."""
-        self.place.mkdir(parents=True, exist_ok=True)
-        (self.place / _YES).touch()
+        make_directory(self.place)
+        (self.place / _YES).touch(0o600)
 
     async def git(
         self, *arguments: str, stdin: bytes | None = None, check: bool = True, index: Path | None = None
@@ -290,11 +290,11 @@ class SideRepository:
         if (self.place / "index").exists() and (self.place / _EXACT).exists():
             return
         self._drop_index()
-        self.place.mkdir(parents=True, exist_ok=True)
-        (self.place / "commondir").write_text("../..\n")
-        (self.place / "gitdir").write_text(f"{self.tree}/.git\n", errors="surrogateescape")
+        make_directory(self.place)
+        write_private(self.place / "commondir", "../..\n")
+        write_private(self.place / "gitdir", f"{self.tree}/.git\n")
         await self._seed()
-        (self.place / _EXACT).touch()
+        (self.place / _EXACT).touch(0o600)
 
     def _drop_index(self) -> None:
         for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
@@ -324,8 +324,8 @@ class SideRepository:
             self._begin_at("")
 
     def _begin_at(self, base: str) -> None:
-        (self.place / "base").write_text(base + "\n")
-        (self.place / "HEAD").write_text(f"{base or _NO_COMMIT}\n")
+        write_private(self.place / "base", base + "\n")
+        write_private(self.place / "HEAD", f"{base or _NO_COMMIT}\n")
 
     async def _checked_out(self) -> tuple[Path, str]:
         """The tree's own git directory, and the commit that is checked out in it or nothing."""
@@ -452,7 +452,7 @@ class SideRepository:
 
 
 def _copy(index: Path, fresh: Path) -> None:
-    with open_for_reading(index) as file, fresh.open("wb") as copy:
+    with open_for_reading(index) as file, open(open_fresh(fresh), "wb") as copy:
         status = os.fstat(file.fileno())
         shutil.copyfileobj(file, copy)
     os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))

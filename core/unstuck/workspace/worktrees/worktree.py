@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck.errors import WorkspaceError
+from unstuck.eventlog.storage.durable_files import make_directory, write_private
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import checked_out
 from unstuck.workspace.git.repository import Repository, Result, run_git
@@ -120,12 +121,12 @@ class TreePlace:
     def mark_set_up(self) -> None:
         """Remember that the plan's setup has run here, for as long as the tree is there."""
         if git_dir := self.git_dir:
-            (git_dir / _SET_UP).touch()
+            (git_dir / _SET_UP).touch(0o600)
 
     async def add(self, start: str, *what: str) -> None:
         """Check out ``what`` (a branch, or ``--detach`` and a commit) here, instead of any half-made tree."""
         await self._clear()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(self.path.parent)
         *flags, commit = what
         # Twice by force: over the registration, and its lock, that a killed attempt may have left behind.
         command = ("worktree", "add", "--quiet", "--force", "--force", *flags, str(self.path), commit)
@@ -133,7 +134,7 @@ class TreePlace:
         git_dir = self.git_dir
         if git_dir is None:
             raise WorkspaceError(f"git created no worktree at {self.path}")
-        (git_dir / MARKER).write_text(start + "\n")
+        write_private(git_dir / MARKER, start + "\n")
 
     async def unlock(self) -> None:
         """Remove the locks of a killed git on the index and on HEAD."""

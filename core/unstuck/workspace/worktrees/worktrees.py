@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
+from unstuck.eventlog.storage.durable_files import make_directory
 from unstuck.processes import working_in
 from unstuck.text import admit, one_line
 from unstuck.workspace.git.plain_file import read_bytes
@@ -286,7 +287,7 @@ class Worktrees:
             return place
         tip, found = await self.tip(), await self._commit(branch)
         if found and (elsewhere := await self._elsewhere(name)):
-            place.path.parent.mkdir(parents=True, exist_ok=True)  # or git would not move it there
+            make_directory(place.path.parent)  # or git would not move it there
             # Where the whole project was moved, git takes the tree for its own only after that.
             repair = "" if TreePlace(self._repo, elsewhere).is_linked else f"git worktree repair {elsewhere} && "
             said = f"{repair}git worktree move {elsewhere} {place.path}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, counted, failure_words, level_word
+from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
 _MOST = 40
@@ -151,7 +151,8 @@ def _answer(moment: Row) -> str:
     if not moment["choice"]:
         return "waits for an answer" if moment["status"] == "open" else str(moment["status"])
     text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
-    return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}"
+    via = f" {VIAS[moment['via']]}" if moment["via"] in VIAS else ""
+    return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
 
 
 def _gate(row: Row) -> list[str]:
