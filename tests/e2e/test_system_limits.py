@@ -129,3 +129,27 @@ def test_a_loser_hears_the_winner_while_the_lock_is_held(
         done = unstuck.inside("answer", gate, "abandon")
     assert done.code == 2
     assert f"{gate} is closed already: by a person" in done.errors
+
+
+@pytest.mark.parametrize("number", [0, 1000])
+def test_a_run_whose_plan_could_not_be_written(unstuck: Unstuck, number: int) -> None:
+    """It ends with 6; once there is room, ``--resume`` says that it never started, and a new run starts."""
+
+    def lower() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (number, resource.RLIM_INFINITY))
+
+    words = [PROGRAM, "run", "--headless", "--verify", "true", "--", "true"]
+    environ = os.environ | {"UNSTUCK_DISK_WAIT": "0.1", "PYTHONDONTWRITEBYTECODE": "1"}
+    begun = subprocess.run(
+        words, cwd=unstuck.root, env=environ, capture_output=True, text=True, timeout=LIMIT, preexec_fn=lower
+    )
+    assert begun.returncode == 6, begun.stderr
+    assert "File too large" in begun.stderr
+    assert unstuck.runs or number == 0
+    for run in unstuck.runs:
+        done = unstuck.inside("run", "--resume", run.name, "--headless")
+        assert done.code == 2
+        assert f"run {run.name} never started: its event log holds no event" in done.errors
+        assert "unstuck run" in done.errors
+        assert unstuck.inside("verify", run.name).code == 0
+    assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0
