@@ -54,6 +54,40 @@ def test_git_turns_read_only_in_the_middle(unstuck: Unstuck, agent: str) -> None
 
 
 @mounts
+@pytest.mark.parametrize("agent", ["exit 0", "exit 1"])
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "cat /dev/zero > '{0}/filler' 2> /dev/null",
+        "mkdir '{0}/f'; while mktemp -q '{0}/f/XXXXXX'; do :; done > /dev/null",
+    ],
+    ids=["bytes", "files"],
+)
+def test_the_disk_fills_in_the_middle(unstuck: Unstuck, fill: str, agent: str) -> None:
+    """A disk of the runs that an attempt leaves full is named, with exit code 6; no agent is said to have crashed."""
+    home = unstuck.root / ".git" / "unstuck"
+    home.mkdir(mode=0o700)
+    fills = unstuck.script("fills.sh", f"{fill.format(home)}; {agent}")
+    run = (
+        f"mount -t tmpfs -o size=4m,nr_inodes=300 none '{home}' && chmod 700 '{home}' && "
+        f'exec "{PROGRAM}" run --headless --verify "test -e x" -- sh {fills}'
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", run],
+        cwd=unstuck.root,
+        env=os.environ | {"UNSTUCK_DISK_WAIT": "0.1", "SEEN": str(unstuck.seen)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 6, said
+    assert "No space left on device" in done.stderr
+    assert "agent crashed" not in said
+    assert "Traceback" not in said
+
+
+@mounts
 def test_no_byte_is_free_at_the_start(tmp_path: Path) -> None:
     """A full disk is refused with 6 also where not even the lock can be written."""
     place = tmp_path / "full"
