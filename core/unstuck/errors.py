@@ -120,6 +120,9 @@ _CURES = {
     errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
     errno.ENFILE: "close other programs: the machine has no open files left",
     errno.ENOMEM: "raise the limit of memory (`ulimit -v`) or free some",
+    errno.ENOSPC: "free space or files on that disk",
+    errno.EDQUOT: "free space or raise the quota",
+    errno.EFBIG: "raise the limit of file sizes (`ulimit -f`)",
 }
 _SAID = {number: os.strerror(number) for number in _CURES}
 

@@ -54,6 +54,40 @@ def test_git_turns_read_only_in_the_middle(unstuck: Unstuck, agent: str) -> None
 
 
 @mounts
+@pytest.mark.parametrize("agent", ["exit 0", "exit 1"])
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "cat /dev/zero > '{0}/filler' 2> /dev/null",
+        "mkdir '{0}/f'; while mktemp -q '{0}/f/XXXXXX'; do :; done > /dev/null",
+    ],
+    ids=["bytes", "files"],
+)
+def test_the_disk_fills_in_the_middle(unstuck: Unstuck, fill: str, agent: str) -> None:
+    """A disk of the runs that an attempt leaves full is named, with exit code 6; no agent is said to have crashed."""
+    home = unstuck.root / ".git" / "unstuck"
+    home.mkdir(mode=0o700)
+    fills = unstuck.script("fills.sh", f"{fill.format(home)}; {agent}")
+    run = (
+        f"mount -t tmpfs -o size=4m,nr_inodes=300 none '{home}' && chmod 700 '{home}' && "
+        f'exec "{PROGRAM}" run --headless --verify "test -e x" -- sh {fills}'
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", run],
+        cwd=unstuck.root,
+        env=os.environ | {"UNSTUCK_DISK_WAIT": "0.1", "SEEN": str(unstuck.seen)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 6, said
+    assert "No space left on device" in done.stderr
+    assert "agent crashed" not in said
+    assert "Traceback" not in said
+
+
+@mounts
 def test_no_byte_is_free_at_the_start(tmp_path: Path) -> None:
     """A full disk is refused with 6 also where not even the lock can be written."""
     place = tmp_path / "full"
@@ -129,3 +163,27 @@ def test_a_loser_hears_the_winner_while_the_lock_is_held(
         done = unstuck.inside("answer", gate, "abandon")
     assert done.code == 2
     assert f"{gate} is closed already: by a person" in done.errors
+
+
+@pytest.mark.parametrize("number", [0, 1000])
+def test_a_run_whose_plan_could_not_be_written(unstuck: Unstuck, number: int) -> None:
+    """It ends with 6; once there is room, ``--resume`` says that it never started, and a new run starts."""
+
+    def lower() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (number, resource.RLIM_INFINITY))
+
+    words = [PROGRAM, "run", "--headless", "--verify", "true", "--", "true"]
+    environ = os.environ | {"UNSTUCK_DISK_WAIT": "0.1", "PYTHONDONTWRITEBYTECODE": "1"}
+    begun = subprocess.run(
+        words, cwd=unstuck.root, env=environ, capture_output=True, text=True, timeout=LIMIT, preexec_fn=lower
+    )
+    assert begun.returncode == 6, begun.stderr
+    assert "File too large" in begun.stderr
+    assert unstuck.runs or number == 0
+    for run in unstuck.runs:
+        done = unstuck.inside("run", "--resume", run.name, "--headless")
+        assert done.code == 2
+        assert f"run {run.name} never started: its event log holds no event" in done.errors
+        assert "unstuck run" in done.errors
+        assert unstuck.inside("verify", run.name).code == 0
+    assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0

@@ -70,6 +70,7 @@ def memory(world: World) -> None:
 
 def sizes(world: World) -> None:
     """No file over some size, as a quota has it."""
+    world.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # a module that is cut short would break each later command
     _limited(world, resource.RLIMIT_FSIZE, world.draw.choice([0, 1000, 4096, 20_000, 60_000]))
 
 

@@ -186,6 +186,8 @@ class World:
                 ended = self.begin().end()  # it was killed before its first record
             else:
                 ended = self.unstuck("run", "--resume", "last", "--headless", "--json")
+                if ended.code == 2 and "never started" in ended.err:
+                    ended = self.begin().end()
             if ended.code in ENDED or ended.code is None or (ended.code == 6 and self.damaged):
                 return
             if ended.code == 3:

@@ -7,6 +7,7 @@ running. Cancelling ``start()`` ends it. The shim ends the process when the owne
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import time
@@ -22,7 +23,7 @@ from unstuck.clock import Clock
 from unstuck.clock.process_exit import until_over
 from unstuck.clock.waits import first_of
 from unstuck.contract import Receipt
-from unstuck.errors import AgentNotFound
+from unstuck.errors import AgentNotFound, system_failure
 from unstuck.processes.orphans import end_survivors, is_alive, tag_of
 from unstuck.processes.shim_client import Connection
 from unstuck.text import known_values
@@ -195,7 +196,11 @@ class Process:
 
     def _require(self, name: str, report: dict[str, Any]) -> None:
         if name not in report:
-            raise AgentNotFound(f"cannot start {self._launch.command[0]}: {report.get('message', report)}")
+            problem = f"cannot start {self._launch.command[0]}"
+            number = getattr(errno, str(report.get("not_started")), 0)
+            if (failure := system_failure(OSError(number, "", problem))) is not None:
+                raise failure
+            raise AgentNotFound(f"{problem}: {report.get('message', report)}")
 
     async def _give_up(self) -> None:
         """End the shim, and the orphans of a killed one."""

@@ -131,6 +131,11 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     ended = finished(state)
     if ended is not None:
         return ended
+    if state.run.state == "new":
+        raise UsageError(
+            f"run {run} never started: its event log holds no event, so there is nothing to resume; "
+            "start it again with `unstuck run`"
+        )
     if not state.run.plan:
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = _recorded_plan(place.runs / run / LOG_NAME, state)

@@ -110,10 +110,14 @@ def main() -> None:
         discard(sys.stdout)
         sys.exit(141)
     except (OSError, MemoryError) as error:
+        from errno import ENOSPC
+
         from unstuck.errors import system_failure
 
         discard(sys.stdout)
-        failure = system_failure(error)
+        # A full disk without a file's name is the one behind standard output, and no run's.
+        is_output = getattr(error, "errno", None) == ENOSPC and getattr(error, "filename", None) is None
+        failure = None if is_output else system_failure(error)
         _complain(str(failure or error), failure.exit_code if failure is not None else 1)
 
 

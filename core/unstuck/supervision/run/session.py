@@ -205,12 +205,12 @@ class Session:
                 if not problem and self._next().kind == "start":
                     await self.unless_stopped(check_baseline(core, self.row, workdir))
             except (WorkspaceError, OSError) as error:
-                if (failure := system_failure(error)) is not None:
-                    raise failure from error
                 if has_no_room(error):
                     if self._next().kind == "start":
                         ask_for_room(core, row, error)
                     return None
+                if (failure := system_failure(error)) is not None:
+                    raise failure from error
                 workdir, problem = core.workdir(core.tree_of(row)), f"no worktree: {error}"
             row = self.row
             if self._next().kind != "start":
