@@ -57,7 +57,7 @@ VIAS = {
     "program": "from a program",
     "option": "with an option of the run",
 }
-"""How an answer came in, in words; for a rule and a timer the actor says it."""
+"""Ways in which an answer came in, in words. A rule and a timer are named by the actor."""
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),
