@@ -26,6 +26,7 @@ QUESTIONS = (
 )  # fmt: skip
 LEAVES_IT_OPEN = "leaves it open"
 ASKS = re.compile(r"waits for you|agents stand still")
+LET_RUN = "shows no activity"
 NAME = 24
 """How much of a line that needs an answer says whose it is."""
 BOX = re.compile(r"╭─+╮.*\n(?:.*│ .*│.*\n)+.*╰─+╯")
@@ -118,8 +119,11 @@ class Walk:
     answered: list[str] = field(default_factory=list)
 
     def answer_all(self) -> None:
-        """Answer whatever needs an answer, until only the agent is left that was let run."""
-        while not re.search(r"▶ 1 working +✓ 8 done", self.person.terminal.text):
+        """Answer whatever needs an answer, until only the agent is left that was let run.
+
+        It may start so late that all others are done before it is asked about.
+        """
+        while not (LET_RUN in self.answered and re.search(r"▶ 1 working +✓ 8 done", self.person.terminal.text)):
             if self.person.lines():
                 self.answer_one()
                 continue
@@ -194,7 +198,7 @@ class Walk:
 ANSWERS: dict[str, Callable[[Walk], None]] = {
     "is stuck": Walk.show_how,
     "repeats itself": Walk.another_way,
-    "shows no activity": lambda walk: walk.person.choose("Let it run"),
+    LET_RUN: lambda walk: walk.person.choose("Let it run"),
     "asks to restore its files": lambda walk: walk.person.choose("Allow"),
     "asks": lambda walk: walk.person.choose("USD"),
     "The baseline check fails": Walk.mend_the_ground,
