@@ -95,11 +95,11 @@ class Story:
         self.append(e.CheckFinished(result="passed", command="make test"), name, self.core.row(name).attempt)
         self.append(e.TaskEnded(task_id=name, status="succeeded"), name)
 
-    def fails(self, name: str, output: str) -> None:
-        found = diagnose(output, exit_code=1, task_id=name)
+    def fails(self, name: str, printed: str, **fields: Any) -> None:
+        found = diagnose(printed, exit_code=1, task_id=name)
         assert found is not None
         self.append(
-            e.CheckFinished(result="failed", command="make test", exit_code=1, diagnosis=found.as_dict()),
+            e.CheckFinished(result="failed", command="make test", exit_code=1, diagnosis=found.as_dict(), **fields),
             name,
             self.core.row(name).attempt,
         )

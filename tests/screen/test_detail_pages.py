@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.screen.conftest import Showing
+from tests.screen.conftest import WRONG_STATUS, Showing
 
+from unstuck import admit
 from unstuck.eventlog import events as e
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets import detail
@@ -16,7 +17,6 @@ from unstuck_tui.widgets.task_table import TaskTable
 async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
     """2 shows the ladder, 1 the timeline again; the title says which page it is and which there are."""
     async with showing(story=True, pops=False) as stage:
-        await stage.press("table.down")
         await stage.pilot.press("2")
         await stage.pilot.pause()
         assert "4 attempts so far" in stage.text
@@ -75,3 +75,111 @@ async def test_without_a_checkpoint_it_says_so(showing: Showing) -> None:
         assert "[changes]" in stage.text or "[3 changes]" in stage.text
         await stage.press("view.back")
         assert "nothing to compare with" not in stage.text
+
+
+def printed(stage: Any, name: str, text: str) -> None:
+    """A file among the outputs of the run."""
+    (stage.story.core.folder / "output" / name).write_text(text, encoding="utf-8")
+
+
+async def test_the_check_that_failed_is_read_on_the_main_screen(showing: Showing) -> None:
+    """Nothing has to be opened: its output stands below the failure, the lines of the failure marked, nothing cut."""
+    async with showing(size=(120, 40)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        printed(stage, "web.1.log", "all done\n")
+        await story.end("web", 3)
+        long = "x" * 90
+        printed(stage, "web.1.check.log", f"{WRONG_STATUS}{long} end of the line\n")
+        story.fails("web", WRONG_STATUS, output="web.1.check.log")
+        await stage.pass_time(1)
+        assert "[4 check]" in stage.text
+        assert "▸ E       AssertionError: expected 200 but got 401" in stage.text
+        assert "▸ tests/test_webhook.py:42: AssertionError" in stage.text
+        assert "end of the line" in stage.text
+        assert "the check failed with exit code 1" in stage.text
+
+
+async def test_each_output_is_a_key_away(showing: Showing) -> None:
+    """5 shows what the agent printed, 6 what it was told, 4 the check; the choice stays for the next task."""
+    async with showing(size=(120, 40)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.task("api", verify="pytest -q")
+        story.start("web")
+        printed(stage, "web.1.log", "I will look at the [bold]server[/bold]\n")
+        prompts = stage.story.core.folder / "prompts"
+        prompts.mkdir(exist_ok=True)
+        (prompts / "web.1.txt").write_text("Make it work, and keep the tests\n", encoding="utf-8")
+        await stage.pass_time(1)
+        assert "[5 agent]" in stage.text
+        assert "I will look at the [bold]server[/bold]" in stage.text
+        await stage.press("output.prompt")
+        assert "Make it work, and keep the tests" in stage.text
+        assert "prompt of attempt 1" in stage.text
+        await stage.press("output.check")
+        assert "its check has not run yet" in stage.text
+        await stage.press("output.agent")
+        assert "I will look at" in stage.text
+        await stage.press("output.prompt", "view.back", "table.down")
+        assert stage.selected == "api"
+        assert "its prompt; it has not started yet" in stage.text
+
+
+async def test_the_output_of_a_check_that_runs_is_read_at_once(showing: Showing) -> None:
+    """While the check of an attempt runs, its output is followed, without that of the attempt before."""
+    async with showing(size=(120, 40)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        printed(stage, "web.1.check.log", "first test passed\n")
+        await stage.press("output.check")
+        await stage.pass_time(1)
+        assert "first test passed" in stage.text
+        assert "the check runs" in stage.text
+
+
+async def test_an_output_that_is_gone_leaves_what_the_log_kept(showing: Showing) -> None:
+    """The files of a run may be deleted while its log stays."""
+    async with showing(size=(120, 40)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        story.fails("web", WRONG_STATUS, output="web.1.check.log", evidence=admit("kept: 200 but got 401"))
+        await stage.pass_time(1)
+        assert "kept: 200 but got 401" in stage.text
+
+
+async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing) -> None:
+    """At 80x24 the last check of the selected task stands below three tasks, and not below thirty."""
+    async with showing(size=(80, 24)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        printed(stage, "web.1.check.log", WRONG_STATUS)
+        story.fails("web", WRONG_STATUS, output="web.1.check.log")
+        await stage.pass_time(1)
+        assert "▸ E       AssertionError: expected 200 but got 401" in stage.text
+        for number in range(30):
+            story.task(f"more-{number}")
+        await stage.pass_time(1)
+        assert "expected 200 but got 401" not in stage.text.split("LAST FAILURE")[1].split("more-0")[1]
+
+
+async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:
+    """The detail of a failed task begins with the tries used, the next step, and when the person is asked."""
+    async with showing(size=(120, 40)) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        story.fails("web", WRONG_STATUS)
+        story.directs("web", "retry", retries=3, repeats=3)
+        await stage.pass_time(1)
+        told = " ".join(stage.text.replace("│", " ").split())
+        assert "so far 3 of 8 tries used. Next: new approach" in told
+        assert "you are asked" in told

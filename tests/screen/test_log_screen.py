@@ -192,7 +192,7 @@ async def test_one_finds_a_record_and_reads_all_of_it(showing: Showing) -> None:
         assert 0 < screen.query_one(LogList).line_total() < total
         await stage.pilot.press("d", "t")
         await settled(stage)
-        assert "only models" in stage.text
+        assert "only webhook" in stage.text
         await stage.pilot.press("escape", "escape")
         assert not isinstance(stage.app.screen, LogScreen)
 

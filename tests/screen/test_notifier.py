@@ -131,7 +131,7 @@ async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeyp
         asked = file.read_text(encoding="utf-8")
         assert "webhook is stuck\nexpected 200 but got 401  tests/test_webhook.py:42\nTried: 2 retries" in asked
         await stage.set_aside()
-        await stage.press("table.down", "view.copy")
+        await stage.press("view.copy")
         failed = "tests/test_webhook.py:42\nAssertionError: expected 200 but got 401"
         assert file.read_text(encoding="utf-8") == f"{failed}\n"
         assert written[-1] == clipboard(failed)

@@ -16,7 +16,7 @@ from unstuck.eventlog.state import AttemptRow, CheckRow, GateRow, RunRow, State,
 from unstuck.text import Clean
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
-from unstuck_tui.render.tasks.table import columns_for, header_cells, task_cells
+from unstuck_tui.render.tasks.table import columns_for, header_cells, pips_of, task_cells
 
 LIMITS = {"retry": 3, "pivot": 3, "research": 2}
 NOW = 1_000.0
@@ -105,7 +105,7 @@ def test_no_two_ends_look_the_same() -> None:
 
 def test_the_clock_of_an_attempt() -> None:
     """A running attempt shows what is left of its limit as a bar and as a time."""
-    assert "▕━━━━╸    ▏    7:30" in line(at_work(left=450, limit=900))
+    assert "▕━━  ▏    7:30" in line(at_work(left=450, limit=900))
     assert "    7:30" in line(at_work(left=450, limit=900), width=80)
 
 
@@ -135,7 +135,7 @@ def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
     """A passing trouble shows when it is tried again."""
     told = line(state(row(state="backoff", backoff_until=NOW + 3, attempts=1)))
     assert told.startswith("…")
-    assert "again in     0:03" in told
+    assert "again in 0:03" in told
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,40 @@ def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
 def test_the_rung(level: str, climb: Climb, said: str) -> None:
     """The rung and how often it was used, of how often it may be."""
     assert f" {said} " in line(state(row(state="running", level=level, climb=climb, attempts=2)))
+
+
+def test_the_tries_are_pips_beside_the_level() -> None:
+    """Used tries of retry, new approach and research are filled, in groups; without room for them the level counts."""
+    climb = Climb(retries=3, pivots=1)
+    found = state(row(state="running", level="pivot", climb=climb, attempts=5))
+    columns = columns_for(120, 8, 9, pips=len(pips_of(climb, LIMITS)))
+    told = "".join(cell.text for cell in task_cells(found, found.tasks["web"], columns, now=NOW, limits=LIMITS))
+    assert " ●●● ●○○ ○○ new approach " in told
+    assert "TRIED      LEVEL " in header_cells(columns)[0].text
+    assert "new approach 1/3" in line(found)
+    many = columns_for(120, 8, 9, pips=len(pips_of(climb, {"retry": 9, "pivot": 9, "research": 9})))
+    assert not many.pips
+
+
+def test_a_level_without_tries_has_no_pips() -> None:
+    """A person may set a limit to 0; more tries than the limit, as after an answer, are no more than all."""
+    assert pips_of(Climb(retries=5), {"retry": 2, "pivot": 0, "research": 1}) == "●● ○"
+
+
+def test_what_needs_a_person_is_filled() -> None:
+    """It is the strongest thing in the table, and a task that is done the weakest."""
+    asked = cells(with_gate(at_work(left=450, limit=900)))
+    assert [cell.text for cell in asked if cell.tone == "chip"] == [" needs you "]
+    done = cells(state(row(state="ended", status="succeeded")))
+    assert {cell.tone for cell in done[1:] if cell.text.strip()} == {"quiet"}
+
+
+def test_names_that_differ_at_their_end_are_told_apart() -> None:
+    """A name too long for its column is cut in its middle."""
+    names = [f"refactor-the-payments-gateway-of-the-shop-{number}" for number in (17, 18)]
+    told = [line(state(row(name)), name) for name in names]
+    assert told[0].startswith("○ refactor…-shop-17 ")
+    assert told[1].startswith("○ refactor…-shop-18 ")
 
 
 @pytest.mark.parametrize(("kind", "asked"), [("stuck", True), ("question", False)])
@@ -187,7 +221,7 @@ def test_the_last_failure_and_its_place() -> None:
     found = state(row(state="running", diagnosis=diagnose(TRACE)))
     assert "TypeError  shop/cart.py:18" in line(found)
     deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
-    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("…the/shop/cart.py:18")
+    assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("the/shop/cart.py:18")
     assert line(found, width=72).rstrip().endswith("TypeError")
 
 

@@ -37,7 +37,7 @@ async def test_what_was_said_in_passing_goes_with_a_key(showing: Showing) -> Non
     """What covers half of a small screen need not be waited out: over a dialog, and with esc once nothing is open."""
     async with showing((60, 16), story=True, pops=False) as stage:
         said = "Nothing to copy"
-        await stage.press("view.copy", "gate.answer")
+        await stage.press("table.first", "view.copy", "gate.answer")
         assert said in stage.text
         await stage.press("app.clear")
         assert said not in stage.text

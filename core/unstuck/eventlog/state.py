@@ -29,7 +29,8 @@ RunState = Literal["new", "running", "blocked", "draining", "parked", "ended"]
 class CheckRow:
     """The last check of a task. ``ending``, ``said`` and ``untouched`` are about the attempt before it.
 
-    ``approach`` is that of the attempt where the agent stated none, ``size`` in lines.
+    ``approach`` is that of the attempt where the agent stated none, ``size`` in lines. ``output`` is a file in the
+    ``output/`` folder of the run.
     """
 
     result: CheckResult
@@ -38,6 +39,7 @@ class CheckRow:
     problem: str = ""
     trouble: str = ""
     evidence: str = ""
+    output: str = ""
     circular: bool = False
     weakened: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ _LONGEST_ASKED = 160
 
 _NAMED = 6
 
-Tone = Literal["plain", "quiet", "work", "wait", "ask", "good", "bad"]
+Tone = Literal["plain", "quiet", "work", "wait", "ask", "chip", "good", "bad"]
 
 ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent": "the agent"}
 """The actor of a decision, in words."""

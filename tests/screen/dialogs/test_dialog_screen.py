@@ -398,5 +398,5 @@ async def test_without_an_editor_of_ones_own(showing: Showing, monkeypatch: pyte
         assert stage.story.core.row("webhook").state == "waiting"
         await stage.press("app.clear", "task.edit")
         assert [notice.message for notice in stage.app._notifications] == [
-            "models: neither VISUAL nor EDITOR names an editor"
+            "webhook: neither VISUAL nor EDITOR names an editor"
         ]

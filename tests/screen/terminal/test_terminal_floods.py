@@ -36,7 +36,9 @@ def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Desk) -> None:
     printed = len("this is line number 1000000 of them all\n") * 1_000_000
     assert after - before < printed / 2, f"{before / MIB:.0f} MiB became {after / MIB:.0f}"
     go.write_text("on", encoding="utf-8")
-    terminal.until("every task succeeded", "line number 1000000 of")
+    terminal.until("every task succeeded", "the check passed")
+    terminal.press(key_of("output.agent"))
+    terminal.until("line number 1000000 of")
     terminal.press(key_of("app.quit"))
     assert terminal.ended() == 0
 
@@ -63,7 +65,7 @@ def test_dead_agents_among_ten_hold_up_no_key(desk: Desk) -> None:
         stopped.send_signal(signal.SIGSTOP)
     for number in range(1, 10):
         terminal.press(key_of("table.down"))
-        terminal.until(f"\n task{number} · working")
+        terminal.until(f"─ task{number} · working")
     look_around(terminal)
     for stopped in (agent, helper):
         stopped.send_signal(signal.SIGCONT)

@@ -5,6 +5,7 @@ The person reads the footer, help and dialogs, and looks at the files of the pro
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import resource
@@ -29,7 +30,8 @@ ASKS = re.compile(r"waits for you|agents stand still")
 LET_RUN = "shows no activity"
 NAME = 24
 """How much of a line that needs an answer says whose it is."""
-BOX = re.compile(r"╭─+╮.*\n(?:.*│ .*│.*\n)+.*╰─+╯")
+DIALOG = re.compile(r"^(.*[^╮\n])╭─+╮", re.MULTILINE)
+"""The upper line of a frame that lies over another one."""
 
 
 @dataclass
@@ -92,8 +94,8 @@ class Person:
 
     def lines(self) -> list[str]:
         """What the dialog says that is up, and can be answered."""
-        found = BOX.search(self.terminal.text)
-        return re.findall(r"│ (.*?) *│", found[0]) if found and LEAVES_IT_OPEN in found[0] else []
+        found = "\n".join(framed(self.terminal.text))
+        return found.splitlines() if LEAVES_IT_OPEN in found else []
 
     def fact(self, label: str) -> str:
         """What the dialog says under ``label``, which may go over several lines."""
@@ -136,7 +138,7 @@ class Walk:
     def _asked(self) -> set[str]:
         """The beginnings of the lines that need an answer; none while a dialog is up."""
         shown = self.person.terminal.text
-        return set() if "╭─" in shown else {line[:NAME] for line in shown.splitlines() if ASKS.search(line)}
+        return set() if DIALOG.search(shown) else {line[:NAME] for line in shown.splitlines() if ASKS.search(line)}
 
     def answer_one(self) -> None:
         """Answer the question that is up."""
@@ -206,6 +208,17 @@ ANSWERS: dict[str, Callable[[Walk], None]] = {
     "The budget is used up": Walk.give_more,
     "The disk is full": Walk.make_room,
 }
+
+
+def framed(shown: str) -> list[str]:
+    """What stands in the frame of the dialog, line after line."""
+    found = DIALOG.search(shown)
+    if not found:
+        return []
+    left, right = len(found[1]), found.end() - found.start()
+    rows = shown[found.start() :].splitlines()[1:]
+    inside = itertools.takewhile(lambda row: row[left : left + 1] == "│", rows)
+    return [row[left + 2 : right - 1].rstrip() for row in inside]
 
 
 def git(*words: str, code: int = 0) -> str:

@@ -12,12 +12,14 @@ from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.words.amounts import span
 from unstuck.words.labels import Tone, question_words, some
 from unstuck.words.narration import broken_check
+from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
 from unstuck_tui.render.tasks.table import time_left
 
 _TOLD = 20
 _SHORT_NAME = 7
 _BLOCKS_NAMED = 3
+_ROOMS = ((50, 5), (30, 3), (20, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +110,20 @@ def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[
     name = fit(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
     text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
     return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)
+
+
+def lines_for(height: int) -> int:
+    """The lines that the list takes of a screen of ``height`` lines."""
+    return next((lines for least, lines in _ROOMS if height >= least), 1)
+
+
+def guide_lines(state: State) -> tuple[str, ...]:
+    """What a newcomer has to know, in place of questions, until the first one is asked."""
+    if state.gates or state.run.state == "ended":
+        return ()
+    answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
+    return (
+        f" A question comes up by itself: answer it, or leave it open with {leave}; {answer} opens it again.",
+        " ▶ working   ▷ its check runs   ◌ waits for another task   ! needs you   ↻ the same failure again",
+        f" ●●○ ○○○ ○○ tries used: retries, new approaches, research; then you are asked.   {help_key} keys and signs",
+    )

@@ -9,6 +9,8 @@ from rich.cells import cell_len, set_cell_size
 from unstuck.text import sanitise
 from unstuck.words.labels import Tone
 
+_LEAST_ENDS = 7
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -66,6 +68,15 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
         return set_cell_size(set_cell_size(text, width - 1) + "…", width)
     padding = " " * (width - length)
     return padding + text if right else text + padding
+
+
+def fit_middle(text: str, width: int) -> str:
+    """``text`` in exactly ``width`` cells, cut in its middle: what names of one kind differ in stands at their end."""
+    text = flat(text)
+    if width_of(text) <= width or width < _LEAST_ENDS:
+        return fit(text, width)
+    end = text[-(width // 2) :]
+    return fit(set_cell_size(text, width - width_of(end) - 1).rstrip() + "…" + end, width)
 
 
 def pieces(text: str, width: int) -> list[str]:

@@ -7,23 +7,27 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Input
 
 from unstuck.runs.answers.question import question_of, question_text
-from unstuck.runs.view.run_view import RunView
+from unstuck.runs.view.run_view import OutputKind, RunView
+from unstuck.words.labels import counted
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.questions import Program, keyed
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
+from unstuck_tui.render.attention import lines_for
 from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.frame_timer import FrameTimer
 from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, TextPane
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.key_hints import KeyHints
@@ -33,6 +37,8 @@ from unstuck_tui.widgets.workers import start
 
 _LOW = 30
 _LEAST_LINES = 3
+_HEADING, _FRAME = 1, 2
+_OTHER_LINES, _LEAST_OUTPUT = 3, 5
 _TABLE_SHARE = 0.5
 
 
@@ -49,16 +55,28 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         #filter { display: none; height: 1; border: none; padding: 0 1; }
     }
     MainScreen.-filtering #filter { display: block; }
-    /* Below 84 columns or 30 lines the detail takes the table's place when it is opened. */
+    .pane { border: round $foreground 25%; border-title-color: $text-muted; border-subtitle-color: $text-muted; }
+    .pane:focus, .pane:focus-within {
+        border: round $primary;
+        border-title-color: $text-primary; border-title-style: bold; border-subtitle-color: $text-primary;
+    }
+    #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
+    /* Below 84 columns or 30 lines the detail takes the table's place when it is opened; what the table leaves is the
+       output's. */
     MainScreen.-stacked {
-        Detail { display: none; }
-        #story { layout: vertical; }
-        #pages { width: 100%; }
-        #facts { width: 100%; border-left: none; border-top: dashed $foreground 30%; }
+        Detail { display: none; layout: vertical; }
+        #pages, #facts { width: 100%; }
+        #table, #attention { border: none; }
+        Detail .pane { border: none; border-top: round $foreground 25%; }
+        Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
     }
     MainScreen.-stacked.-opened {
         Detail { display: block; height: 1fr; }
-        #tasks, #heading { display: none; }
+        #table { display: none; }
+    }
+    MainScreen.-stacked.-beside {
+        Detail { display: block; height: 1fr; }
+        #pages, #failure { display: none; }
     }
     """
 
@@ -70,9 +88,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield RunHeader(self._tracker, muted=lambda: self._notifier.muted.summary, id="header")
-        yield AttentionList(self._tracker, id="attention")
-        yield TableHeading(self._table, id="heading")
-        yield self._table
+        yield AttentionList(self._tracker, guides=not self._view.is_past, id="attention", classes="pane")
+        with Vertical(id="table", classes="pane"):
+            yield TableHeading(self._table, id="heading")
+            yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
         yield LineField(
@@ -157,14 +176,30 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         size = event.size
-        self.set_class(size.width < NARROW or size.height < _LOW, "-stacked")
-        self.query_one(AttentionList).fit_to(size.height)
+        stacked = size.width < NARROW or size.height < _LOW
+        self.set_class(stacked, "-stacked")
+        self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else _FRAME)
         self._share_out(size)
 
     def _share_out(self, size: Size) -> None:
         """The table takes as many lines as there are tasks, up to its share; what is left is the detail's."""
-        lines = min(max(_LEAST_LINES, len(self._tracker.state.tasks)), int(size.height * _TABLE_SHARE))
-        self._table.styles.height = "1fr" if self.has_class("-stacked") else lines
+        tasks = len(self._tracker.state.tasks)
+        lines = min(max(_LEAST_LINES, tasks), int(size.height * _TABLE_SHARE))
+        pane, stacked = self.query_one("#table"), self.has_class("-stacked")
+        left = size.height - _OTHER_LINES - lines_for(size.height) - max(_LEAST_LINES, tasks)
+        beside = stacked and not self.has_class("-opened") and left >= _LEAST_OUTPUT
+        self.set_class(beside, "-beside")
+        if stacked:
+            pane.styles.height = max(_LEAST_LINES, tasks) + _HEADING if beside else "1fr"
+        else:
+            pane.styles.height = lines + _HEADING + _FRAME
+        shown = len(self._table.shown)
+        title = f"{shown} of {tasks} tasks" if shown != tasks else f"{counted(tasks, 'task')}" if tasks else "tasks"
+        entitle(pane, title, f"{spoken('table.filter')} filter · {spoken('table.sort')} sort · space mark")
+
+    def _open(self, opened: bool) -> None:
+        self.set_class(opened, "-opened")
+        self._share_out(self.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide actions that lead nowhere from the footer."""
@@ -210,15 +245,21 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def action_open(self) -> None:
         """Show the task under the cursor. At once: the focus must be there before the next key is."""
         if self._table.selected:
-            self.add_class("-opened")
+            self._open(True)
             self.query_one(Detail).select(self._table.selected)
             self.set_focus(self.query_one("#pages > .-shown", TextPane))
 
     def action_page(self, name: str) -> None:
         """Show another page about the task."""
         if self._table.selected:
-            self.add_class("-opened")
+            self._open(True)
         self.set_focus(self.query_one(Detail).turn_page(name))
+
+    def action_output(self, kind: OutputKind) -> None:
+        """Show the output of the check or of the agent, or what the agent was told."""
+        if self._table.selected:
+            self._open(True)
+        self.set_focus(self.query_one(Detail).turn_output(kind))
 
     def action_hold(self) -> None:
         """Hold agents at work."""
@@ -290,7 +331,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if field.has_focus or at_table:
             field.value = ""
             self.remove_class("-filtering")
-        self.remove_class("-opened")
+        self._open(False)
         self.set_focus(table)
 
     def action_filter(self) -> None:

@@ -8,24 +8,27 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from unstuck_tui.keys.actions import bindings_of
-from unstuck_tui.render.attention import Attention, attention_cells, attentions
-from unstuck_tui.render.format import Cell, flat
+from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.attention import Attention, attention_cells, attentions, guide_lines, lines_for
+from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.runs.tracker import Tracker, seconds_of
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines
 
-_LEAST = 3
 _NAME_LIMIT = 100
-_SHARE = 5
 
 
 class AttentionList(Lines, can_focus=True):
-    """As high as it has lines, at most a fifth of the screen; with nothing to say it is not there."""
+    """As high as the screen has room for, however many lines there are: what is below it never moves.
+
+    One that ``guides`` tells a newcomer what the signs mean as long as nothing has been asked.
+    """
 
     AREA = "attention"
     BINDINGS = bindings_of("attention")
     DEFAULT_CSS = """
-    AttentionList { height: 0; background: $error 8%; &:ansi { background: ansi_default; } }
+    AttentionList { height: 2; }
+    AttentionList.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
     """
 
     class Chosen(Message):
@@ -42,10 +45,13 @@ class AttentionList(Lines, can_focus=True):
             self.task_id = task_id
             super().__init__()
 
-    def __init__(self, tracker: Tracker, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._tracker = tracker
+    def __init__(
+        self, tracker: Tracker, *, guides: bool = True, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._tracker, self._guides = tracker, guides
         self._items: list[Attention] = []
+        self._guide: Sequence[str] = ()
         self._cursor = self._name_width = 0
 
     @property
@@ -57,10 +63,15 @@ class AttentionList(Lines, can_focus=True):
         self.show()
 
     def line_total(self) -> int:
-        return len(self._items)
+        return len(self._items) or len(self._guide)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        if not self._items:
+            return (Cell(fit(self._guide[index], width), "quiet"),)
         return attention_cells(self._items[index], width, self._name_width)
+
+    def nothing_here(self) -> str:
+        return "" if self.styles.border_top[0] else " nothing needs you"
 
     def is_cursor(self, index: int) -> bool:
         return self.has_focus and index == self._cursor
@@ -76,27 +87,34 @@ class AttentionList(Lines, can_focus=True):
         items = attentions(
             tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held, asked=asked
         )
-        if items == self._items:
+        asking = sum(bool(item.gate) for item in items)
+        self.set_class(bool(asking), "-asks")
+        entitle(self, f"! needs you · {asking}" if asking else "nothing needs you", self._keys() if items else "")
+        guide = guide_lines(tracker.state)[: lines_for(self.screen.size.height)] if self._guides else ()
+        if items == self._items and guide == self._guide:
             return
         gate = self.gate
-        many = len(items) != len(self._items)
-        self._items = items
+        many = len(items) != len(self._items) or guide != self._guide
+        self._items, self._guide = items, guide
+        self.can_focus = bool(items)
         self._name_width = max((cell_len(flat(item.task[:_NAME_LIMIT])) for item in items), default=0)
         kept = next((place for place, item in enumerate(items) if gate and item.gate == gate), self._cursor)
         self._cursor = max(0, min(kept, len(items) - 1))
         if many:
-            self.fit_to(self.screen.size.height)
             self.resized()
         self.refresh()
+
+    @staticmethod
+    def _keys() -> str:
+        return f"{spoken('gate.answer')} answer"
 
     def mentions(self, tasks: Set[str]) -> bool:
         """True where one of these tasks is in the list."""
         return any(item.task in tasks for item in self._items)
 
-    def fit_to(self, height: int) -> None:
-        """Take at most a fifth of a screen of ``height`` lines."""
-        self.styles.height = min(len(self._items), max(_LEAST, height // _SHARE))
-        self.can_focus = bool(self._items)
+    def fit_to(self, height: int, *, frame: int) -> None:
+        """Take the share of a screen of ``height`` lines, and ``frame`` lines more."""
+        self.styles.height = lines_for(height) + frame
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""

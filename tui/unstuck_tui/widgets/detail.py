@@ -7,30 +7,34 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
-from textual.content import Content
-from textual.widgets import Static
+from textual.containers import Container, Horizontal, Vertical
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
-from unstuck.runs.view.run_view import OutputTail, RunView
+from unstuck.runs.view.run_view import OutputKind, OutputTail, RunView
+from unstuck.words.labels import needs_person
 from unstuck_tui.keys.actions import bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
     changes_lines,
+    check_lines,
     failure_lines,
     output_lines,
     page_names,
+    prompt_lines,
     story_title,
     timeline_lines,
 )
-from unstuck_tui.render.tasks.escalation import ladder_lines
+from unstuck_tui.render.tasks.escalation import ladder_lines, outlook
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
+_LEAST_NAMES = 16
 _PAGES = ("timeline", "ladder", "changes")
+_OUTPUTS: tuple[OutputKind, ...] = ("check", "agent", "prompt")
 
 
 class TextPane(Lines, can_focus=True):
@@ -73,6 +77,11 @@ class TextPane(Lines, can_focus=True):
         if from_start or self._follows:
             self.call_after_refresh(self._settle)
 
+    def restart(self, *, from_end: bool) -> None:
+        """Show other lines: from their end, which is followed, or from the start."""
+        self._from_end = self._follows = from_end
+        self.call_after_refresh(self._settle)
+
     def _settle(self) -> None:
         """To the end where that is followed; how far that is shows only once the page has its place."""
         self.scroll_to(y=self.max_scroll_y if self._follows else 0, animate=False, immediate=True)
@@ -104,19 +113,16 @@ class _Changes:
     note: str = "looking"
 
 
-class Detail(Vertical):
-    """One of three pages, the failure and the output under a title. Nothing of the output is kept but its end."""
+class Detail(Horizontal):
+    """One of three pages, the failure, and one of three outputs, of which nothing is kept but the end."""
 
     DEFAULT_CSS = """
-    Detail { height: 1fr; border-top: solid $foreground 30%; }
-    Detail > #story-title { height: 1; text-style: bold; }
-    Detail > #story { height: 1fr; layout: horizontal; }
+    Detail { height: 1fr; }
     Detail #pages { width: 1fr; }
     Detail #pages > TextPane { display: none; }
     Detail #pages > TextPane.-shown { display: block; }
-    Detail #facts { width: 1fr; border-left: solid $foreground 30%; }
-    Detail #failure { height: auto; max-height: 60%; }
-    Detail #output { border-top: dashed $foreground 30%; }
+    Detail #facts { width: 1fr; }
+    Detail #failure { height: auto; max-height: 50%; }
     """
 
     def __init__(self, tracker: Tracker, view: RunView, *, id: str | None = None) -> None:
@@ -125,20 +131,20 @@ class Detail(Vertical):
         self._task_id = ""
         self._page = _PAGES[0]
         self._tail = OutputTail()
+        self._chosen: OutputKind | None = None
+        self._shown: OutputKind = "agent"
         self._changes = _Changes()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
 
     def compose(self) -> ComposeResult:
-        yield Static(id="story-title", markup=False)
-        with Container(id="story"):
-            with Container(id="pages"):
-                yield TextPane(id="timeline", classes="-shown")
-                yield TextPane(id="ladder", from_end=False)
-                yield TextPane(id="changes", from_end=False)
-            with Vertical(id="facts"):
-                yield TextPane(id="failure", from_end=False)
-                yield TextPane(id="output")
+        with Container(id="pages", classes="pane"):
+            yield TextPane(id="timeline", classes="-shown")
+            yield TextPane(id="ladder", from_end=False)
+            yield TextPane(id="changes", from_end=False)
+        with Vertical(id="facts"):
+            yield TextPane(id="failure", from_end=False, classes="pane")
+            yield TextPane(id="output", classes="pane")
 
     @property
     def _row(self) -> TaskRow | None:
@@ -191,13 +197,8 @@ class Detail(Vertical):
         if not self.display:
             return
         row, state = self._row, self._tracker.state
-        width = max(1, self.size.width)
-        still = bool(self._tracker.held())
-        told = f" {story_title(state, row, self._view.limits, still=still)}" if row is not None else ""
-        names = page_names(_PAGES, self._page, max(width - cell_len(told), 16)) if row is not None else ""
-        title = fit(told, max(1, width - cell_len(names))) + names
-        self.query_one("#story-title", Static).update(Content(title), layout=False)
         page, failure, output = (self.query_one(f"#{name}", TextPane) for name in (self._page, "failure", "output"))
+        self._entitle(row)
         if row is None:
             for one in (page, failure, output):
                 one.fill((), from_start=True)
@@ -207,9 +208,35 @@ class Detail(Vertical):
         seen = None
         if signature is not None:
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
-        failure.fill(failure_lines(state, row, seen, width=failure.room), from_start=from_start)
-        note = self._tail.note if self._tail.attempt else "no output yet"
-        output.fill(output_lines(self._tail.text, width=output.room, note=note), from_start=from_start)
+        ahead = outlook(state, row, self._view.rules)
+        failure.fill(failure_lines(state, row, seen, width=failure.room, outlook=ahead), from_start=from_start)
+        output.fill(self._output_lines(row, output.room), from_start=from_start)
+
+    def _entitle(self, row: TaskRow | None) -> None:
+        """Set the titles of the panes."""
+        pages, failure, output = (self.query_one(f"#{name}") for name in ("pages", "failure", "output"))
+        if row is None:
+            for pane in (pages, failure, output):
+                entitle(pane, "")
+            return
+        still = bool(self._tracker.held())
+        title = story_title(self._tracker.state, row, self._view.limits, still=still)
+        width = max(1, pages.size.width - 2)
+        if pages.styles.border_bottom[0]:
+            entitle(pages, fit(title, min(width, cell_len(title))), page_names(_PAGES, self._page, width))
+        else:
+            names = page_names(_PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
+            entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
+        entitle(failure, "failure")
+        entitle(output, page_names(_OUTPUTS, self._shown, output.size.width))
+
+    def _output_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
+        tail = self._tail
+        if self._shown == "check":
+            return check_lines(tail.text, row.diagnosis, width=width, note=tail.note)
+        if self._shown == "prompt":
+            return prompt_lines(tail.text, width=width, note=tail.note)
+        return output_lines(tail.text, width=width, note=tail.note)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
@@ -249,17 +276,39 @@ class Detail(Vertical):
         else:
             self._compare()
 
+    def turn_output(self, kind: OutputKind) -> TextPane:
+        """Show the output of ``kind``, also of the tasks that are selected from now on."""
+        self._chosen = kind
+        self._read()
+        return self.query_one("#output", TextPane)
+
+    def _output_due(self, row: TaskRow) -> OutputKind:
+        """The output that the person chose; else the agent's while it works, the check's once that has run."""
+        if self._chosen:
+            return self._chosen
+        if row.state == "ready" or row.state == "blocked":
+            return "prompt"
+        is_working = row.state == "running" and not needs_person(self._tracker.state, row)
+        return "agent" if is_working or row.check is None else "check"
+
     def _read(self) -> None:
-        if not self._reading and self.display and self._row is not None and self._row.attempt:
+        if not self._reading and self.display and self._row is not None:
             self._reading = True
             start(self, "reading", self._follow)
 
     async def _follow(self) -> None:
-        row = self._row
+        """Read the output that is due, and draw it where it is another one."""
         try:
-            found = await self._view.output(row.id) if row is not None else None
-            if row is not None and found is not None and row.id == self._task_id and found != self._tail:
-                self._tail = found
+            row = self._row
+            if row is None:
+                return
+            kind = self._output_due(row)
+            found = await self._view.output(row.id, kind)
+            if row.id == self._task_id and (found, kind) != (self._tail, self._shown):
+                is_other = kind != self._shown
+                self._tail, self._shown = found, kind
                 self.draw()
+                if is_other:
+                    self.query_one("#output", TextPane).restart(from_end=kind != "prompt")
         finally:
             self._reading = False

@@ -14,7 +14,7 @@ from textual.color import Color
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-TONES = ("plain", "quiet", "work", "wait", "ask", "good", "bad")
+TONES = ("plain", "quiet", "work", "wait", "ask", "chip", "good", "bad")
 _CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"
 TONE_CLASSES = {f"tone--{tone}" for tone in TONES} | {_CURSOR, _FOCUSED}
 """The component classes that the app has to have."""
@@ -26,6 +26,9 @@ BaseApp {
     .tone--work { color: $text-primary; }
     .tone--wait { color: $text-warning; }
     .tone--ask { color: $text-error; text-style: bold; }
+    .tone--chip { background: $error; color: white; text-style: bold; }
+    &:ansi .tone--chip { background: ansi_red; color: ansi_bright_white; }
+    &:nocolor .tone--chip { background: ansi_default; color: $text-error; text-style: bold reverse; }
     .tone--good { color: $text-success; }
     .tone--bad { color: $text-error; }
     .tone--cursor { background: $surface-lighten-1; }
@@ -42,7 +45,7 @@ BaseApp {
 def style_of(widget: Widget, tone: str) -> Style:
     """The style of ``tone`` on the background of ``widget``."""
     styles = widget.app.get_component_styles(f"tone--{tone}")
-    below, colour = widget.background_colors[1], styles.color
+    below, colour = widget.background_colors[1] + styles.background, styles.color
     return (
         widget.text_style
         + styles.text_style

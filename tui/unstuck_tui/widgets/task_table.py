@@ -9,11 +9,13 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
+from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
+from unstuck.words.labels import group_of
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
-from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, task_cells
+from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, pips_of, task_cells
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines, OneLine
 
@@ -46,10 +48,11 @@ class TaskTable(Lines, can_focus=True):
         self._places: dict[str, int] = {}
         self._words = ""
         self._sorting: Sorting = "plan"
-        self._stale = False
+        self._stale = self._is_moved = False
         self._selected = ""
         self._marked: dict[str, None] = {}
-        self._measured = self._task_width = self._agent_width = 0
+        self._measured = self._task_width = self._agent_width = self._kind_width = 0
+        self._pips_width = len(pips_of(Climb(), limits))
 
     @property
     def _state(self) -> State:
@@ -124,15 +127,16 @@ class TaskTable(Lines, can_focus=True):
         return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
-        return columns_for(width, self._task_width, self._agent_width)
+        return columns_for(width, self._task_width, self._agent_width, self._kind_width, self._pips_width)
 
     def _measure(self) -> None:
         """Look how long the names of the tasks are that have come in: no column is wider than it has to be."""
         for row in islice(self._state.tasks.values(), self._measured, None):
+            agent, kind = row.task.agent or row.task.agent_type, row.task.agent_type
             self._task_width = max(self._task_width, cell_len(flat(row.id[:_NAME_LIMIT])))
-            self._agent_width = max(
-                self._agent_width, cell_len(flat((row.task.agent or row.task.agent_type)[:_NAME_LIMIT]))
-            )
+            self._agent_width = max(self._agent_width, cell_len(flat(agent[:_NAME_LIMIT])))
+            if kind != agent:
+                self._kind_width = max(self._kind_width, cell_len(flat(kind[:_NAME_LIMIT])))
         self._measured = len(self._state.tasks)
 
     def is_cursor(self, index: int) -> bool:
@@ -149,6 +153,8 @@ class TaskTable(Lines, can_focus=True):
                 self._arrange()
         elif len(self._state.tasks) != len(self._order):
             self._arrange()
+        if clocks and not self._is_moved:
+            self._select_live()
         timed = self._tracker.timed if clocks else ()
         top = self.scroll_offset.y
         seen = enumerate(self._order[top : top + self.size.height], top)
@@ -162,6 +168,7 @@ class TaskTable(Lines, can_focus=True):
 
     def select(self, task_id: str) -> None:
         """Put the cursor on this task, if it is shown."""
+        self._is_moved = True
         if task_id in self._places:
             self._move_to(task_id)
 
@@ -180,6 +187,18 @@ class TaskTable(Lines, can_focus=True):
             self._move_to(order[min(place, len(order) - 1)] if order else "")
         self.post_message(self.Arranged())
 
+    def _select_live(self) -> None:
+        """Put the cursor on a task that needs the person, else on one that is at work, until the person moves it."""
+        selected = self._state.tasks.get(self._selected)
+        if selected is not None and group_of(self._state, selected) == "needs you":
+            return
+        asked = next((row.gate.task for row in self._tracker.gates if row.gate.task in self._places), "")
+        if not asked and selected is not None and group_of(self._state, selected) == "working":
+            return
+        working = (task for task in self._order if group_of(self._state, self._state.tasks[task]) == "working")
+        if found := asked or next(working, ""):
+            self._move_to(found)
+
     def _move_to(self, task_id: str) -> None:
         before, self._selected = self._selected, task_id
         if task_id:
@@ -192,6 +211,7 @@ class TaskTable(Lines, can_focus=True):
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor."""
+        self._is_moved = True
         if self._order:
             place = self._places.get(self._selected, 0) + by
             self._move_to(self._order[max(0, min(len(self._order) - 1, place))])
@@ -230,6 +250,7 @@ class TaskTable(Lines, can_focus=True):
     async def on_click(self, event: events.Click) -> None:
         place = self.scroll_offset.y + event.y
         if place < len(self._order):
+            self._is_moved = True
             self._move_to(self._order[place])
             if event.chain > 1:
                 await self.run_action("screen.open")

@@ -254,6 +254,7 @@ def _check_finished(state: State, record: Record, event: e.CheckFinished) -> Non
         problem=event.problem,
         trouble=event.trouble,
         evidence=event.evidence,
+        output=event.output,
         circular=event.circular,
         weakened=event.weakened,
         protected=event.protected,

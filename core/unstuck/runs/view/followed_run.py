@@ -20,7 +20,7 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
-from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
+from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
@@ -95,8 +95,9 @@ class FollowedRun:
             for _, trouble in list(self._followers):
                 trouble()
 
-    async def output(self, task: str) -> OutputTail | None:
-        return await output_of(self.log, self.state.tasks.get(task), live=True, limit=self._settings.output_limit)
+    async def output(self, task: str, kind: OutputKind) -> OutputTail:
+        limit = self._settings.output_limit
+        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)

@@ -12,7 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
-from unstuck.runs.view.run_view import NoticeKind, OutputTail, agents_at_work, limits_of, output_of
+from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, agents_at_work, limits_of, output_of
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.supervisor import Supervisor
@@ -89,9 +89,9 @@ class LiveRun:
 
         return unfollow
 
-    async def output(self, task: str) -> OutputTail | None:
+    async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._core.settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), live=True, limit=limit)
+        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         if self.held:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -23,13 +24,13 @@ from unstuck.workspace.project import Project
 _TAIL = 16_384
 
 NoticeKind = Literal["needs_you", "resolved", "run"]
+OutputKind = Literal["check", "agent", "prompt"]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputTail:
-    """The end of an attempt's output: which attempt, its text, and what has to be said about it."""
+    """The end of what a check or an agent printed or an agent was told, and a ``note`` about it; may be empty."""
 
-    attempt: str = ""
     text: str = ""
     note: str = ""
 
@@ -85,8 +86,8 @@ class RunView(Protocol):
     def rules(self) -> Limits:
         """The limits of the escalation levels."""
 
-    async def output(self, task: str) -> OutputTail | None:
-        """The end of the output of the last attempt at ``task``; None before the first."""
+    async def output(self, task: str, kind: OutputKind) -> OutputTail:
+        """The end of the output of the last check or agent of ``task``, or of the last prompt; empty without one."""
 
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
@@ -149,19 +150,64 @@ def meanwhile(view: RunView) -> str:
     return words.get(view.state.run.state, "The run continues meanwhile.")
 
 
-async def output_of(log: Path, row: TaskRow | None, *, live: bool, limit: int) -> OutputTail | None:
-    """The end of the output of the last attempt at a task, of which ``limit`` bytes are kept while it is ``live``."""
-    if row is None or not row.attempt:
-        return None
-    path = log.parent / "output" / f"{row.attempt}.log"
+async def output_of(log: Path, row: TaskRow | None, kind: OutputKind, *, live: bool, limit: int = 0) -> OutputTail:
+    """The end of what is of ``kind``; of the agent's output ``limit`` bytes are kept while the attempt is ``live``."""
+    if row is None:
+        return OutputTail()
+    if kind == "check":
+        return await _check_output(log.parent / "output", row, live=live)
+    if kind == "prompt":
+        return await _prompt(log.parent / "prompts", row)
+    return await _agent_output(log.parent / "output", row, live=live and row.state == "running", limit=limit)
+
+
+async def _agent_output(folder: Path, row: TaskRow, *, live: bool, limit: int) -> OutputTail:
+    if not row.attempt:
+        return OutputTail(note="no output yet")
     try:
-        raw, size = await read_piece(path, -_TAIL, _TAIL)
+        text, size = await _tail(folder / f"{row.attempt}.log")
     except OSError:
-        return OutputTail(row.attempt, Clean(""), f"attempt {row.attempts} leaves no output")
-    if size > _TAIL:
-        raw = raw.partition(b"\n")[2] or raw  # from the beginning of a line on
-    if (live := live and row.state == "running") and size >= limit - limit // 2:
+        return OutputTail(note=f"attempt {row.attempts} leaves no output")
+    if live and size >= limit - limit // 2:
         note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
     else:
         note = f"attempt {row.attempts} is at work" if live else f"end of attempt {row.attempts}"
-    return OutputTail(row.attempt, await asyncio.to_thread(admit, raw, limit=2 * _TAIL), note)
+    return OutputTail(text, note)
+
+
+async def _check_output(folder: Path, row: TaskRow, *, live: bool) -> OutputTail:
+    """The check's output; of a file that is gone, the end of it that the log kept."""
+    if live and row.state == "judging":
+        with suppress(OSError):
+            text, _ = await _tail(folder / f"{row.attempt}.check.log")
+            return OutputTail(text, "the check runs")
+    check = row.check
+    if check is None or check.result == "none":
+        return OutputTail(note="its check has not run yet" if row.task.verify else "it has no check")
+    note = "the check passed" if check.result == "passed" else f"the check failed with exit code {check.exit_code}"
+    if check.exit_code is None and check.result != "passed":
+        note = check.problem or "the check could not run"
+    try:
+        return OutputTail((await _tail(folder / check.output))[0], note)
+    except OSError:
+        return OutputTail(check.evidence, note)
+
+
+async def _prompt(folder: Path, row: TaskRow) -> OutputTail:
+    """What the agent was told last; before the first attempt the task's own prompt."""
+    if not row.attempt:
+        return OutputTail(row.task.prompt, "its prompt; it has not started yet")
+    try:
+        text, size = await _tail(folder / f"{row.attempt}.txt")
+    except OSError:
+        return OutputTail(row.task.prompt, "its prompt")
+    note = f"the end of the prompt of attempt {row.attempts}" if size > _TAIL else f"prompt of attempt {row.attempts}"
+    return OutputTail(text, note)
+
+
+async def _tail(path: Path) -> tuple[Clean, int]:
+    """The end of a file from the beginning of a line on, and the size of all of it. Raises OSError."""
+    raw, size = await read_piece(path, -_TAIL, _TAIL)
+    if size > _TAIL:
+        raw = raw.partition(b"\n")[2] or raw
+    return await asyncio.to_thread(admit, raw, limit=2 * _TAIL), size

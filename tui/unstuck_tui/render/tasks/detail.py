@@ -23,7 +23,7 @@ from unstuck.words.labels import (
     word_of,
 )
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, Line, fit, laid_out, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces, wrapped
 
 _STEP = 'UNSTUCK {"step"'
 
@@ -33,6 +33,9 @@ _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
 _DIFF_LINES = 5_000
+_GAP = re.compile(r"(?<=\S) {4,}")
+_PROMPT_LINES = 40
+_LEAST_MARK, _MARK_LENGTH = 5, 60
 _CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
 
 
@@ -73,13 +76,19 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still:
     return f"{row.id} · {word_of(state, row, still=still)} · {agent}{kind}{rung}{attempts}{spent}"
 
 
+def key_of_page(name: str) -> str:
+    """The key of a page or an output."""
+    area = "output" if name in ("check", "agent", "prompt") else "page"
+    return spoken(f"{area}.{name}")
+
+
 def page_names(names: Sequence[str], shown: str, room: int) -> str:
     """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
-    keyed = [(name, f"{spoken(f'page.{name}')} {name}") for name in names]
+    keyed = [(name, f"{key_of_page(name)} {name}") for name in names]
     parts = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
-    for text in (" ".join(parts), f"[{shown}]"):
-        if cell_len(text) + 1 <= room:
-            return f"{text} "
+    for text in (" ".join(parts).strip(), f"[{shown}]"):
+        if cell_len(text) + 2 <= room:
+            return text
     return ""
 
 
@@ -129,9 +138,14 @@ def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
     )
 
 
-def failure_lines(state: State, row: TaskRow, seen: FailureCount | None, *, width: int) -> list[Line]:
-    """The open question, the last failure with where and how often it came, and where the files are safe."""
-    lines: list[Line] = []
+def failure_lines(
+    state: State, row: TaskRow, seen: FailureCount | None, *, width: int, outlook: str = ""
+) -> list[Line]:
+    """The open question, the last failure with where and how often it came, and where the files are safe.
+
+    ``outlook`` says how far the escalation has come.
+    """
+    lines: list[Line] = _field("so far", outlook, width, 2)
     if needs_person(state, row):
         context = state.gates[row.gate].gate.context
         text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
@@ -204,6 +218,49 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
+
+
+def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str = "") -> list[Line]:
+    """What a check printed, with nothing cut off; the lines of the failure are marked."""
+    marks = _marks(diagnosis)
+    lines: list[Line] = []
+    for line in text.splitlines():
+        is_marked = any(mark in line for mark in marks)
+        head = Cell("▸ " if is_marked else _SET_IN, "bad")
+        tone: Tone = "bad" if is_marked else "plain"
+        for piece in pieces(_without_gaps(laid_out(line), width - len(_SET_IN)), max(1, width - len(_SET_IN))):
+            lines.append((head, Cell(piece, tone)))
+            head = Cell(_SET_IN)
+    if note:
+        lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
+    return lines
+
+
+def _without_gaps(line: str, width: int) -> str:
+    """``line`` with its wide gaps closed where it is too long, such as that before the percentage of a test run."""
+    return line if cell_len(line) <= width else _GAP.sub("  ", line.rstrip())
+
+
+def prompt_lines(text: str, *, width: int, note: str = "") -> list[Line]:
+    """What an agent was told, its paragraphs broken between words."""
+    room = max(1, width - len(_SET_IN))
+    lines: list[Line] = []
+    for line in text.splitlines():
+        told = laid_out(line)
+        found = wrapped(told, room, _PROMPT_LINES) if cell_len(told) > room else [told]
+        lines += [(Cell(f"{_SET_IN}{part}"),) for part in found]
+    if note:
+        lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
+    return lines
+
+
+def _marks(diagnosis: Diagnosis | None) -> tuple[str, ...]:
+    """The texts that tell the lines of a failure: its place and its message."""
+    if diagnosis is None:
+        return ()
+    message = diagnosis.headline.removeprefix(f"{error_name(diagnosis.signature.error_type.value)}: ")
+    found = (diagnosis.signature.location or "", message[:_MARK_LENGTH].strip())
+    return tuple(mark for mark in found if len(mark) >= _LEAST_MARK)
 
 
 def failure_text(diagnosis: Diagnosis) -> str:

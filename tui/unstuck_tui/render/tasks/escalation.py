@@ -9,7 +9,7 @@ from unstuck.contract import Level
 from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.state import State, TaskRow
-from unstuck.words.labels import Tone, needs_person
+from unstuck.words.labels import Tone, counted, needs_person
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
 
@@ -98,6 +98,24 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
     left = sum(step.kind not in ("human", "halt") for step in ahead)
     end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
     yield "left", f"{left} more attempt{'' if left == 1 else 's'} before {end}"
+
+
+def outlook(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True) -> str:
+    """Summary of what has been tried, what comes next, and when a person is asked; empty before a failure."""
+    climb = row.climb
+    if row.state == "ended" or row.diagnosis is None or climb.rung == "first":
+        return ""
+    used = climb.retries + climb.pivots + climb.research
+    most = max(used, limits.max_retries + limits.max_pivots + limits.max_research)
+    tried = f"{used} of {counted(most, 'try', 'tries')} used."
+    ahead = forecast(climb, row.diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)
+    if not ahead or needs_person(state, row):
+        return tried
+    left = sum(step.kind not in ("human", "halt") for step in ahead)
+    end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
+    if not left:
+        return f"{tried} If this one fails, {end}."
+    return f"{tried} Next: {_told(ahead[:1])}. After {counted(left, 'more failure')}, {end}."
 
 
 def _told(ahead: Iterable[Step]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
+from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
 from unstuck.text.last_words import last_line
@@ -22,15 +24,18 @@ from unstuck.words.labels import (
     tone_of,
     word_of,
 )
-from unstuck_tui.render.format import Cell, bar, clock, fit
+from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle
 
 NARROW = 84
 _WIDE = 150
-_BAR = 9
+_BAR = 4
 _PLACE = 12
 _WORDS = 200
 _SHORT, _LONG = 7, 40
-_STATE, _KIND, _RUNG, _CLOCK, _LOOP = 11, 12, 16, 8, 6
+_PIPPED = 104
+_PIPS = 12
+_FAILURE = 31
+_STATE, _KIND, _RUNG, _LEVEL, _CLOCK, _LOOP = 11, 12, 16, 12, 8, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +46,41 @@ class Columns:
     state: int
     agent: int
     kind: int
+    pips: int
     rung: int
     time: int
     loop: int
     failure: int
 
 
-_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "LEVEL", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
 _STANDING = {"held": "held", "frozen": "suspended", "runs_on": "runs on"}
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
 @lru_cache(maxsize=64)
-def columns_for(width: int, task: int = _LONG, agent: int = _LONG) -> Columns:
+def columns_for(width: int, task: int = _LONG, agent: int = _LONG, kind: int = _KIND, pips: int = 0) -> Columns:
     """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column.
 
-    ``task`` and ``agent`` are the widths of the longest names: what they do not need is the last column's.
+    ``task``, ``agent`` and ``kind`` are the widths of the longest names: what they do not need is the last column's.
+    ``pips`` is the width of all tries.
     """
     narrow, wide = width < NARROW, width >= _WIDE
-    fixed = [_STATE, _RUNG, _CLOCK] if narrow else [_STATE, _RUNG, _BAR + 2 + _CLOCK, _LOOP, *[_KIND] * wide]
+    kind = min(kind, 2 * _KIND) if wide else 0
+    pips = max(pips, len(_NAMES.pips)) if 0 < pips <= _PIPS and width >= _PIPPED else 0  # type: ignore[arg-type]
+    rung = _LEVEL if pips else _RUNG
+    fixed = [_STATE, rung, _CLOCK] if narrow else [_STATE, rung, _BAR + 2 + _CLOCK, _LOOP]
+    fixed += [size for size in (kind, pips) if size]
     room = width - 2 - sum(fixed) - len(fixed)
     task = max(_SHORT, min(task, _LONG, room // 2 if narrow else room // 3))
-    agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room // 5))
+    agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room - task - _FAILURE))
     return Columns(
         task=task,
         state=_STATE,
         agent=agent,
-        kind=_KIND if wide else 0,
-        rung=_RUNG,
+        kind=kind,
+        pips=pips,
+        rung=rung,
         time=_CLOCK if narrow else _BAR + 2 + _CLOCK,
         loop=0 if narrow else _LOOP,
         failure=max(0, room - task - 1 - (agent + 1 if agent else 0)),
@@ -112,14 +124,18 @@ def task_cells(
     quiet = row.state == "ended"
     cells = [
         Cell(f"{glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
-        Cell(fit(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
-        Cell(fit(word_of(state, row, still=still), columns.state) + " ", tone),
+        Cell(fit_middle(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
+        *_state(word_of(state, row, still=still), columns.state, tone),
     ]
     if columns.agent:
         cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
         cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
-    cells.append(Cell(fit(_rung(state, row, limits), columns.rung) + " ", "quiet" if quiet else "plain"))
+    level = _rung(state, row, limits)
+    if columns.pips:
+        cells.append(_pips(state, row, columns.pips, limits))
+        level = re.sub(r" \d+/\d+$", "", level)
+    cells.append(Cell(fit(level, columns.rung) + " ", "quiet" if quiet else "plain"))
     cells.append(_time(state, row, columns, now, spent, still))
     if columns.loop:
         cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
@@ -129,6 +145,29 @@ def task_cells(
     else:
         cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
     return tuple(cells)
+
+
+def _state(word: str, width: int, tone: Tone) -> tuple[Cell, ...]:
+    """The state; one that needs the person is filled."""
+    if tone != "ask":
+        return (Cell(fit(word, width + 1), "quiet" if tone == "good" else tone),)
+    chip = f" {word} "
+    return Cell(chip, "chip"), Cell(" " * (width - len(chip) + 1))
+
+
+def pips_of(climb: Climb, limits: Mapping[str, int]) -> str:
+    """The tries of retry, new approach and research in groups, used ones filled: ``●●● ●○○ ○○``."""
+    used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}
+    tries = ((min(count, limits.get(level, 0)), limits.get(level, 0)) for level, count in used.items())
+    return " ".join("●" * count + "○" * (most - count) for count, most in tries if most)
+
+
+def _pips(state: State, row: TaskRow, width: int, limits: Mapping[str, int]) -> Cell:
+    if not row.attempts:
+        return Cell(" " * (width + 1))
+    tone: Tone = "quiet" if row.state == "ended" else "wait" if row.level == "research" else "plain"
+    tone = "ask" if needs_person(state, row) and row.level == "human" else tone
+    return Cell(fit(pips_of(row.climb, limits), width) + " ", tone)
 
 
 def _rung(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -152,7 +191,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     if row.state == "backoff":
         again = clock(row.backoff_until - now)
         text, tone = (
-            (again if width <= _CLOCK else f"{'quota' if row.backoff_quota else 'again'} in {again:>{_CLOCK}}"),
+            (again if width <= _CLOCK else f"{'quota' if row.backoff_quota else 'again'} in {again}"),
             "wait",
         )
     elif row.state == "running" and needs_person(state, row):

@@ -13,7 +13,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State, copied
-from unstuck.runs.view.run_view import NoticeKind, OutputTail, limits_of, output_of
+from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.text import Clean
@@ -155,8 +155,8 @@ class ReplayedRun:
             self._moment = Moment(record.seq, state, history)
             self._see(record)
 
-    async def output(self, task: str) -> OutputTail | None:
-        return await output_of(self.log, self.state.tasks.get(task), live=False, limit=0)
+    async def output(self, task: str, kind: OutputKind) -> OutputTail:
+        return await output_of(self.log, self.state.tasks.get(task), kind, live=False)
 
     async def changes(self, task: str) -> tuple[str, str]:
         return "", ""
