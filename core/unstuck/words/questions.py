@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ _MEANWHILE = {
 }
 _ASKS = {HELD: "is paused", AGENT: "has an agent that needs you"}
 _FACT_LIMIT = 2_000
+_SAID_LIMIT, _FOUND_LINES = 300, 3
+_NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
 def meanwhile(gate: Gate) -> str:
@@ -84,7 +87,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Tried", _tried(context)
         yield "Analysis", said(context.get("analysis"))
         yield "Agent", _ending(context)
-        yield "Findings", ";  ".join(found.rstrip(":") for found in each(context.get("insights")))
+        yield "Agent said", _last_words(state, row)
+        yield "Findings", _findings(state, row)
         yield "Changed", "; ".join(each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
@@ -127,6 +131,30 @@ def _ending(context: Mapping[str, Any]) -> str:
     """Return the bad end of the agent's last attempt, and its last words."""
     last = said(context.get("said"))
     return said(context.get("ending")) + (f", and said last:\n{last}" if last else "")
+
+
+def _last_words(state: State, row: GateRow) -> str:
+    """The agent's last message, where the question does not hold it already."""
+    task = state.tasks.get(row.gate.task)
+    report = task.report if task is not None else None
+    if report is None or row.gate.context.get("said"):
+        return ""
+    return one_line(str(report.last_message or report.said or ""), _SAID_LIMIT)
+
+
+def _findings(state: State, row: GateRow) -> str:
+    """What research has found, a line each: where, and how it begins."""
+    names = each(row.gate.context.get("insights"))
+    task = state.tasks.get(row.gate.task)
+    begins: dict[str, str] = {}
+    for insight in task.climb.insights if task is not None else ():
+        head, _, body = insight.partition("\n")
+        lines = (_NUMBERED.sub("", line).strip() for line in body.splitlines())
+        begins[one_line(head, 200)] = "; ".join(list(filter(None, lines))[:_FOUND_LINES])
+    shown = [name for name in names if not name.startswith("code at ")] or names
+    return "\n".join(
+        f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown
+    )
 
 
 def _more(context: Mapping[str, Any]) -> str:

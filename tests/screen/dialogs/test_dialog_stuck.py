@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
+from tests.screen.conftest import WRONG_STATUS, Showing
 from textual.widgets import Input, TextArea
 
-from unstuck import Answer, Task, admit
+from unstuck import Answer, Report, Task, admit
+from unstuck.eventlog import events as e
 from unstuck_tui.keys.actions import key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
@@ -248,3 +251,88 @@ async def test_stuck_tasks_come_one_after_the_other(opening: Opening) -> None:
         await world.pilot.pause()
         await world.pilot.pause()
         assert not world.is_asking
+
+
+# What a person decides by
+
+
+CODE = """\
+code at tests/test_webhook.py:42:
+    40 | def test_webhook():
+    41 |     body = b"paid"
+>   42 |     assert post("/webhook", body).status == 200
+    43 |"""
+
+
+async def test_the_code_of_the_failure_is_in_the_dialog(showing: Showing) -> None:
+    """The line that failed is marked among those around it; what the agent said and what was found stand below."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        said = "I cannot find the [bold]secret[/bold] of the service"
+        await story.end("web", 3, Report(exit_code=0, last_message=admit(said)))
+        story.fails("web", WRONG_STATUS)
+        related = admit("related shop/webhook.py:\n     8 | def signature(body):\n    12 | def status(body, signed):")
+        climb = replace(story.core.row("web").climb, rung="research", insights=(admit(CODE), related))
+        story.append(e.DirectiveIssued(level="research", line=10, climb=climb, limit=2), "web")
+        story.asks(
+            "web",
+            problem="expected 200 but got 401",
+            insights=["code at tests/test_webhook.py:42:", "related shop/webhook.py:"],
+        )
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert '▸     42 |     assert post("/webhook", body).status == 200' in stage.text
+        assert "    40 | def test_webhook():" in stage.text
+        assert said in stage.text
+        assert "related shop/webhook.py: def signature(body):; def status(body, signed)" in stage.text
+
+
+async def test_without_research_the_dialog_quotes_the_check(showing: Showing) -> None:
+    """The lines of its output around the failure stand in the dialog, also where it is small."""
+    async with showing(size=(80, 24), pops=False) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        story.fails("web", WRONG_STATUS, evidence=admit(WRONG_STATUS))
+        story.asks("web", problem="expected 200 but got 401")
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert "▸ E       AssertionError: expected 200 but got 401" in stage.text
+        assert all(words in stage.text for words in ("Show me how", "Skip", "Abandon", "Retry with another approach"))
+
+
+async def test_tab_turns_to_the_next_question(showing: Showing) -> None:
+    """Of two that wait the dialog says 1 of 2; tab leads on and round, and nothing is answered."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        story = stage.story
+        for name in ("web", "api"):
+            story.task(name)
+            story.asks(name, problem=f"{name} has no key")
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert "web is stuck" in stage.text
+        assert "1 of 2 · tab next" in stage.text
+        await stage.pass_time(0.3)
+        await stage.press("dialog.next")
+        assert "api is stuck" in stage.text
+        assert "2 of 2 · tab next" in stage.text
+        await stage.pass_time(0.3)
+        await stage.press("dialog.next")
+        assert "web is stuck" in stage.text
+        assert len(story.core.head.open_gates()) == 2
+
+
+async def test_a_single_question_names_no_other(showing: Showing) -> None:
+    """Tab does nothing where nothing else waits."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        stage.story.task("web")
+        stage.story.asks("web", problem="web has no key")
+        await stage.settled()
+        await stage.press("gate.answer")
+        await stage.pass_time(0.3)
+        await stage.press("dialog.next")
+        assert "web is stuck" in stage.text
+        assert " next" not in stage.text.split("web is stuck")[0].splitlines()[-1]

@@ -78,7 +78,7 @@ class Interventions:
             else:
                 text = "Edit one task at a time: select it, without marks."
                 self._app.notify(text, severity="warning", timeout=10, markup=False)
-        elif answer is not None:
+        elif isinstance(answer, Answer | Jump):
             self._questions.forget(question.about)
             decided()
             await self._answer(tasks, answer)

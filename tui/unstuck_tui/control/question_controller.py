@@ -23,7 +23,7 @@ from unstuck.words.labels import ACTORS, asked_about, named
 from unstuck_tui.control.takeover import TakeoverController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
-from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.dialogs.question_dialog import NextQuestion, QuestionDialog
 from unstuck_tui.dialogs.questions import ByHand, Program
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.dialogs.takeover import TakeoverDialog
@@ -256,6 +256,8 @@ class QuestionController:
                 self._is_asking = False  # another question may be asked while this answer is on its way
             if shown is not None:
                 await self._tell_agent(*shown)
+            if isinstance(answer, NextQuestion):
+                self.ask(self._after(gate))
             if not isinstance(answer, Answer):
                 return
             trouble = await self._sent(row, answer) or ""
@@ -267,9 +269,18 @@ class QuestionController:
             self._is_asking = True
         self._is_asking = False
 
-    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | None:
+    def _after(self, gate: str) -> str:
+        """The open question after that of ``gate``; after the last one the first."""
+        gates = [row.id for row in self._tracker.open_gates()]
+        return gates[(gates.index(gate) + 1) % len(gates)] if gate in gates else next(iter(gates), gate)
+
+    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | NextQuestion | None:
         question = question_of(self._tracker.state, row)
-        self._shown = QuestionDialog(question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble)
+        gates = [other.id for other in self._tracker.open_gates()]
+        place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
+        self._shown = QuestionDialog(
+            question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble, place=place
+        )
         try:
             return await self._app.push_screen_wait(self._shown)
         finally:

@@ -29,7 +29,7 @@ QUIET_S = 0.3
 _LABEL = 32
 _FRAME = 2
 _LEAST = 3
-_LOW = 30
+_LOW, _WIDE = 30, 150
 _READING_SHARE = 0.34
 Result = TypeVar("Result")
 Choice = TypeVar("Choice", bound=Option)
@@ -79,9 +79,10 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #dialog {
             width: 104; max-width: 100%; height: auto; max-height: 100%;
             padding: 0 1; border: round $primary; background: $surface;
+            border-title-align: right; border-title-color: $text-warning;
         }
         #title { height: 1; text-style: bold; color: $text-error; }
-        #reading { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
+        #reading { height: auto; max-height: 55vh; scrollbar-size-vertical: 1; }
         #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
         #choices > .option-list--option-highlighted { background: $primary 20%; color: $foreground; }
         #choices:light > .option-list--option-highlighted { background: $primary 10%; }
@@ -95,6 +96,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         .label { width: 10; color: $text-muted; }
         .text { width: 1fr; height: auto; }
     }
+    Dialog.-wide #dialog { width: 136; }
     Dialog.-short #reading { max-height: 34vh; }
     Dialog.-short #choices { max-height: 46vh; margin: 0; }
     Dialog.-short #trouble { max-height: 2; }
@@ -142,6 +144,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
 
     def _fit_to(self, height: int) -> None:
         self.set_class(height < _LOW, "-short")
+        self.set_class(self.app.size.width >= _WIDE, "-wide")
 
     async def _wake(self) -> None:
         await self._accept_keys()
@@ -237,6 +240,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
 
     def action_send(self) -> None:
         """Nothing to send here."""
+
+    def action_next_question(self) -> None:
+        """No other question here."""
 
     def action_copy(self) -> None:
         """Nothing to copy here."""

@@ -14,11 +14,14 @@ from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
+from unstuck.words.excerpt import ExcerptLine
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
+from unstuck_tui.render.format import laid_out
 from unstuck_tui.textual_internals import bind_keys
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
 
 _HOW_MUCH = {
@@ -32,10 +35,16 @@ _HOW_MUCH = {
 }
 
 
-class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
+@dataclass(frozen=True, slots=True)
+class NextQuestion:
+    """The person wants to see another question first."""
+
+
+class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]):
     """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
-    ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before.
+    ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before. ``place``
+    is that of the question among those that wait, and their number.
     """
 
     @dataclass
@@ -48,18 +57,25 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
     QuestionDialog {
         #line, #lines { display: none; border: tall $border-blurred; }
         #lines { height: 7; }
+        #excerpt {
+            height: auto; background: $boost; padding: 0 1; margin: 0 0 1 0;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
     }
+    QuestionDialog.-short #excerpt { max-height: 4; margin: 0; }
     QuestionDialog.-short #lines { height: 5; }
     QuestionDialog.-typing #choices { display: none; }
     """
 
-    def __init__(self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "") -> None:
+    def __init__(
+        self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "", place: tuple[int, int] = (1, 1)
+    ) -> None:
         question = keyed(question)
         self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
-        self._drafts, self._before = drafts, trouble
+        self._drafts, self._before, self._place = drafts, trouble, place
         self._chosen: AnswerOption | None = None
         self._overtaken = ""
         for option in question.options:
@@ -72,6 +88,9 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         if question.where:
             problem = Content.assemble(problem, Content.styled(f"  {question.where}", "dim"))
         yield Static(problem, id="problem", classes="text", markup=False)
+        if question.excerpt:
+            lines = (Content.styled(*_excerpt_line(line)) for line in question.excerpt)
+            yield Static(Content("\n").join(lines), id="excerpt", markup=False)
         for label, text in question.facts:
             with Horizontal(classes="part"):
                 yield Static(Content(label), classes="label", markup=False)
@@ -82,6 +101,9 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         yield LineField(id="line")
 
     def on_mount(self) -> None:
+        number, all_of_them = self._place
+        if all_of_them > 1:
+            entitle(self.query_one("#dialog"), f"{number} of {all_of_them} · {spoken('dialog.next')} next")
         if self._before and self.query(Choices):
             self.complain(self._before)
 
@@ -152,6 +174,11 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
         self.show_hint(self._leaving)
         self.set_focus(self.query_one(Choices))
 
+    def action_next_question(self) -> None:
+        """Leave this question open for the next one that waits."""
+        if self._place[1] > 1 and not self.is_typing:
+            self.finish(NextQuestion())
+
     def action_copy(self) -> None:
         """Let the app copy what is asked."""
         self.post_message(self.Copied(question_text(self.question)))
@@ -206,6 +233,12 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump, AnswerOption]):
 
     def _draft(self, option: AnswerOption) -> tuple[str, str]:
         return self.about, option.name
+
+
+def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:
+    """The text of a line and its style."""
+    text = laid_out(line.text)
+    return (f"▸ {text}", "bold $text-error") if line.is_failure else (f"  {text}", "$foreground")
 
 
 def _is_shown(option: AnswerOption) -> bool:

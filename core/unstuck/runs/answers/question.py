@@ -15,6 +15,7 @@ from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.outcome.consequences import fallout
 from unstuck.text import one_line
 from unstuck.words.choices import CHOICE_WORDS, group_of
+from unstuck.words.excerpt import ExcerptLine, failure_excerpt
 from unstuck.words.questions import (
     answered_on,
     each,
@@ -33,6 +34,8 @@ Scope = Literal["once", "pattern", "task"]
 
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
+_FAILED = ("stuck", "loop_detected")
+"""The gates that are about a failure."""
 _VARIED = ("recovery", "question")
 """The gates that do not all take the same."""
 _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
@@ -76,7 +79,10 @@ class Jump:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` the tasks it is about."""
+    """A gate as a person reads it. ``facts`` are pairs of a label and a text, ``about`` the tasks it is about.
+
+    ``excerpt`` are the lines around the failure, of the code where they are known, else of what the check printed.
+    """
 
     gate: Gate
     about: str
@@ -86,6 +92,7 @@ class Question:
     facts: tuple[tuple[str, str], ...]
     options: tuple[AnswerOption, ...]
     leaving: str
+    excerpt: tuple[ExcerptLine, ...] = ()
 
 
 def question_of(state: State, row: GateRow) -> Question:
@@ -100,6 +107,7 @@ def question_of(state: State, row: GateRow) -> Question:
         facts=tuple((label, text) for label, text in question_facts(state, row) if text),
         options=tuple(_options(state, row)),
         leaving=f"leaves it open: {meanwhile(gate)}",
+        excerpt=failure_excerpt(state.tasks.get(gate.task)) if gate.type in _FAILED else (),
     )
 
 

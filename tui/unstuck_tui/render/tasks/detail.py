@@ -14,6 +14,7 @@ from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
+from unstuck.words.excerpt import failure_pattern
 from unstuck.words.labels import (
     Tone,
     error_name,
@@ -33,9 +34,9 @@ _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
 _DIFF_LINES = 5_000
+_RULE = re.compile(r"([=_!*#~-])\1{3,}")
 _GAP = re.compile(r"(?<=\S) {4,}")
 _PROMPT_LINES = 40
-_LEAST_MARK, _MARK_LENGTH = 5, 60
 _CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
 
 
@@ -222,10 +223,10 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
 
 def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str = "") -> list[Line]:
     """What a check printed, with nothing cut off; the lines of the failure are marked."""
-    marks = _marks(diagnosis)
+    pattern = failure_pattern(diagnosis)
     lines: list[Line] = []
     for line in text.splitlines():
-        is_marked = any(mark in line for mark in marks)
+        is_marked = bool(pattern.search(line))
         head = Cell("▸ " if is_marked else _SET_IN, "bad")
         tone: Tone = "bad" if is_marked else "plain"
         for piece in pieces(_without_gaps(laid_out(line), width - len(_SET_IN)), max(1, width - len(_SET_IN))):
@@ -237,8 +238,8 @@ def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str
 
 
 def _without_gaps(line: str, width: int) -> str:
-    """``line`` with its wide gaps closed where it is too long, such as that before the percentage of a test run."""
-    return line if cell_len(line) <= width else _GAP.sub("  ", line.rstrip())
+    """``line`` with its wide gaps closed and its rules cut short where it is too long, as test runners print them."""
+    return line if cell_len(line) <= width else _RULE.sub(r"\1\1\1", _GAP.sub("  ", line.rstrip()))
 
 
 def prompt_lines(text: str, *, width: int, note: str = "") -> list[Line]:
@@ -252,15 +253,6 @@ def prompt_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
-
-
-def _marks(diagnosis: Diagnosis | None) -> tuple[str, ...]:
-    """The texts that tell the lines of a failure: its place and its message."""
-    if diagnosis is None:
-        return ()
-    message = diagnosis.headline.removeprefix(f"{error_name(diagnosis.signature.error_type.value)}: ")
-    found = (diagnosis.signature.location or "", message[:_MARK_LENGTH].strip())
-    return tuple(mark for mark in found if len(mark) >= _LEAST_MARK)
 
 
 def failure_text(diagnosis: Diagnosis) -> str:
