@@ -299,16 +299,19 @@ class Detail(Horizontal):
     async def _follow(self) -> None:
         """Read the output that is due, and draw it where it is another one."""
         try:
-            row = self._row
-            if row is None:
-                return
-            kind = self._output_due(row)
-            found = await self._view.output(row.id, kind)
-            if row.id == self._task_id and (found, kind) != (self._tail, self._shown):
-                is_other = kind != self._shown
-                self._tail, self._shown = found, kind
-                self.draw()
-                if is_other:
-                    self.query_one("#output", TextPane).restart(from_end=kind != "prompt")
+            while (row := self._row) is not None:
+                kind = self._output_due(row)
+                self._take_output(row.id, kind, await self._view.output(row.id, kind))
+                if (now := self._row) is None or (now.id, self._output_due(now)) == (row.id, kind):
+                    return  # else another task or output was chosen meanwhile
         finally:
             self._reading = False
+
+    def _take_output(self, task: str, kind: OutputKind, found: OutputTail) -> None:
+        if task != self._task_id or (found, kind) == (self._tail, self._shown):
+            return
+        is_other = kind != self._shown
+        self._tail, self._shown = found, kind
+        self.draw()
+        if is_other:
+            self.query_one("#output", TextPane).restart(from_end=kind != "prompt")
