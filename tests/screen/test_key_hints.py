@@ -71,7 +71,7 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
             footer = stage.app.screen.query_one(KeyHints)
             return " ".join(hint.label for hint in footer.hints)
 
-        assert await offered() == "answer help quit"
+        assert await offered() == "answer log graph browse help quit"
         await stage.press("view.plan")
         assert await offered() == "back help quit"
         await stage.press("graph.back", "view.browse")

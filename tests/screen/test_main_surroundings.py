@@ -15,6 +15,7 @@ from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, key_of
 from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.task_table import TaskTable
 
 Showing = Any
@@ -144,14 +145,26 @@ async def test_the_palette_needs_room(showing: Showing) -> None:
 
 
 async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
-    """In every pane the footer offers no more than six keys, and none that leads nowhere."""
-    async with showing(story=True, pops=False) as stage:
+    """At 80 columns the footer offers in every pane no more than six keys, and none that leads nowhere."""
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
         panes = [stage.main.query_one(TaskTable), *stage.main.query("Page"), stage.main.query_one("#attention")]
         for pane in panes:
             pane.focus()
             await stage.settled()
-            offered = [bound for bound in stage.app.screen.active_bindings.values() if bound.binding.show]
-            assert len({bound.binding.id for bound in offered if bound.enabled}) <= 6
+            assert len([hint for hint in stage.main.query_one(KeyHints).hints if hint.enabled]) <= 6
+
+
+async def test_a_wide_footer_has_the_keys_that_matter(showing: Showing) -> None:
+    """Where there is room the keys to decide, pause, edit and look further stand there, too."""
+    async with showing(size=(80, 24), story=True, pops=False) as stage:
+        more = ("h pause", "m decide", "w edit by hand", "b browse", "l log", "d graph")
+        assert not any(hint in stage.rows()[-1] for hint in more)
+        await stage.pilot.resize_terminal(160, 40)
+        await stage.settled()
+        assert all(hint in stage.rows()[-1] for hint in (*more, "? help", "q quit"))
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settled()
+        assert all(hint in stage.rows()[-1] for hint in ("a answer", "? help", "q quit"))
 
 
 async def test_the_mouse_selects_and_opens(showing: Showing) -> None:

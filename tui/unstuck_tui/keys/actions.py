@@ -46,6 +46,7 @@ AREA_NAMES: dict[Area, str] = {
 class Action:
     """One thing to do: ``id`` names it for remapping, ``does`` is the Textual action, ``footer`` its place there.
 
+    One that is ``wide`` has a place in the footer only where all others have room.
     ``everywhere``: its keys come before those of whatever has the focus, dialogs and fields included.
     """
 
@@ -55,7 +56,7 @@ class Action:
     label: str
     help: str
     area: Area
-    footer: bool = False
+    footer: bool | Literal["wide"] = False
     everywhere: bool = False
 
 
@@ -90,20 +91,20 @@ ACTIONS: tuple[Action, ...] = (
     Action("output.check", "4", "output('check')", "check", "Show the output of the last check.", "main"),
     Action("output.agent", "5", "output('agent')", "agent", "Show the output of the agent.", "main"),
     Action("output.prompt", "6", "output('prompt')", "prompt", "Show what the agent was told last.", "main"),
-    Action("view.log", "l", "log", "log", "Show the event log of the run.", "main"),
-    Action("view.plan", "d", "plan", "dependencies",
-        "Show the plan as a graph, with the critical path.", "main"),
-    Action("task.hold", "h", "hold", "hold",
-        "Pause the agents of the selected or marked tasks.", "main"),
+    Action("view.log", "l", "log", "log", "Show the event log of the run.", "main", "wide"),
+    Action("view.plan", "d", "plan", "graph",
+        "Show the plan as a graph, with the critical path.", "main", "wide"),
+    Action("task.hold", "h", "hold", "pause",
+        "Pause the agents of the selected or marked tasks.", "main", "wide"),
     Action("task.decide", "m", "decide", "decide",
-        "Give time, change the approach or skip: for the selected or marked tasks.", "main"),
-    Action("task.shell", "w", "by_hand('shell')", "do it yourself",
+        "Give time, change the approach or skip: for the selected or marked tasks.", "main", "wide"),
+    Action("task.shell", "w", "by_hand('shell')", "edit by hand",
         "Edit the task's files yourself in $SHELL: its agent is paused, then shown your changes.",
-        "main"),
+        "main", "wide"),
     Action("task.edit", "e", "by_hand('editor')", "edit yourself",
         "Edit the task's files yourself in $VISUAL or $EDITOR.", "main"),
     Action("view.browse", "b", "browse", "browse",
-        "Show failures, checkpoints, memory, interrupted runs and deletion.", "main"),
+        "Show failures, checkpoints, memory, interrupted runs and deletion.", "main", "wide"),
     Action("view.copy", "y", "copy", "copy",
         "Copy the selected question or failure, also to a file.", "main"),
     Action("mute.task", "u", "mute", "mute",
@@ -289,7 +290,7 @@ def _binding(action: Action) -> Binding:
         action.keys,
         action.does,
         action.label,
-        show=action.footer,
+        show=bool(action.footer),
         priority=action.everywhere,
         tooltip=action.help,
         id=action.id,
@@ -316,6 +317,11 @@ def keys_now(action: Action) -> str:
 def action_of(id: str) -> Action:
     """Return the action with this id."""
     return next(action for action in ACTIONS if action.id == id)
+
+
+def is_spare(id: str | None) -> bool:
+    """True for an action whose hint gives way where the footer has little room."""
+    return any(action.footer == "wide" for action in ACTIONS if action.id == id)
 
 
 def key_of(id: str) -> str:

@@ -209,7 +209,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         at_table = table.has_focus and not self.has_class("-opened")
         if action == "back":
             return not at_table or table.is_filtered or bool(table.marked)
-        if action == "open":
+        if action in ("open", "hold", "decide", "by_hand"):
             return bool(table.selected)
         if action in ("filter", "sort") and not self._tracker.state.tasks:
             return False

@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
+from unstuck_tui.keys.actions import is_spare
+
 _KEY = "bold $footer-key-foreground on $footer-key-background"
 _LABEL = "$footer-description-foreground on $footer-description-background"
 _HOVERED = "on $block-hover-background"
@@ -24,6 +26,7 @@ class Hint(NamedTuple):
     label: str
     enabled: bool
     tooltip: str
+    is_spare: bool = False
 
     @property
     def width(self) -> int:
@@ -51,14 +54,15 @@ class KeyHints(Widget, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._hints: Sequence[Hint] = ()
+        self._needed: Sequence[Hint] = ()
         self._palette: Hint | None = None
         self._first = 0
         self._hovered: Hint | None = None
 
     @property
     def hints(self) -> Sequence[Hint]:
-        """All hints but that of the palette, from left to right."""
-        return self._hints
+        """All hints but that of the palette, from left to right; spare ones only where there is room for all."""
+        return self._hints if sum(hint.width for hint in self._hints) <= self._room else self._needed
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._look)
@@ -71,7 +75,8 @@ class KeyHints(Widget, can_focus=False):
         first: dict[str, Hint] = {}
         palette = None
         for key, (_, binding, enabled, tooltip) in self.screen.active_bindings.items():
-            hint = Hint(binding.key, self.app.get_key_display(binding), binding.description, enabled, tooltip)
+            shown = self.app.get_key_display(binding)
+            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, is_spare(binding.id))
             if binding.show:
                 first.setdefault(binding.action, hint)
             if key == self.app.COMMAND_PALETTE_BINDING:
@@ -79,6 +84,7 @@ class KeyHints(Widget, can_focus=False):
         hints = tuple(first.values())
         if (hints, palette) != (self._hints, self._palette):
             self._hints, self._palette = hints, palette
+            self._needed = tuple(hint for hint in hints if not hint.is_spare)
             self._first, self._hovered = 0, None
             self.refresh()
 
@@ -87,7 +93,7 @@ class KeyHints(Widget, can_focus=False):
     def render(self) -> Content:
         """The line."""
         room, width = self._room, self.size.width
-        keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in self._hints[self._first :])
+        keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in self.hints[self._first :])
         if self._palette is None:
             return keys.truncate(width)
         palette = self._palette.content(hovered=self._palette is self._hovered)
@@ -102,7 +108,7 @@ class KeyHints(Widget, can_focus=False):
     def _places(self) -> Iterator[tuple[int, Hint]]:
         """The ends of the hints that are in view."""
         end = 0
-        for hint in self._hints[self._first :]:
+        for hint in self.hints[self._first :]:
             end += hint.width
             yield min(end, self._room), hint
         if self._palette is not None:
@@ -137,7 +143,7 @@ class KeyHints(Widget, can_focus=False):
             self.app.bell()
 
     def on_mouse_scroll_down(self) -> None:
-        if sum(hint.width for hint in self._hints[self._first :]) > self._room:
+        if sum(hint.width for hint in self.hints[self._first :]) > self._room:
             self._first += 1
             self.refresh()
 
