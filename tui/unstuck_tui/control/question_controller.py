@@ -144,7 +144,6 @@ class QuestionController:
             self._app.notify("Nothing needs an answer.", markup=False)
 
     def ask(self, gate: str) -> None:
-        """Bring up the dialog of ``gate``."""
         if self._view.is_past:
             self._app.notify("This is a replay: its questions are answered.", markup=False)
         elif gate in self._sending:
@@ -229,7 +228,6 @@ class QuestionController:
         self._app.notify(f"{text}.", severity=severity, timeout=20, markup=False)
 
     def leave(self) -> None:
-        """Leave the screen, after a question where agents are at work."""
         if not self._is_leaving:
             self._is_leaving = True
             start(self._app, "leaving", self._leave)

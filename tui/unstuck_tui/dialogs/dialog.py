@@ -211,7 +211,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self.action_choose(event.option_id)
 
     def action_choose(self, name: str) -> None:
-        """One of the choices, by its name."""
         option = next((option for option in self._options if option.name == name), None)
         if option is None:
             return
@@ -235,7 +234,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self.dismiss(result)
 
     def action_back(self) -> None:
-        """Leave without an answer."""
         self.finish(None)
 
     def action_send(self) -> None:
@@ -251,7 +249,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         """Nothing to do by hand here."""
 
     def action_read(self, pages: int) -> None:
-        """Turn the page of what there is to read."""
         reading = self.query_one(Reading)
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
 

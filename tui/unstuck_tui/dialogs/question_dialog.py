@@ -109,7 +109,6 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     @property
     def is_typing(self) -> bool:
-        """True while a text is being written."""
         return self._chosen is not None
 
     def chosen(self, choice: AnswerOption) -> None:
@@ -156,7 +155,6 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self.action_send()
 
     def action_send(self) -> None:
-        """Answer with what was typed."""
         if self._chosen is not None:
             self._keep()
             self._answer(self._chosen, self._typed())
@@ -180,11 +178,9 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             self.finish(NextQuestion())
 
     def action_copy(self) -> None:
-        """Let the app copy what is asked."""
         self.post_message(self.Copied(question_text(self.question)))
 
     def action_by_hand(self, program: Program) -> None:
-        """Do in the task's files what would else be written."""
         shown = next((option for option in self.question.options if option.choice == "show_me"), None)
         if not self._by_hand or self._overtaken:
             why = shown.refused if shown is not None else ""

@@ -96,7 +96,6 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         self.action_send()
 
     def action_send(self) -> None:
-        """Tell the agent."""
         if not self.has_class("-typing"):
             return
         why = self.query_one("#line", Input).value.strip()
@@ -108,7 +107,6 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
             self.finish(("tell", why))
 
     def action_back(self) -> None:
-        """Go back from the text to the choices, then close."""
         if not self.has_class("-typing"):
             self.finish(None)
             return

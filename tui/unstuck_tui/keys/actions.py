@@ -275,12 +275,10 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def actions_of(*areas: Area) -> tuple[Action, ...]:
-    """The actions of these areas, in their order."""
     return tuple(action for action in ACTIONS if action.area in areas)
 
 
 def bindings_of(*areas: Area) -> list[BindingType]:
-    """Textual's bindings for these areas."""
     return [_binding(action) for action in actions_of(*areas)]
 
 
@@ -314,12 +312,10 @@ def keys_now(action: Action) -> str:
 
 
 def action_of(id: str) -> Action:
-    """Return the action with this id."""
     return next(action for action in ACTIONS if action.id == id)
 
 
 def key_of(id: str) -> str:
-    """The first key of an action."""
     return keys_now(action_of(id)).split(",")[0]
 
 

@@ -50,7 +50,6 @@ def name_width(facts: RecoveryState, width: int) -> int:
 
 
 def heading(name: int, width: int) -> str:
-    """The heading over :func:`task_cells`."""
     names = [fit("TASK", name), fit("ATTEMPT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
     return fit("  " + " ".join([*names, "WILL"]), width)
 

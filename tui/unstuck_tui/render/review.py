@@ -70,12 +70,10 @@ class TimelineRow:
 
 
 def session_heading(width: int) -> Sequence[Cell]:
-    """The names of the columns."""
     return heading_cells(_COLUMNS, width)
 
 
 def session_cells(session: Session, width: int) -> Sequence[Cell]:
-    """One session as a line of the list."""
     review = session.review
     texts = {
         "STARTED": started_words(session),
@@ -99,7 +97,6 @@ def session_cells(session: Session, width: int) -> Sequence[Cell]:
 
 
 def about_cells(session: Session, width: int) -> Sequence[Cell]:
-    """The selected session in one line."""
     review = session.review
     parts = [session.agent, session.model, session.version, session.project, session.session]
     if session.live:

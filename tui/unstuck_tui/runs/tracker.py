@@ -89,7 +89,6 @@ class Tracker:
 
     @classmethod
     def of(cls, view: RunView) -> Tracker:
-        """The tracker of what ``view`` shows."""
         tracker = cls(lambda: view.state, view.clock)
         tracker.title = view.title
         tracker.held = lambda: view.held
@@ -98,7 +97,6 @@ class Tracker:
         return tracker
 
     def close(self) -> None:
-        """Stop following the run."""
         self._unfollow()
 
     def see(self, record: Record) -> None:

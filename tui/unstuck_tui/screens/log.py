@@ -48,7 +48,6 @@ class LogList(CursorLines):
 
     @property
     def record(self) -> Record | None:
-        """The record under the cursor."""
         return self._log.record(self._line(self._cursor)) if self.line_total() else None
 
     def _line(self, index: int) -> int:
@@ -85,7 +84,6 @@ class LogList(CursorLines):
         self.move_to(place)
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor; it does not follow any more."""
         if self.follows:
             self.follows = False
             self.post_message(self.Stopped())
@@ -256,27 +254,22 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), from_start=True)
 
     def action_open(self) -> None:
-        """Show all that stands in the record under the cursor, or no more."""
         self.toggle_class("-opened")
         self.call_after_refresh(self._show_record)
 
     def action_follow(self) -> None:
-        """Follow what comes, or stay."""
         self._list.follows = not self._list.follows
         self._renew()
 
     def action_only_task(self) -> None:
-        """Only the records of the task that was selected, or all of them again."""
         self._one_task = not self._one_task
         self._look_anew()
 
     def action_without_me(self) -> None:
-        """Only what was decided without a person, or everything again."""
         self._without_me = not self._without_me
         self._look_anew()
 
     def action_filter(self) -> None:
-        """Type words to look for."""
         self.add_class("-filtering")
         self.set_focus(self.query_one("#words", Input))
 
@@ -292,7 +285,6 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(self._list)
 
     def action_copy(self) -> None:
-        """Copy the record under the cursor."""
         if (record := self._list.record) is not None:
             copy(self.app, record_text(record), self._view.log.parent)
 

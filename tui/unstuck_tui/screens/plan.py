@@ -177,11 +177,9 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         return not is_empty and super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Back to the main screen, with this task selected."""
         self.dismiss(self._list.selected or None)
 
     def action_holder(self) -> None:
-        """To the task that this one waits for."""
         task = self._list.selected
         holder = self._list.standing.held.get(task, "")
         if holder:
@@ -191,5 +189,4 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
             self.app.notify(f"{task} waits for no other task: {word_of(self._tracker.state, row)}.", markup=False)
 
     def action_back(self) -> None:
-        """Back to where one was."""
         self.dismiss(None)

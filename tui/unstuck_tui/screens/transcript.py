@@ -138,7 +138,6 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
             self._lines.move_to(line)
 
     def action_next_mark(self) -> None:
-        """Go to the next step of a loop, and from the last to the first."""
         marked = [start for entry, start in zip(self._entries, self._starts, strict=True) if self._is_marked(entry)]
         if marked:
             self._go_to(next((start for start in marked if start > self._lines.cursor), marked[0]))
@@ -146,5 +145,4 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("No step of a loop is shown here.", markup=False)
 
     def action_back(self) -> None:
-        """Back to the review."""
         self.dismiss()

@@ -117,7 +117,6 @@ class AttentionList(Lines, can_focus=True):
         self.styles.height = lines_for(height) + frame
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self._cursor = max(0, min(len(self._items) - 1, self._cursor + by))
         self.scroll_to_line(self._cursor)
         self.refresh()
@@ -125,7 +124,6 @@ class AttentionList(Lines, can_focus=True):
             self.post_message(self.Pointed(self._items[self._cursor].task))
 
     def action_open(self) -> None:
-        """Answer the question under the cursor."""
         if self.gate:
             self.post_message(self.Chosen(self.gate))
 

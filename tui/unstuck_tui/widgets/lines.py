@@ -100,7 +100,6 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             self._look = None
 
     def render_line(self, y: int) -> Strip:
-        """One line of the view."""
         look = self._look or self._looked_up()
         index, width, styles = look.top + y, look.width, look.styles
         if index >= self.line_total():
@@ -188,11 +187,9 @@ class CursorLines(Lines, can_focus=True):
         self.post_message(self.Selected())
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self.move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
         self.action_cursor(by * max(1, self.size.height - 1))
 
     def on_click(self, event: events.Click) -> None:

@@ -74,7 +74,6 @@ class Inventory(BaseModel):
         return tuple((kind, *_sums(found)) for kind in KINDS if (found := self.of(kind)))
 
     def of(self, kind: Kind) -> tuple[Item, ...]:
-        """Return the items of one kind."""
         return tuple(item for item in self.items if item.kind == kind)
 
 

@@ -76,7 +76,6 @@ def _live(place: Project) -> str:
 
 
 def _restores(place: Project) -> Iterator[Finding]:
-    """Yield the interrupted restores."""
     for folder in ObjectStore(place.home, place.repository).trees():
         last = read_last(folder)
         if last is not None and not last.done:

@@ -57,7 +57,6 @@ class _Sums:
     failures: dict[str, tuple[int, Diagnosis]] = field(default_factory=dict)
 
     def add(self, attempt: _Attempt) -> None:
-        """Add an attempt that is over."""
         done, found = attempt.claim == "done", attempt.found
         self.attempts += 1
         self.claimed_done += done
@@ -94,7 +93,6 @@ class Truth:
         self._sums: dict[tuple[str, str], _Sums] = {}
 
     def add(self, record: Record) -> None:
-        """Take the next record of the run."""
         event, attempt = record.event, self._open.get(record.task)
         match event:
             case e.TaskAdded():

@@ -81,7 +81,6 @@ def _cut_off(run: str, state: State, row: Any) -> CutOff:
 
 
 def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
-    """One line of the list."""
     texts = {
         "RUN": row.run,
         "TASK": row.task,

@@ -31,7 +31,6 @@ class RecapLine(NamedTuple):
         return f"{self.text} ({_numbers(self.events)})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the line as a JSON object."""
         return {"kind": self.kind, "text": self.text, "events": list(self.events)}
 
 

@@ -40,7 +40,6 @@ class MemoryTab(Tab[Row]):
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_forget(self, row: Row) -> None:
-        """Forget it; asks first."""
         parts = [f"{row['kind']}: {one_line(memory_text(row), 500)}", f"about {row['signature']}"]
         if not await self.context.screen.confirm(
             "Forget this?", parts, "Forget it", hint="also in a run that is active"
@@ -57,7 +56,6 @@ class MemoryTab(Tab[Row]):
         self.context.screen.reload()
 
     async def do_promote(self, row: Row) -> None:
-        """Make an answer a rule."""
         place, id = self.context.place, self.key(row)
 
         def promote() -> str:

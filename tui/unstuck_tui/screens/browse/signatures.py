@@ -64,13 +64,11 @@ class SignaturesTab(Tab[Failure]):
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_log(self, row: Failure) -> None:
-        """The occurrences, in the log."""
         from unstuck_tui.screens.log import LogScreen
 
         self.context.screen.app.push_screen(LogScreen(self.context.view, words=f"failure:{row.identity}"))
 
     async def do_edit(self, row: Failure) -> None:
-        """Open its place in an editor, or copy it."""
         place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
         if place is None:
             where = row.row["location"]
@@ -87,7 +85,6 @@ class SignaturesTab(Tab[Failure]):
         return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))
 
     async def do_answer(self, row: Failure) -> None:
-        """One answer for all open questions about it."""
         gates = gates_about(self.context.view.state, row.identity)
         if gates:
             await self.context.screen.answer_all(gates)

@@ -103,7 +103,6 @@ class Tab(Generic[Row]):
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor."""
         return self.rows[self.cursor] if self.rows else None
 
     async def renew(self) -> None:
