@@ -156,7 +156,7 @@ class BaseApp(SteadyApp, inherit_bindings=False):
             driver.show_title(text)
 
     def action_help(self) -> None:
-        from unstuck_tui.screens.help import HelpScreen
+        from unstuck_tui.screens.reading import HelpScreen
 
         if isinstance(self.screen, HelpScreen):
             return

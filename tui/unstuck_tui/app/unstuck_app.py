@@ -93,7 +93,7 @@ class UnstuckApp(BaseApp):
         from unstuck.eventlog.log.record_reader import RunReader
         from unstuck.runs.queries.recap import recap_of
         from unstuck_tui.render.printed.recap import recap_lines
-        from unstuck_tui.screens.recap import RecapScreen
+        from unstuck_tui.screens.reading import RecapScreen
 
         reader = RunReader(self.view.log.parent)
         try:

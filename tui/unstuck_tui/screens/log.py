@@ -23,15 +23,14 @@ from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _TICK_S = 1.0
 _PIECE = 20_000
 
 
-class LogList(CursorLines):
+class LogList(CursorLines, inherit_bindings=False):
     """All records, or the ``found`` ones. While it ``follows``, the cursor is on the last."""
 
     AREA = "log"
@@ -126,8 +125,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.follows = not self._seq

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar, Literal
 
@@ -71,12 +72,11 @@ class Player:
 class Scrubber(OneLine):
     """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
 
+    @dataclass
     class MomentChosen(Message):
         """A click on a moment: record ``seq``."""
 
-        def __init__(self, seq: int) -> None:
-            self.seq = seq
-            super().__init__()
+        seq: int
 
     def __init__(self, run: ReplayedRun, *, id: str | None = None) -> None:
         super().__init__(self._moment, id=id)

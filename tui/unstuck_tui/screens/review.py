@@ -21,16 +21,12 @@ from unstuck_tui.render.review import (
     timeline_of,
 )
 from unstuck_tui.screens.transcript import TranscriptScreen
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 
 class SessionList(CursorLines):
     """The reviewed sessions."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, sessions: Sequence[Session], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -49,9 +45,6 @@ class SessionList(CursorLines):
 
 class Timeline(CursorLines):
     """The timeline of one session."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -103,8 +96,7 @@ class ReviewScreen(FittingScreen[None], inherit_bindings=False):
         yield self._list
         yield OneLine(lambda width: about_cells(self._list.selected, width), id="about", classes="-heading")
         yield self._timeline
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()

@@ -18,18 +18,14 @@ from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.printed.review import short_id
 from unstuck_tui.render.review import entry_lines
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _RESULTS = ("passed", "failed")
 
 
 class TranscriptLines(CursorLines):
     """The lines of the transcript; ``steps`` are the first lines of the results, by step."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -69,8 +65,7 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield OneLine(self._title, id="title", classes="-heading")
         yield self._lines
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def _title(self, width: int) -> Sequence[Cell]:
         session = self._session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual import events
@@ -31,19 +32,17 @@ class AttentionList(Lines, can_focus=True):
     AttentionList.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
     """
 
+    @dataclass
     class Chosen(Message):
         """A question is to be answered."""
 
-        def __init__(self, gate: str) -> None:
-            self.gate = gate
-            super().__init__()
+        gate: str
 
+    @dataclass
     class Pointed(Message):
         """A task is to be selected in the table."""
 
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
+        task_id: str
 
     def __init__(
         self, tracker: Tracker, *, guides: bool = True, id: str | None = None, classes: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
 
@@ -156,6 +157,8 @@ class OneLine(Lines):
 class CursorLines(Lines, can_focus=True):
     """A list with a cursor on one of its lines, moved by keys and by the mouse."""
 
+    AREA: ClassVar[Area] = "rows"
+    BINDINGS = bindings_of("rows")
     DEFAULT_CSS = """
     CursorLines { height: 1fr; }
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.cells import cell_len
@@ -31,12 +32,11 @@ class TaskTable(Lines, can_focus=True):
     TaskTable { height: 1fr; }
     """
 
+    @dataclass
     class Selected(Message):
         """Another task is under the cursor."""
 
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
+        task_id: str
 
     class Arranged(Message):
         """Other tasks are shown, or in another order."""

@@ -37,14 +37,16 @@ _WORDS = {
 _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
-def ladder_lines(state: State, row: TaskRow, limits: Limits, *, with_keys: bool = True, width: int) -> list[Line]:
+def ladder_lines(
+    state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True, with_keys: bool = True, width: int
+) -> list[Line]:
     """The levels with the tries used on each, then what led here and what follows; ``width`` in cells.
 
     ``with_keys``: and what a person can do about it.
     """
     lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
     lines.append((Cell(" "),))
-    for name, text in _facts(row, limits):
+    for name, text in _facts(row, limits, may_ask):
         lines += _field(name, text, width)
     if row.state != "ended" and with_keys:
         hold, decide = spoken("task.hold"), spoken("task.decide")
@@ -76,7 +78,7 @@ def _stands_on(state: State, row: TaskRow) -> Level:
     return "human" if needs_person(state, row) else row.level
 
 
-def _facts(row: TaskRow, limits: Limits) -> Iterable[tuple[str, str]]:
+def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
     climb, diagnosis = row.climb, row.diagnosis
     if row.state == "ended":
         yield "ended", f"{row.status}{f': {row.reason}' if row.reason else ''}"
@@ -88,7 +90,7 @@ def _facts(row: TaskRow, limits: Limits) -> Iterable[tuple[str, str]]:
         yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, as you chose"
     if climb.failed_approaches:
         yield "failed", " · ".join(climb.failed_approaches)
-    ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct")
+    ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)
     if not ahead:
         yield "then", "nothing has failed yet: the first failure decides the level"
         return

@@ -29,9 +29,8 @@ from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.widgets.detail import TextPane
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab, TruthTab)
 _TICK_S = 2.0
@@ -39,9 +38,6 @@ _TICK_S = 2.0
 
 class RowsList(CursorLines):
     """The rows of ``tab``; each tab keeps its own cursor."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, tab: Tab[Any], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -126,8 +122,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
         yield self._list
         yield TextPane(from_end=False, id="about")
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()
