@@ -11,11 +11,9 @@ from unstuck.contract import Agent, Outcome, Task
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
-from unstuck.supervision.run.finish import RunResult, record_end, result_of
+from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
-
-__all__ = ["Coordinator", "RunResult", "record_end", "result_of"]
 
 
 class Coordinator:
