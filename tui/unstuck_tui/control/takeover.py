@@ -20,6 +20,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
 from unstuck.words.amounts import span
+from unstuck.words.labels import some
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
@@ -136,8 +137,7 @@ class TakeoverController:
         tasks = [row.gate.task or "the run" for row in self._tracker.open_gates() if row.id not in before]
         if not tasks:
             return []
-        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-        return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
+        return [f"{some(tasks, _NAMED)} {'needs' if len(tasks) == 1 else 'need'} you since then"]
 
 
 def _notice(taken: Takeover, command: str, program: Program) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
 from rich.cells import cell_len
@@ -20,7 +21,7 @@ from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
-from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.keys.actions import Area, actions_of, bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
 
@@ -251,6 +252,13 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def action_read(self, pages: int) -> None:
         reading = self.query_one(Reading)
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
+
+
+def choices_of(area: Area, said: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> list[Option]:
+    """The choices of ``area``; ``said`` has the label and the effect of those that depend on the question."""
+    named = ((action.id.partition(".")[2], action) for action in actions_of(area))
+    told = ((name, action, said.get(name, (action.label, action.help))) for name, action in named)
+    return [Option(name=name, key=spoken(action.id), label=label, touches=more) for name, action, (label, more) in told]
 
 
 def _line(choice: Option, keys: int, width: int) -> Table:

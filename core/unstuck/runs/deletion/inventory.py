@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 Kind = Literal[
-    "processes",
-    "gates",
-    "hooks",
-    "servers",
-    "worktrees",
-    "branches",
-    "checkpoints",
-    "socket",
-    "memory",
-    "state",
-    "logs",
-]
-KINDS: tuple[Kind, ...] = (
     "processes", "gates", "hooks", "servers", "worktrees", "branches", "checkpoints", "socket", "memory", "state",
     "logs",
-)  # fmt: skip
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """The order of deletion: event logs last, because they lead to the rest."""
 
 

@@ -11,9 +11,9 @@ from unstuck.escalation.limits import Limits
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, counted, needs_person
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, Line, fit, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, named_lines
 
-_NAME = 10
+_BEFORE = "   "
 _LABEL = 13
 _RUNGS: tuple[tuple[Level, str], ...] = (
     ("first", "first"),
@@ -46,11 +46,13 @@ def ladder_lines(
     """
     lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
     lines.append((Cell(" "),))
+    room = max(10, width - 14)
     for name, text in _facts(row, limits, may_ask):
-        lines += _field(name, text, width)
+        lines += named_lines(name, text, room, 4, before=_BEFORE)
     if row.state != "ended" and with_keys:
         hold, decide = spoken("task.hold"), spoken("task.decide")
-        lines += _field("from here", f"{hold} pauses it · {decide} changes the level, gives time, skips", width)
+        said = f"{hold} pauses it · {decide} changes the level, gives time, skips"
+        lines += named_lines("from here", said, room, 4, before=_BEFORE)
     return lines
 
 
@@ -125,11 +127,3 @@ def _told(ahead: Iterable[Step]) -> str:
         count = len(list(steps))
         parts.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
     return " → ".join(parts)
-
-
-def _field(name: str, text: str, width: int) -> list[Line]:
-    room = max(10, width - _NAME - 4)
-    lines = wrapped(text, room, 4)
-    return [
-        (Cell(f"   {fit(name if place == 0 else '', _NAME)} ", "quiet"), Cell(line)) for place, line in enumerate(lines)
-    ]
