@@ -51,7 +51,8 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
             for process in family - {process for process, last in known.items() if last == how}:
                 _send(process, number)
             known |= dict.fromkeys(family, how)
-            await _all_over(family, limit)
+            for process in family:
+                await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
             # This finds new forks, too; processes that ignore the signal get the next one.
             family = await _family_now(wanted, known, ended)
     await _family_now(wanted, known, ended)
@@ -66,12 +67,6 @@ async def _family_now(
     for process in known.keys() - family:
         ended.append((process.pid, process.create_time(), known.pop(process)))
     return family
-
-
-async def _all_over(processes: Iterable[psutil.Process], limit: float) -> None:
-    """Wait until all have ended, at most until the monotonic time ``limit``."""
-    for process in processes:
-        await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
 
 
 def find(pid: int, start: float) -> psutil.Process | None:

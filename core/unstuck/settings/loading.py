@@ -105,16 +105,12 @@ def _layers(
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
-            value = _value(environ[variable].strip(), variable)
+            text = environ[variable].strip()
+            value = read_value(text, variable) if text.startswith(("[", "{")) else text  # a list or mapping is YAML
             yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True, own=True)
     for dotted, value in overrides.items():
         if value is not None:
             yield _Layer("flags", _nested(dotted.split("."), value), trusted=True)
-
-
-def _value(text: str, variable: str) -> Any:
-    """Return a list or mapping given as YAML in a variable, any other value as text."""
-    return read_value(text, variable) if text.startswith(("[", "{")) else text
 
 
 def _nested(path: list[str], value: Any) -> dict[str, Any]:

@@ -71,7 +71,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "", place: tuple[int, int] = (1, 1)
     ) -> None:
         question = keyed(question)
-        self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
+        hands = f" · {spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
+        self._by_hand = hands if any(_is_shown(option) for option in question.options) else ""
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
@@ -240,10 +241,6 @@ def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:
 def _is_shown(option: AnswerOption) -> bool:
     """True for an answer that can be shown by hand instead of written."""
     return option.choice == "show_me" and option.takes == "lines" and not option.refused
-
-
-def _hands() -> str:
-    return f"{spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
 
 
 def _hint(takes: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from unstuck.history.excerpt import Entry
-from unstuck.history.review import FailureGroup, Moment, Used
+from unstuck.history.review import FailureGroup, Used
 from unstuck.history.reviews import Session
 from unstuck.words.labels import Tone
 from unstuck_tui.render.browse.columns import Column, heading_cells, row_cells
@@ -108,15 +108,11 @@ def about_cells(session: Session, width: int) -> Sequence[Cell]:
 def timeline_of(session: Session) -> list[TimelineRow]:
     """The timeline of a session, then its failures and what could not be read."""
     review = session.review
-    rows = [_row(moment) for moment in review.moments]
+    rows = [TimelineRow(one.step, one.at, one.kind, one.text) for one in review.moments]
     if is_false_claim(session):
         rows.append(TimelineRow(review.check_step, 0.0, "check_failed", false_claim_words(session)))
     rows += [TimelineRow(group.first, 0.0, "group", _group_words(group)) for group in review.groups]
     return rows + [TimelineRow(0, 0.0, "note", note) for note in session.notes]
-
-
-def _row(moment: Moment) -> TimelineRow:
-    return TimelineRow(moment.step, moment.at, moment.kind, moment.text)
 
 
 def _group_words(group: FailureGroup) -> str:

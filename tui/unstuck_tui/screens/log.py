@@ -71,11 +71,7 @@ class LogList(CursorLines, inherit_bindings=False):
         last = max(0, self.line_total() - 1)
         self.move_to(last if self.follows else min(self._cursor, last))
         self.refresh()
-        self.call_after_refresh(self._settle)
-
-    def _settle(self) -> None:
-        """Scroll to the cursor once the list has its place."""
-        self.scroll_to_line(self._cursor)
+        self.call_after_refresh(lambda: self.scroll_to_line(self._cursor))  # once the list has its place
 
     def place_on(self, seq: int) -> None:
         """Put the cursor on record ``seq``, or on the first one shown after it."""

@@ -79,13 +79,9 @@ class RoomKeeper:
             if _is_given_up(gate) or (is_late and not (core.person and core.may_ask)):
                 journal.discard_pending()
                 return
-            await self._pause()
+            await first_of(core.clock.sleep(RETRY_S), core.signals.next(Subject.DISK_SPACE).wait())
             journal.retry()
             answered = gate.id if gate.status != "open" and gate.by == "human" else ""
-
-    async def _pause(self) -> None:
-        """Wait a second, or until the next signal."""
-        await first_of(self._core.clock.sleep(RETRY_S), self._core.signals.next(Subject.DISK_SPACE).wait())
 
 
 def _is_given_up(gate: GateRow) -> bool:

@@ -108,10 +108,7 @@ class Coordinator:
             return False
         if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False
-        if head.run.state == "blocked" and not self._ground_waits():
+        if head.run.state == "blocked" and all(row.gate.type != "remediation" for row in head.open_gates()):
             return False
         accept = core.accept_unverified
         return not any(can_progress(head, row, accept_unverified=accept) for row in head.tasks.values())
-
-    def _ground_waits(self) -> bool:
-        return any(row.gate.type == "remediation" for row in self._supervisor.core.head.open_gates())

@@ -63,7 +63,7 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
         "pivot": (climb.pivots, limits.max_pivots),
         "research": (climb.research, limits.max_research),
     }.get(level, (0, 0))
-    here = _stands_on(state, row) == level
+    here = level == ("human" if needs_person(state, row) else row.level)
     text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
     if level == "first":
         text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not started yet"
@@ -74,10 +74,6 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
     room = max(0, width - 3 - _LABEL)
     tone: Tone = "plain" if here else "quiet"
     return mark, Cell(fit(label, _LABEL), tone), Cell(fit(text + way, room).rstrip(), tone)
-
-
-def _stands_on(state: State, row: TaskRow) -> Level:
-    return "human" if needs_person(state, row) else row.level
 
 
 def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:

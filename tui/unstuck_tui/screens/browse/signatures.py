@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unstuck.eventlog.attention_stats import seconds_of
-from unstuck.eventlog.state import State
 from unstuck.runs.queries.failures import groups_of, learnt_in, rows_of
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
@@ -53,7 +52,8 @@ class SignaturesTab(Tab[Failure]):
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
         rows = list(rows_of([(state.run.id, seen)], worked))
         until = state.seq if view.is_past else 0
-        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end, until)
+        agents = {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
+        return await asyncio.to_thread(listed, rows, found, agents, begin, end, until)
 
     def cells(self, row: Failure, width: int) -> Sequence[Cell]:
         return failure_cells(row, width)
@@ -90,10 +90,6 @@ class SignaturesTab(Tab[Failure]):
             await self.context.screen.answer_all(gates)
         else:
             self.context.screen.report("No open question is about this failure.")
-
-
-def _agents(state: State) -> dict[str, str]:
-    return {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
 
 
 def listed(
