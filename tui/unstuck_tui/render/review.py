@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from unstuck.history.excerpt import Entry
 from unstuck.history.review import FailureGroup, Used
@@ -17,6 +16,7 @@ from unstuck_tui.render.printed.review import (
     CLAIMS,
     false_claim_words,
     is_false_claim,
+    local_time,
     short_id,
     started_words,
     used_words,
@@ -57,6 +57,7 @@ _ENTRIES: dict[str, tuple[str, Tone]] = {
 _CHECK_TONES: dict[str, Tone] = {"passed": "good", "none": "quiet"}
 _MARK, _STEP, _TIME = 11, 6, 8
 _ENTRY_LINES = 24
+_CLOCK = "%H:%M:%S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _group_words(group: FailureGroup) -> str:
 def timeline_cells(row: TimelineRow, width: int) -> Sequence[Cell]:
     """One line of a timeline: step, time, kind and text."""
     mark, tone = _MARKS[row.kind]
-    head = f" {row.step:>{_STEP}}  {_clock(row.at):<{_TIME}}  "
+    head = f" {row.step:>{_STEP}}  {local_time(row.at, _CLOCK):<{_TIME}}  "
     return (
         Cell(head, "quiet"),
         Cell(fit(mark, _MARK), tone),
@@ -138,7 +139,7 @@ def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
     if entry.kind == "failed" and entry.exit_code is not None:
         sign = f"✗ {entry.exit_code}"
     number = str(entry.step) if entry.kind in ("passed", "failed") else ""
-    head = f"{marked:<1}{number:>{_STEP}}  {_clock(entry.at):<{_TIME}}  {sign} "
+    head = f"{marked:<1}{number:>{_STEP}}  {local_time(entry.at, _CLOCK):<{_TIME}}  {sign} "
     indent = " " * (_STEP + _TIME + 5)
     room = max(8, width - max(len(head), len(indent)))
     shown = [piece for line in entry.text.splitlines() for piece in pieces(laid_out(line), room)]
@@ -154,10 +155,3 @@ def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
     return lines + [
         (Cell(indent), Cell(fit(line, max(8, width - len(indent))).rstrip(), text_tone)) for line in shown[1:]
     ]
-
-
-def _clock(at: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(at).astimezone():%H:%M:%S}" if at else ""
-    except (ValueError, OverflowError, OSError):
-        return ""
