@@ -62,7 +62,6 @@ class SteadyApp(App[None]):
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """The driver of a running app."""
     return app._driver
 
 

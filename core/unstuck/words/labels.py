@@ -127,7 +127,6 @@ def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
 
 
 def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
-    """The tone of the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
     return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]

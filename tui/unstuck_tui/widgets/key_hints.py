@@ -110,7 +110,6 @@ class KeyHints(Widget, can_focus=False):
     # --- the mouse ---------------------------------------------------------------------------------------------------
 
     def _at(self, x: int) -> Hint | None:
-        """The hint in column ``x``."""
         found = next((hint for end, hint in self._places() if x < end), None)
         return found if found is not None and found.key else None
 

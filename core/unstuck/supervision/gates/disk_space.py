@@ -39,7 +39,6 @@ class RoomKeeper:
         core.journal.on_trouble(self._on_trouble)
 
     async def stop(self) -> None:
-        """Stop watching."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)

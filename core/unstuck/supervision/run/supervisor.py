@@ -325,7 +325,6 @@ class Supervisor:
 
     @property
     def run(self) -> str:
-        """The id of this run."""
         return self.core.run
 
     @property

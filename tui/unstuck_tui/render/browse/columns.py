@@ -37,7 +37,6 @@ def _widths(columns: Sequence[Column], width: int) -> list[tuple[Column, int]]:
 
 
 def heading_cells(columns: Sequence[Column], width: int) -> tuple[Cell, ...]:
-    """The names of the columns."""
     names = "".join(f"{fit(column.name, room, right=column.right)} " for column, room in _widths(columns, width))
     return (Cell(fit(" " * _MARGIN + names, width), "quiet"),)
 
