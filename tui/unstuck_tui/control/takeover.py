@@ -56,7 +56,7 @@ class TakeoverController:
         driver = self._terminal()
         while True:
             taken = await self._view.start_takeover(task)
-            asked = {row.id for row in self._tracker.open_gates()}
+            asked = {row.id for row in self._tracker.state.open_gates()}
             back, notes = await self._lent(driver, taken, program)
             if self.leaves_when_back:
                 self._app.exit()
@@ -134,7 +134,7 @@ class TakeoverController:
         return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
 
     def _meanwhile(self, before: set[str]) -> list[str]:
-        tasks = [row.gate.task or "the run" for row in self._tracker.open_gates() if row.id not in before]
+        tasks = [row.gate.task or "the run" for row in self._tracker.state.open_gates() if row.id not in before]
         if not tasks:
             return []
         return [f"{some(tasks, _NAMED)} {'needs' if len(tasks) == 1 else 'need'} you since then"]

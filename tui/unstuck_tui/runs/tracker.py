@@ -196,10 +196,6 @@ class Tracker:
         now = self.clock.monotonic()
         return [task for task, since in self.timed.items() if since <= now]
 
-    def open_gates(self) -> tuple[GateRow, ...]:
-        """The gates that wait for an answer, oldest first."""
-        return self.state.open_gates()
-
     def gate(self, id: str) -> GateRow | None:
         """The gate of this id, be it in a record yet or not."""
         unrecorded = self.unrecorded()

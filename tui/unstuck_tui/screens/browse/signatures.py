@@ -20,7 +20,6 @@ from unstuck_tui.render.browse.signatures import (
     gates_about,
     ordered,
 )
-from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
@@ -32,6 +31,8 @@ class SignaturesTab(Tab[Failure]):
     empty: ClassVar[str] = "no failure yet"
     would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
+    cells = staticmethod(failure_cells)
+    about = staticmethod(failure_about)
     follows = True
 
     def __init__(self, context: TabContext) -> None:
@@ -54,12 +55,6 @@ class SignaturesTab(Tab[Failure]):
         until = state.seq if view.is_past else 0
         agents = {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
         return await asyncio.to_thread(listed, rows, found, agents, begin, end, until)
-
-    def cells(self, row: Failure, width: int) -> Sequence[Cell]:
-        return failure_cells(row, width)
-
-    def about(self, row: Failure, width: int) -> Sequence[Line]:
-        return failure_about(row, width)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 

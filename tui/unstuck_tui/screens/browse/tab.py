@@ -128,11 +128,11 @@ class Tab(Generic[Row]):
         """The names of the columns."""
         return heading_cells(self.columns, width)
 
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+    def cells(self, row: Row, width: int, /) -> Sequence[Cell]:
         """One line of the list."""
         raise NotImplementedError
 
-    def about(self, row: Row, width: int) -> Sequence[Line]:
+    def about(self, row: Row, width: int, /) -> Sequence[Line]:
         """The facts about the row under the cursor."""
         raise NotImplementedError
 
