@@ -15,45 +15,6 @@ from unstuck.diagnosis.claim import Claim
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.text import Clean
 
-__all__ = [
-    "ACCEPT_CHANGES",
-    "AGENT",
-    "ANSWER_LIMIT",
-    "BELIEVE_CHECK",
-    "CHECK",
-    "CONTRADICTED",
-    "DISTRUST_CHECK",
-    "EDIT_CHECK",
-    "HELD",
-    "PROOF",
-    "QUOTA",
-    "REFUSE_CHANGES",
-    "WEAKENED",
-    "Actor",
-    "Agent",
-    "Answer",
-    "Capabilities",
-    "CheckResult",
-    "Choice",
-    "Diagnosis",
-    "Directive",
-    "Gate",
-    "GateStatus",
-    "GateTypeName",
-    "Guidance",
-    "Level",
-    "Observation",
-    "Observer",
-    "Outcome",
-    "OutcomeStatus",
-    "Receipt",
-    "Report",
-    "Standing",
-    "Task",
-    "TaskSession",
-    "Verdict",
-]
-
 Actor = Literal["human", "timer", "policy", "agent"]
 Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
 Choice = Literal[

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.waiting import has_ended
 
 from unstuck.agents.command.agent_output import MOST_STEPS
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
@@ -257,14 +258,6 @@ async def test_cancelling_stops_first(lab: Lab) -> None:
     await asyncio.gather(work, return_exceptions=True)
     assert work.cancelled()
     assert all(has_ended(pid) for pid in family)
-
-
-def has_ended(pid: int) -> bool:
-    """Whether it runs no more; whoever forked it takes note of that in its own time."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 async def test_a_frozen_agent_stands_still_and_goes_on(lab: Lab) -> None:

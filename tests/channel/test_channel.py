@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, call, request, socket_path
+from unstuck.channel import MAX_LINE, ChannelServer, Message, Peer, call, converse, request, socket_path
 from unstuck.errors import ChannelError, UsageError
 
 Handler = Callable[[Message, Peer], Awaitable[Message]]
@@ -313,8 +313,7 @@ async def test_a_reply_too_large_for_a_line_is_an_error(sockets: Path) -> None:
         assert "larger than" in (await request(sockets / "s.sock", {"do": "all"}, timeout=60))["error"]
 
 
-@pytest.mark.parametrize("blocking", [False, True])
-async def test_an_acknowledgement_comes_after_the_client_is_done(sockets: Path, blocking: bool) -> None:
+async def test_an_acknowledgement_comes_after_the_client_is_done(sockets: Path) -> None:
     """The run hears that an answer arrived only once it was printed."""
     order: list[str] = []
     heard = asyncio.Event()
@@ -326,17 +325,29 @@ async def test_an_acknowledgement_comes_after_the_client_is_done(sockets: Path, 
         order.append(ack)
         heard.set()
 
-    def printed(reply: Message) -> None:
-        order.append("printed")
-
     path = sockets / "s.sock"
     async with serving(path, handler, acknowledged=acknowledged):
-        if blocking:
-            await asyncio.to_thread(call, path, {"do": "x"}, 5, done=printed)
-        else:
-            await request(path, {"do": "x"}, timeout=60, done=printed)
+        exchange = await converse(path, {"do": "x"})
+        order.append("printed")
+        await exchange.acknowledge()
         await asyncio.wait_for(heard.wait(), 60)
     assert order == ["printed", "a1"]
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_a_reply_that_is_returned_is_acknowledged(sockets: Path, blocking: bool) -> None:
+    """The run hears of it whoever asked."""
+    heard = asyncio.Event()
+
+    async def handler(message: Message, peer: Peer) -> Message:
+        return {"ack": "a1"}
+
+    async def acknowledged(ack: str) -> None:
+        heard.set()
+
+    async with serving(sockets / "s.sock", handler, acknowledged=acknowledged):
+        await ask(blocking, sockets / "s.sock", 60)
+        await asyncio.wait_for(heard.wait(), 60)
 
 
 async def test_an_acknowledgement_nobody_asked_for_changes_nothing(sockets: Path) -> None:

@@ -17,16 +17,10 @@ from typing import Any
 import psutil
 import pytest
 from tests.deletion.conftest import House
+from tests.waiting import has_ended
 
 from unstuck.channel import socket_path
 from unstuck.processes.orphans import is_shim
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def nothing_left(house: Any) -> bool:
@@ -150,7 +144,7 @@ def test_a_live_run_is_ended_with_a_receipt(house: House) -> None:
     assert {row["pid"]: row["how"] for row in rows[-1]["ended"]}[process.pid] == "terminated"
     assert agent in {row["pid"] for row in rows[-1]["ended"]}
     assert process.wait(30) == 130
-    assert gone(agent)
+    assert has_ended(agent)
     assert rows[-1]["left"] == []
     assert [row["name"] for row in rows if row.get("goes") == "processes"]
     assert nothing_left(house)
@@ -177,13 +171,13 @@ def test_a_copy_of_a_project_at_work_is_nobody_elses(house: House) -> None:
     assert done.rows[-1]["left"] == []
     assert not (copy / ".git" / "worktrees").exists()
     tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/web" in line)
-    assert not gone(agent)
+    assert not has_ended(agent)
     assert process.poll() is None
     assert Path(tree, "half.txt").is_file()
     assert house.theirs() == before
     assert house.delete().code == 0
     assert process.wait(30) == 130
-    assert gone(agent)
+    assert has_ended(agent)
     assert nothing_left(house)
 
 
@@ -213,7 +207,7 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: House) -> None
     (log,) = (house.root / ".git" / "unstuck" / "runs").glob("*/events.jsonl")
     log.write_bytes(b"{}\n" + log.read_bytes())
     rows = house.delete("--json").rows
-    assert gone(pid)
+    assert has_ended(pid)
     assert pid in {row["pid"] for row in rows[-1]["ended"]}
     assert rows[-1]["left"] == []
     assert nothing_left(house)

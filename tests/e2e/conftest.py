@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 LIMIT = 90.0
@@ -137,19 +136,6 @@ def failing(repo: Path) -> str:
     lines = ("test -f done && exit 0", "echo 'E   AssertionError: assert 1 == 2'", "echo 'app.py:3: AssertionError'")
     (repo / "check.sh").write_text("\n".join((*lines, "exit 1\n")), encoding="utf-8")
     return "sh check.sh"
-
-
-@pytest.fixture
-def dead() -> Callable[[int], bool]:
-    """Whether a process is gone (or a corpse that nobody has collected)."""
-
-    def is_dead(pid: int) -> bool:
-        try:
-            return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return True
-
-    return is_dead
 
 
 @pytest.fixture

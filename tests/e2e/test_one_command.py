@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Unstuck
+from tests.waiting import has_ended
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ wait
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_means_stopped_and_it_can_go_on(
-    unstuck: Unstuck, failing: str, dead: Callable[[int], bool], number: signal.Signals, repo: Path
+    unstuck: Unstuck, failing: str, number: signal.Signals, repo: Path
 ) -> None:
     """Ctrl+C and TERM end the agent with all it started, end with 130, and the run goes on when it is resumed."""
     os.mkfifo(unstuck.seen / "pipe")
@@ -299,16 +299,14 @@ def test_stopped_means_stopped_and_it_can_go_on(
     assert errors == b""
     assert number.name.encode() in out
     for name in ("own", "child"):
-        assert dead(int((unstuck.seen / name).read_text())), name
+        assert has_ended(int((unstuck.seen / name).read_text())), name
     (repo / "finish").touch()
     done = unstuck.inside("run", "--headless", "--resume", "last")
     assert done.code == 0
     assert len(unstuck.prompts()) == 2
 
 
-def test_a_hanging_agent_is_stopped_and_dispatched_again(
-    unstuck: Unstuck, failing: str, dead: Callable[[int], bool]
-) -> None:
+def test_a_hanging_agent_is_stopped_and_dispatched_again(unstuck: Unstuck, failing: str) -> None:
     """At its time limit an agent is stopped and sent again; the third time a person is asked."""
     agent = unstuck.script("agent.sh", 'echo $$ >> "$SEEN/pids"; exec sleep 600')
     done = unstuck.inside("run", "--json", "--timeout", "1s", "--verify", failing, "--", "sh", agent)
@@ -317,7 +315,7 @@ def test_a_hanging_agent_is_stopped_and_dispatched_again(
     first, second, third = unstuck.prompts()
     again = "This is a new start of the same task. The last attempt reached its time limit and changed no file."
     assert second == third == f"{first}\n\n{again}"
-    assert all(dead(int(pid)) for pid in (unstuck.seen / "pids").read_text().split())
+    assert all(has_ended(int(pid)) for pid in (unstuck.seen / "pids").read_text().split())
     assert len(done.data("agent_timeout")) == 3
     assert unstuck.only_gate()["type"] == "stuck"
     assert all(receipt["ended"] and not receipt["alive"] for receipt in done.data("stop_receipt"))

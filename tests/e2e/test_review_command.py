@@ -6,13 +6,13 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 from tests.e2e.conftest import LIMIT, Unstuck
 from tests.history.kept import AGENTS, RECORDED, keep
+from tests.waiting import has_ended
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_no_secret_is_told(unstuck: Unstuck, home: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_stays(unstuck: Unstuck, home: Path, number: signal.Signals, dead: Callable[[int], bool]) -> None:
+def test_no_process_stays(unstuck: Unstuck, home: Path, number: signal.Signals) -> None:
     """Killed or interrupted while several processes read: all of them end, and ctrl+c ends with 130 and no word."""
     file = home / ".claude/projects/-home-ann-shop/loop.jsonl"
     lines = file.read_text("utf-8")
@@ -178,6 +178,6 @@ def test_no_process_stays(unstuck: Unstuck, home: Path, number: signal.Signals, 
     if number == signal.SIGINT:
         assert (process.returncode, errors) == (130, b"")
     deadline = time.monotonic() + LIMIT
-    while not all(dead(reader.pid) for reader in readers):
+    while not all(has_ended(reader.pid) for reader in readers):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
@@ -22,12 +23,8 @@ CLIMB = Climb(
 
 def test_the_report_as_a_file(failure: Make) -> None:
     """Problem, what was tried, the analysis, insights, the checkpoint, who waits, and the four options."""
-    report = stuck_report(
-        "web",
-        CLIMB,
-        failure("boom"),
-        reason="nothing is left to try",
-        checkpoint="chk-1",
+    report = replace(
+        stuck_report("web", CLIMB, failure("boom"), reason="nothing is left to try", checkpoint="chk-1"),
         touches=("shop",),
         files=("changed web.py",),
         tokens={"retry": 1200},

@@ -22,7 +22,8 @@ from unstuck.contract import Answer, Capabilities, Gate, Observation, Task
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import read_records, replay
-from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.finish import RunResult
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 

@@ -24,7 +24,8 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.journal import Journal
 from unstuck.settings.models import FailureHandlerSettings, Settings
 from unstuck.supervision.attempt.runner import CallableAgent
-from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.finish import RunResult
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 

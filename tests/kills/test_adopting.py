@@ -19,7 +19,8 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import LOG_NAME
 from unstuck.eventlog.log.records import read_records, replay
 from unstuck.runs.run import RunOptions, resume_run
-from unstuck.supervision.run.supervisor import Supervisor, locate
+from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.workspace.project import locate
 
 AGENT = Path(__file__).with_name("freed_agent.py")
 PATIENCE = 60

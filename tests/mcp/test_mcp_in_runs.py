@@ -22,7 +22,7 @@ from unstuck.eventlog.log.records import replay
 from unstuck.runs.plans.plan import Plan
 from unstuck.runs.plans.plan_file import load_plan
 from unstuck.runs.run import RunOptions, start_run
-from unstuck.supervision.run.coordinator import RunResult
+from unstuck.supervision.run.finish import RunResult
 from unstuck.workspace.project import locate
 
 AGENT = Path(__file__).with_name("asking_agent.py")

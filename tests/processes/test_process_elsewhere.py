@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.processes.conftest import Lab
+from tests.waiting import has_ended
 
 OTHER = Path(__file__).with_name("other_system.py")
 
@@ -44,14 +45,6 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"unstuck.processes.{module}.SHIM", OTHER)
 
 
-def is_gone(pid: int) -> bool:
-    """Whether the process has ended; nobody may have taken leave of it yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 async def test_a_whole_run_without_linux(repo: Path) -> None:
     """Every module is imported and one command is worked to its end, check and all."""
     agent = ("sh", "-c", "echo done > result.txt; setsid sleep 1000 & echo $! > left; sleep 1000 & echo $! >> left")
@@ -66,7 +59,7 @@ async def test_a_whole_run_without_linux(repo: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert all(map(is_gone, map(int, (repo / "left").read_text().split())))
+    assert all(map(has_ended, map(int, (repo / "left").read_text().split())))
 
 
 async def test_what_is_left_over_is_found_by_the_supervisor(lab: Lab, elsewhere: None) -> None:
@@ -76,7 +69,7 @@ async def test_what_is_left_over_is_found_by_the_supervisor(lab: Lab, elsewhere:
     left = [int(line) for line in lab.output.read_text().split()[:2]]
     assert end.code == 3
     assert end.receipt.alive == ()
-    assert all(map(is_gone, left))
+    assert all(map(has_ended, left))
     assert left[0] in {pid for pid, _, _ in end.receipt.ended}
 
 

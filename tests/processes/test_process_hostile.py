@@ -10,14 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.processes.conftest import Lab
-
-
-def is_gone(pid: int) -> bool:
-    """Whether the process has ended; nobody may have taken leave of it yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+from tests.waiting import has_ended
 
 
 async def test_one_that_has_stopped_itself_may_still_end_politely(lab: Lab) -> None:
@@ -55,7 +48,7 @@ async def test_one_that_stops_its_helper_is_stopped_with_it(
     receipt = await process.stop(interrupt=0, terminate=0)
     assert process.pid in {pid for pid, _, _ in receipt.ended}
     assert receipt.alive == ()
-    assert is_gone(helper.pid)
+    assert has_ended(helper.pid)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -70,7 +63,7 @@ async def test_one_that_kills_its_helper_is_over(lab: Lab, at_once: bool) -> Non
     assert end.code is None
     assert end.signal == signal.SIGKILL
     assert {process.pid, left} <= {pid for pid, _, _ in end.receipt.ended}
-    assert is_gone(left)
+    assert has_ended(left)
 
 
 async def test_it_may_end_behind_a_helper_that_it_has_stopped(lab: Lab) -> None:
@@ -101,7 +94,7 @@ async def test_one_that_is_traced_is_killed(lab: Lab) -> None:
     (traced,) = psutil.Process(process.pid).children()
     receipt = await process.stop(interrupt=0.05, terminate=0.05)
     assert {process.pid, traced.pid} <= {pid for pid, _, _ in receipt.ended}
-    assert is_gone(traced.pid)
+    assert has_ended(traced.pid)
 
 
 async def test_its_output_file_may_be_deleted_while_it_runs(lab: Lab) -> None:
@@ -140,7 +133,7 @@ async def test_it_may_make_a_terminal_of_its_own(lab: Lab) -> None:
     child = int((await lab.hears("\n")).split()[1])
     receipt = await process.stop(interrupt=0.2, terminate=0.5)
     assert {process.pid, child} <= {pid for pid, _, _ in receipt.ended}
-    assert is_gone(child)
+    assert has_ended(child)
 
 
 async def test_a_storm_of_zombies_is_no_end(lab: Lab) -> None:
@@ -155,5 +148,5 @@ async def test_a_storm_of_zombies_is_no_end(lab: Lab) -> None:
     receipt = await process.stop(interrupt=0, terminate=0)
     assert receipt.alive == ()
     assert helper is not None
-    assert is_gone(helper.pid)
+    assert has_ended(helper.pid)
     assert not any(os.path.exists(f"/proc/{pid}") for pid, _, _ in receipt.ended)

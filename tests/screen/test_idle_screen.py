@@ -16,8 +16,8 @@ from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
-from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.main import MainScreen
+from unstuck_tui.screens.reading import HelpScreen
 from unstuck_tui.widgets.detail import Detail
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.task_table import TaskTable

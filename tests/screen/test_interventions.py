@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from tests.screen.conftest import Showing, Stage
+from tests.waiting import become
 from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
@@ -26,12 +26,6 @@ task = os.environ["UNSTUCK_TASK"]
 pathlib.Path(f"{task}.pid").write_text(f"{os.getpid()} ")
 while not os.path.exists(f"{task}.go"): time.sleep(0.02)
 """
-
-
-async def become(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not done():
-            await asyncio.sleep(0.01)
 
 
 async def at_work(stage: Stage, name: str) -> tuple[asyncio.Future[Any], psutil.Process]:

@@ -13,8 +13,8 @@ from unstuck import Report
 from unstuck.eventlog import events as e
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, key_of
-from unstuck_tui.screens.help import HelpScreen
 from unstuck_tui.screens.plan import PlanScreen
+from unstuck_tui.screens.reading import HelpScreen
 from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.task_table import TaskTable
 

@@ -9,7 +9,7 @@ from tests.screen.conftest import Showing, Stage
 from textual import events
 
 from unstuck_tui.notifications.absence import AWAY_S
-from unstuck_tui.screens.recap import RecapScreen
+from unstuck_tui.screens.reading import RecapScreen
 
 
 async def meanwhile(stage: Stage, seconds: float) -> None:

@@ -17,7 +17,7 @@ from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
-from unstuck_tui.screens.help import HelpScreen
+from unstuck_tui.screens.reading import HelpScreen
 from unstuck_tui.screens.replay import ReplayScreen, Scrubber
 
 

@@ -16,7 +16,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory
 from unstuck.runs.answers.answer_offline import answer_offline
 from unstuck.settings.models import Settings
-from unstuck.supervision.run.supervisor import locate
+from unstuck.workspace.project import locate
 
 ASK = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
 SETTINGS = Settings.model_validate({"failure_handler": ASK})

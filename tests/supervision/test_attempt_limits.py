@@ -13,6 +13,7 @@ import psutil
 import pytest
 from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
+from tests.waiting import become
 
 from unstuck import Answer, Guidance, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
@@ -268,13 +269,6 @@ async def test_a_hanging_program_is_frozen_while_asked_about_and_then_stopped(
         stuck = await world.asked()
         await world.supervisor.answer(stuck.id, Answer(choice="skip"))
         assert (await working).status == "skipped"
-
-
-async def become(true: Callable[[], bool]) -> None:
-    """Another process gets there; only the test's own limit ends the wait."""
-    async with asyncio.timeout(PATIENCE):
-        while not true():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_frozen_program_goes_on_after_extend(opening: Opening, repo: Path, clock: ManualClock) -> None:

@@ -16,8 +16,9 @@ from unstuck.contract import Capabilities, Gate, Observation
 from unstuck.eventlog import events as e
 from unstuck.runs.watch import watch
 from unstuck.settings.models import BudgetSettings, Settings
-from unstuck.supervision.run.coordinator import Coordinator, RunResult
-from unstuck.supervision.run.supervisor import locate
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.finish import RunResult
+from unstuck.workspace.project import locate
 
 PATIENCE = 30
 HELD = Capabilities(hold="step", tell=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from unstuck import Answer, AnswerRefused, GateClosed, GateUnknown, Guidance, Report, Supervisor, Task, admit
 from unstuck.contract import Outcome
@@ -26,16 +27,6 @@ QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivo
 
 def task(name: str = "web", **fields: Any) -> Task:
     return Task(id=name, prompt=admit("Make the shop work"), **fields)
-
-
-async def until(supervisor: Supervisor, seen: Callable[[], object]) -> None:
-    """Wait until something recorded makes ``seen`` true."""
-    moved = asyncio.Event()
-    supervisor.core.journal.on_append(lambda record: moved.set())
-    async with asyncio.timeout(PATIENCE):
-        while not seen():
-            moved.clear()
-            await moved.wait()
 
 
 def only_gate(supervisor: Supervisor) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any, get_args
@@ -12,6 +11,7 @@ from typing import Any, get_args
 import pytest
 from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
+from tests.waiting import until
 
 from unstuck import (
     Answer,
@@ -251,15 +251,6 @@ class Asking:
             return None
         options = tuple(admit(option) for option in self.options)
         return Report(exit_code=0, signal=self.signal, question=admit("Which port?"), options=options)
-
-
-async def until(supervisor: Supervisor, seen: Callable[[], object]) -> None:
-    moved = asyncio.Event()
-    supervisor.core.journal.on_append(lambda record: moved.set())
-    async with asyncio.timeout(PATIENCE):
-        while not seen():
-            moved.clear()
-            await moved.wait()
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from unstuck.settings.models import Settings
 from unstuck.supervision.attempt.runner import CallableAgent
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.coordinator import Coordinator
-from unstuck.supervision.run.supervisor import locate
+from unstuck.workspace.project import locate
 from unstuck_tui.render.recovery import facts_of
 
 PATIENCE = 60

@@ -19,7 +19,8 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import replay
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempt.runner import CallableAgent
-from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.finish import RunResult
 from unstuck.supervision.run.remediation import Remediation
 
 PATIENCE = 60

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.manual_clock import ManualClock
+from tests.waiting import become
 
 from unstuck import Answer, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
@@ -49,13 +50,6 @@ class Desk:
         file = self.root / "pid.txt"
         await become(lambda: file.exists() and file.read_text().strip() != "")
         return psutil.Process(int(file.read_text()))
-
-
-async def become(done: Callable[[], bool]) -> None:
-    """Wait until something outside this process is so."""
-    async with asyncio.timeout(60):
-        while not done():
-            await asyncio.sleep(0.01)
 
 
 OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]

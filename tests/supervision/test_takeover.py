@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.manual_clock import ManualClock
+from tests.waiting import become
 
 from unstuck import Answer, Guidance, Outcome, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
@@ -31,13 +32,6 @@ while not os.path.exists(f"{os.environ['SEEN']}/go"): time.sleep(0.02)
 pathlib.Path("out.txt").write_text("done")
 """
 AT_ONCE = Settings.model_validate({"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}})
-
-
-async def become(done: Callable[[], bool]) -> None:
-    """Wait until something outside this process is so."""
-    async with asyncio.timeout(60):
-        while not done():
-            await asyncio.sleep(0.01)
 
 
 class Desk:

@@ -26,8 +26,8 @@ from unstuck.eventlog.log.journal import LOG_NAME, Journal
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import GateRow
 from unstuck.supervision.run.remediation import NullObserver
-from unstuck.supervision.run.supervisor import locate
 from unstuck.workspace.checkpoints.manager import Checkpoint, CheckpointStore
+from unstuck.workspace.project import locate
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)

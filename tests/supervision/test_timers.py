@@ -14,7 +14,8 @@ from unstuck import Answer, Supervisor, Task, admit
 from unstuck.eventlog import events as e
 from unstuck.settings.models import TIMER_ANSWERS, Settings, TimerSettings
 from unstuck.supervision.gates.gate_types import CHOICES
-from unstuck.supervision.run.coordinator import Coordinator, RunResult
+from unstuck.supervision.run.coordinator import Coordinator
+from unstuck.supervision.run.finish import RunResult
 
 PATIENCE = 30
 TASK = Task(id="t", prompt=admit("Do it"), timeout_s=100.0)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual._xterm_parser import XTermParser
+from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.dom import DOMNode
     from textual.driver import Driver
-
-__all__ = [
-    "PasteInput",
-    "PasteTextArea",
-    "RedirectedDriver",
-    "SteadyApp",
-    "SteadyScreen",
-    "XTermParser",
-    "bind_keys",
-    "driver_of",
-    "key_name",
-]
 
 
 class SteadyApp(App[None]):
@@ -74,7 +62,6 @@ class SteadyApp(App[None]):
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """The driver of a running app."""
     return app._driver
 
 

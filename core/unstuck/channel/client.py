@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,26 +20,21 @@ BUSY_PAUSE_S = 0.05
 _QUEUE_FULL: Message = {"error": "too many clients: try again", "busy": True}
 
 
-async def request(
-    path: Path, message: Message, *, timeout: float | None = None, done: Callable[[Message], None] | None = None
-) -> Message:
-    """Send ``message`` (``v`` is added) and return the reply, an ``error`` included.
+async def request(path: Path, message: Message, *, timeout: float | None = None) -> Message:
+    """Send ``message`` (``v`` is added), acknowledge the reply and return it, an ``error`` included.
 
-    ``done`` gets the reply before it is acknowledged. Raises :class:`ChannelError` if there is no listener, the server
-    disconnects, or no reply comes within ``timeout`` seconds.
+    Raises :class:`ChannelError` if there is no listener, the server disconnects, or no reply comes within ``timeout``
+    seconds.
     """
     import asyncio
 
     try:
         async with asyncio.timeout(timeout):
-            # A rejected client can only ask again; there is nothing to wait for.
-            while (reply := await _ask(path, message, done)).get("busy"):  # noqa: ASYNC110
-                await asyncio.sleep(BUSY_PAUSE_S)
-            return reply
+            exchange = await converse(path, message)
+            await exchange.acknowledge()
+            return exchange.reply
     except TimeoutError:
         raise NoReply(f"no reply at {path} within {timeout} s") from None
-    except OSError as error:
-        raise _unreachable(path, error) from None
 
 
 async def converse(path: Path, message: Message) -> Exchange:
@@ -48,6 +42,7 @@ async def converse(path: Path, message: Message) -> Exchange:
     import asyncio
 
     try:
+        # A rejected client can only ask again; there is nothing to wait for.
         while (exchange := await _exchanged(path, message)).reply.get("busy"):
             await exchange.close()
             await asyncio.sleep(BUSY_PAUSE_S)
@@ -79,14 +74,6 @@ class Exchange:
                 await writer.wait_closed()
 
 
-async def _ask(path: Path, message: Message, done: Callable[[Message], None] | None) -> Message:
-    exchange = await _exchanged(path, message)
-    if done is not None and not exchange.reply.get("busy"):
-        done(exchange.reply)
-    await exchange.acknowledge()
-    return exchange.reply
-
-
 async def _exchanged(path: Path, message: Message) -> Exchange:
     import asyncio
 
@@ -109,13 +96,11 @@ async def _read_line(path: Path, reader: asyncio.StreamReader) -> bytes:
         raise ChannelError(f"{path}: the reply is larger than {MAX_LINE} bytes") from None
 
 
-def call(
-    path: Path, message: Message, timeout: float | None = None, *, done: Callable[[Message], None] | None = None
-) -> Message:
+def call(path: Path, message: Message, timeout: float | None = None) -> Message:
     """Send ``message`` like :func:`request`, for commands without an event loop."""
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
-        while (reply := _ask_blocking(path, message, deadline, done)).get("busy"):
+        while (reply := _ask_blocking(path, message, deadline)).get("busy"):
             time.sleep(BUSY_PAUSE_S)
         return reply
     except TimeoutError:
@@ -124,9 +109,7 @@ def call(
         raise _unreachable(path, error) from None
 
 
-def _ask_blocking(
-    path: Path, message: Message, deadline: float | None, done: Callable[[Message], None] | None
-) -> Message:
+def _ask_blocking(path: Path, message: Message, deadline: float | None) -> Message:
     connection = _connect(path)
     if connection is None:
         _remaining(deadline)
@@ -144,8 +127,6 @@ def _ask_blocking(
                 break
             line += chunk
         reply = _read_reply(path, bytes(line))
-        if done is not None and not reply.get("busy"):
-            done(reply)
         if "ack" in reply:
             connection.sendall(encode({"v": VERSION, "ack": reply["ack"]}))
         return reply

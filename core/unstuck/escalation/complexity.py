@@ -18,5 +18,4 @@ def grows(sizes: Sequence[int]) -> bool:
 
 
 def growth(sizes: Sequence[int]) -> str:
-    """Return the growth in words."""
     return f"the change grows ({', '.join(map(str, sizes[-ATTEMPTS:]))} lines) and the failure stays"

@@ -150,7 +150,6 @@ Decision = Finish | AskQuestion | BackOff | Direct | Redispatch | Block | Halt
 
 
 def decide(facts: Facts, limits: Limits) -> Decision:
-    """Return the decision for ``facts``."""
     return (
         _done(facts)
         or _check_could_not_run(facts)

@@ -46,7 +46,6 @@ class StuckReport:
     said: str = ""
 
     def markdown(self) -> str:
-        """Return the report as Markdown."""
         lines = [f"# {self.task} is stuck", "", f"**Problem:** {self.summary}"]
         if self.location:
             lines.append(f"**Where:** `{self.location}`")
@@ -88,16 +87,12 @@ def stuck_report(
     *,
     reason: str,
     checkpoint: str = "",
-    touches: tuple[str, ...] = (),
-    files: tuple[str, ...] = (),
-    tokens: Mapping[str, int] | None = None,
-    consequences: tuple[str, ...] = (),
-    weakened: tuple[str, ...] = (),
-    ending: str = "",
-    said: str = "",
     own: str = "",
 ) -> StuckReport:
-    """Return the report for a task whose climb has ended. ``own`` is the agent's own failure, where that ended it."""
+    """Return the report for a task whose climb has ended, without what only a run knows.
+
+    ``own`` is the agent's own failure, where that ended it.
+    """
     return StuckReport(
         task=task,
         summary=own or (diagnosis.headline if diagnosis else reason),
@@ -108,13 +103,6 @@ def stuck_report(
         insights=climb.insights,
         approaches=climb.failed_approaches,
         checkpoint=checkpoint,
-        touches=touches,
-        files=files,
-        tokens=tokens or {},
-        consequences=consequences,
-        weakened=weakened,
-        ending=ending,
-        said=said,
     )
 
 

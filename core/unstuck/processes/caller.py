@@ -10,11 +10,9 @@ from itertools import pairwise
 
 import psutil
 
-from unstuck.processes.orphans import Identity, tag_of
+from unstuck.processes.orphans import TOLERANCE, Identity, tag_of
 from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import killed, running
-
-_TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 
 
 def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
@@ -35,7 +33,7 @@ def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
     for ancestor in chain:
         with suppress(psutil.Error, OSError):
             began = ancestor.create_time()
-            if any(ancestor.pid == number and abs(began - start) < _TOLERANCE for number, start in known):
+            if any(ancestor.pid == number and abs(began - start) < TOLERANCE for number, start in known):
                 return "an agent has started it"
         with suppress(psutil.Error, OSError):
             if ancestor.environ().get(TAG) in tags:
@@ -52,7 +50,7 @@ def _is_stray(chain: list[psutil.Process]) -> bool:
         eldest = next((child for child, parent in pairwise(chain) if parent.pid == reaper), None)
         if eldest is not None:
             began = eldest.create_time()
-            return any(start - _TOLERANCE <= began <= end + _TOLERANCE for start, end in lives)
+            return any(start - TOLERANCE <= began <= end + TOLERANCE for start, end in lives)
     return False
 
 

@@ -84,5 +84,4 @@ class Remains:
                     process.send_signal(signal.SIGSTOP if freeze else signal.SIGCONT)
 
     async def end(self) -> Receipt:
-        """End all its processes."""
         return await end_survivors(self._identity)

@@ -19,7 +19,7 @@ from unstuck.processes.shim_launcher import SHIM
 
 Identity = tuple[int, float]
 
-_TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
+TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 _RUNGS = ((signal.SIGTERM, 2.0, "terminated"), (signal.SIGKILL, 3.0, "killed"))
 
 
@@ -51,7 +51,8 @@ async def end_survivors(identities: Iterable[Identity]) -> Receipt:
             for process in family - {process for process, last in known.items() if last == how}:
                 _send(process, number)
             known |= dict.fromkeys(family, how)
-            await _all_over(family, limit)
+            for process in family:
+                await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
             # This finds new forks, too; processes that ignore the signal get the next one.
             family = await _family_now(wanted, known, ended)
     await _family_now(wanted, known, ended)
@@ -68,21 +69,18 @@ async def _family_now(
     return family
 
 
-async def _all_over(processes: Iterable[psutil.Process], limit: float) -> None:
-    """Wait until all have ended, at most until the monotonic time ``limit``."""
-    for process in processes:
-        await until_over(process.pid, partial(is_over, process), max(0.0, limit - time.monotonic()))
-
-
 def find(pid: int, start: float) -> psutil.Process | None:
     """Return the process that started at ``start``; None for a zombie or one that has ended."""
     try:
         process = psutil.Process(pid)
-        if abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE:
-            return process
+        return process if is_same(process, start) else None
     except psutil.Error:
-        pass
-    return None
+        return None
+
+
+def is_same(process: psutil.Process, start: float) -> bool:
+    """Return whether this process started at ``start`` and is no zombie."""
+    return abs(process.create_time() - start) < TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
 
 
 def family_of(identities: frozenset[Identity], known: Iterable[psutil.Process] = ()) -> set[psutil.Process]:

@@ -9,17 +9,15 @@ from pathlib import Path
 import psutil
 
 from unstuck.errors import UnstuckError
-from unstuck.processes.orphans import Identity, family_of
+from unstuck.processes.orphans import Identity, family_of, is_same
 
 _PROMPT = "UNSTUCK_PROMPT_FILE"
-_TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 
 
 def lives(pid: int, start: float) -> bool:
     """Return whether the process that started at ``start`` still runs. Raises UnstuckError where that is unknown."""
     try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - start) < _TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
+        return is_same(psutil.Process(pid), start)
     except psutil.NoSuchProcess:
         return False
     except psutil.Error as problem:

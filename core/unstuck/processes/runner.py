@@ -171,7 +171,6 @@ class Process:
         self._shim.send({"say": words.decode("latin-1")})
 
     def hush(self) -> None:
-        """End that standard input."""
         self._shim.send({"hush": True})
 
     async def _begin(

@@ -81,7 +81,6 @@ class Connection:
             self.wake()
 
     def wake(self) -> None:
-        """Continue a suspended shim."""
         self._process.send_signal(signal.SIGCONT)
 
     async def next_report(self) -> dict[str, Any] | None:

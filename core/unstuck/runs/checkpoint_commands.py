@@ -60,7 +60,7 @@ def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
         holder = read_holder(lock.path)
         if holder is None or not (place.runs / holder.run).is_dir():
             raise
-        from unstuck.runs.queries.active_task import task_at  # brings the record
+        from unstuck.runs.queries.run_list import task_at  # brings the record
 
         if task := task_at(tree, place, holder.run):
             raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first") from None

@@ -31,8 +31,9 @@ from unstuck.settings.models import EvaluatorSettings, Settings
 from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.context.next_step import fallen
 from unstuck.supervision.recovery.review import Standstill
-from unstuck.supervision.run.coordinator import Coordinator, RunResult, record_end
+from unstuck.supervision.run.coordinator import Coordinator
 from unstuck.supervision.run.delivery import REFUSED
+from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import is_text, one_line

@@ -19,7 +19,7 @@ from unstuck.eventlog.state import State
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.context.context import GatePolicy
-from unstuck.supervision.run.coordinator import record_end
+from unstuck.supervision.run.finish import record_end
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import one_line
 from unstuck.workspace.project import Project

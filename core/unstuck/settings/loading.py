@@ -57,16 +57,14 @@ def load_settings(
     user_file: Path | None,
     environ: Mapping[str, str],
     overrides: Mapping[str, Any],
-    override_source: str = "flags",
 ) -> Settings:
     """Defaults < user file < ``.claude/config.yaml`` < ``unstuck.yaml`` < ``UNSTUCK_*`` < ``overrides``.
 
-    Mappings are merged key by key, lists are replaced. Keys of ``overrides`` may be dotted; None means not given, and
-    ``override_source`` is what they are called in messages. A file that is not there is no error; without a ``project``
-    only what is the user's own counts. Raises SettingsError.
+    Mappings are merged key by key, lists are replaced. Keys of ``overrides`` may be dotted; None means not given. A
+    file that is not there is no error; without a ``project`` only what is the user's own counts. Raises SettingsError.
     """
     merged: dict[str, Any] = {}
-    for layer in _layers(project, user_file, environ, overrides, override_source):
+    for layer in _layers(project, user_file, environ, overrides):
         try:
             values = _checked(layer)
         except SettingsError as error:
@@ -95,7 +93,6 @@ def _layers(
     user_file: Path | None,
     environ: Mapping[str, str],
     overrides: Mapping[str, Any],
-    override_source: str,
 ) -> Iterator[_Layer]:
     if user_file is not None:
         yield _Layer(str(user_file), read_mapping(user_file), trusted=True, file=user_file, own=True)
@@ -108,16 +105,12 @@ def _layers(
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
-            value = _value(environ[variable].strip(), variable)
+            text = environ[variable].strip()
+            value = read_value(text, variable) if text.startswith(("[", "{")) else text  # a list or mapping is YAML
             yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True, own=True)
     for dotted, value in overrides.items():
         if value is not None:
-            yield _Layer(override_source, _nested(dotted.split("."), value), trusted=True)
-
-
-def _value(text: str, variable: str) -> Any:
-    """Return a list or mapping given as YAML in a variable, any other value as text."""
-    return read_value(text, variable) if text.startswith(("[", "{")) else text
+            yield _Layer("flags", _nested(dotted.split("."), value), trusted=True)
 
 
 def _nested(path: list[str], value: Any) -> dict[str, Any]:

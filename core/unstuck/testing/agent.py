@@ -49,7 +49,6 @@ class Agent:
         self.say("nothing in my script fits this attempt")
 
     def do(self, acts: list[dict[str, Any]]) -> None:
-        """Do each act in its order."""
         for act in acts:
             getattr(self, f"do_{act['act']}")(**{key: value for key, value in act.items() if key != "act"})
 

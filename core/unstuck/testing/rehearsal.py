@@ -20,7 +20,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.plans.plan_file import ID_SHAPE, is_task_id, load_plan
 from unstuck.runs.run import RunOptions, start_run
 from unstuck.settings.paths import state_dir
-from unstuck.supervision.run.coordinator import RunResult
+from unstuck.supervision.run.finish import RunResult
 from unstuck.testing import agent
 from unstuck.testing.scenario import Part, Scenario, Turn
 from unstuck.text import one_line

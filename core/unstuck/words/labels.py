@@ -61,51 +61,33 @@ VIAS = {
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),
+    "failed": ("✗", "bad"),
     "skipped": ("-", "quiet"),
     "abandoned": ("×", "quiet"),
-    "failed": ("✗", "bad"),
     "cancelled": ("-", "quiet"),
 }
 """Glyph and tone of every way to end."""
-_LIVE: dict[str, tuple[str, str, Tone]] = {
-    "blocked": ("◌", "blocked", "quiet"),
-    "ready": ("○", "ready", "plain"),
-    "running": ("▶", "working", "work"),
-    "judging": ("▷", "checking", "work"),
-    "undecided": ("▷", "deciding", "work"),
-    "preparing": ("▷", "preparing", "work"),
-    "backoff": ("…", "backs off", "wait"),
-    "waiting": ("!", "needs you", "ask"),
-    "parked": ("‖", "paused", "wait"),
-    "interrupted": ("↯", "interrupted", "wait"),
-    "held": ("‖", "held", "wait"),
+_LIVE: dict[str, tuple[str, str, Tone, str]] = {
+    "blocked": ("◌", "blocked", "quiet", "blocked"),
+    "ready": ("○", "ready", "plain", "ready"),
+    "running": ("▶", "working", "work", "working"),
+    "judging": ("▷", "checking", "work", "working"),
+    "undecided": ("▷", "deciding", "work", "working"),
+    "preparing": ("▷", "preparing", "work", "working"),
+    "backoff": ("…", "backs off", "wait", "waiting"),
+    "waiting": ("!", "needs you", "ask", "needs you"),
+    "parked": ("‖", "paused", "wait", "waiting"),
+    "interrupted": ("↯", "interrupted", "wait", "waiting"),
+    "held": ("‖", "held", "wait", "waiting"),
 }
-
-_GROUPS = {
-    "blocked": "blocked",
-    "ready": "ready",
-    "running": "working",
-    "judging": "working",
-    "undecided": "working",
-    "preparing": "working",
-    "backoff": "waiting",
-    "waiting": "needs you",
-    "parked": "waiting",
-    "interrupted": "waiting",
-    "held": "waiting",
-}
+"""Glyph, word, tone and group of every state of a task that has not ended."""
 GROUPS: dict[str, tuple[str, Tone]] = {
     "needs you": ("!", "ask"),
     "working": ("▶", "work"),
     "waiting": ("…", "wait"),
     "ready": ("○", "plain"),
     "blocked": ("◌", "quiet"),
-    "done": ("✓", "good"),
-    "unverified": ("~", "wait"),
-    "failed": ("✗", "bad"),
-    "skipped": ("-", "quiet"),
-    "abandoned": ("×", "quiet"),
-    "cancelled": ("-", "quiet"),
+    **{"done" if status == "succeeded" else status: told for status, told in ENDED.items()},
 }
 """The words of the header in their order, each with its glyph and tone."""
 
@@ -145,7 +127,6 @@ def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
 
 
 def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
-    """The tone of the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
     return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]
@@ -176,7 +157,7 @@ def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """The group that the header counts the task in: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
-    return "needs you" if row.gate and needs_person(state, row) else _GROUPS[_live(state, row, still)]
+    return "needs you" if row.gate and needs_person(state, row) else _LIVE[_live(state, row, still)][3]
 
 
 def named(task: str, said: str) -> str:

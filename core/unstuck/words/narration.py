@@ -167,14 +167,6 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _run_started(event: e.RunStarted, record: Record) -> _Text:
-    return f"run {record.run} in {event.project}", *(f"! {warning}" for warning in event.warnings)
-
-
-def _parked(event: e.RunParked, record: Record) -> _Text:
-    return f"paused: {counted(len(event.gates), 'question needs', 'questions need')} an answer"
-
-
 def _run_ended(event: e.RunEnded, record: Record) -> _Text:
     counts = ", ".join(f"{count} {word}" for word, count in event.counts.items())
     return f"ended: {event.exit_reason}" + (f" ({counts})" if counts else "")
@@ -446,14 +438,6 @@ def _integrated(event: e.ResultIntegrated, record: Record) -> _Text:
     return f"  integrated {event.commit[:10]}{left}" if left or event.commit not in ("none", "unchanged") else None
 
 
-def _task_ended(event: e.TaskEnded, record: Record) -> _Text:
-    return f"{ENDED[event.status][0]} {event.status}" + (f": {event.reason}" if event.reason else "")
-
-
-def _stopped(event: e.StopReceipt, record: Record) -> _Text:
-    return f"  stopped {receipt_words(event)}"
-
-
 def _recovered(event: e.RecoveryDecided, record: Record) -> _Text:
     words = {
         "continue": "continues",
@@ -490,9 +474,14 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
 }
 _Writer = Callable[[Any, Record], _Text]
 _WRITERS: dict[type[e.Event], _Writer] = {
-    e.RunStarted: _run_started,
+    e.RunStarted: lambda event, record: (
+        f"run {record.run} in {event.project}",
+        *(f"! {warning}" for warning in event.warnings),
+    ),
     e.RunResumed: lambda event, record: f"run {record.run} is resumed",
-    e.RunParked: _parked,
+    e.RunParked: lambda event, record: (
+        f"paused: {counted(len(event.gates), 'question needs', 'questions need')} an answer"
+    ),
     e.RunEnded: _run_ended,
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"an incomplete last line ({event.bytes} bytes) was moved to {event.file}",
@@ -579,8 +568,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
     e.HandedOver: lambda event, record: f"  {record.task} is edited by hand (files as of {event.checkpoint})",
     e.HandedBack: _handed_back,
-    e.TaskEnded: _task_ended,
+    e.TaskEnded: lambda event, record: (
+        f"{ENDED[event.status][0]} {event.status}" + (f": {event.reason}" if event.reason else "")
+    ),
     e.ResultIntegrated: _integrated,
-    e.StopReceipt: _stopped,
+    e.StopReceipt: lambda event, record: f"  stopped {receipt_words(event)}",
     e.NotificationSent: lambda event, record: f"  notification ({event.way}): {event.text}",
 }

@@ -115,10 +115,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Suggested", said(context.get("suggested"))
     yield "Weakened", "\n".join(each(context.get("weakened")))
     yield "Files", ", ".join(each(context.get("paths"))) + _more(context)
-    yield (
-        "Worktree",
-        said(context.get("tree")) + (f", in the middle of {under}" if (under := _under_way(context)) else ""),
-    )
+    under = said(context.get("under_way"))
+    yield "Worktree", said(context.get("tree")) + (f", in the middle of {under}" if under else "")
     yield "Branch", said(context.get("branch"))
     yield "Trouble", said(context.get("trouble"))
     yield "Proposed", _proposed(context.get("proposal"))
@@ -174,10 +172,6 @@ def _spent(context: Mapping[str, Any]) -> str:
             return f"${used:,.2f} of ${limit:,.2f}"
         case kind:
             return f"{int(used):,} of {int(limit):,} {said(kind)}"
-
-
-def _under_way(context: Mapping[str, Any]) -> str:
-    return said(context.get("under_way"))
 
 
 def _proposed(proposal: Any) -> str:

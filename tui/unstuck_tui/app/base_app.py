@@ -123,7 +123,6 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         return not (action == "command_palette" and is_below(self.size))
 
     def action_leave(self) -> None:
-        """Leave the screen."""
         self.exit()
 
     def action_clear(self) -> None:
@@ -131,11 +130,9 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         self.clear_notifications()
 
     def action_suspend(self) -> None:
-        """Back to the shell."""
         self.action_suspend_process()
 
     def action_theme(self) -> None:
-        """The next of dark, light, and the terminal's own colours."""
         # The palette's own command may have chosen a theme that is not among them.
         now = self._themes.index(self.theme) if self.theme in self._themes else -1
         self.theme = self._themes[(now + 1) % len(self._themes)]
@@ -159,8 +156,7 @@ class BaseApp(SteadyApp, inherit_bindings=False):
             driver.show_title(text)
 
     def action_help(self) -> None:
-        """Show the keys of the pane that has the focus."""
-        from unstuck_tui.screens.help import HelpScreen
+        from unstuck_tui.screens.reading import HelpScreen
 
         if isinstance(self.screen, HelpScreen):
             return

@@ -58,7 +58,6 @@ class UnstuckApp(BaseApp):
 
     @property
     def is_lent(self) -> bool:
-        """True while another program has the terminal."""
         return self.questions.takeover.is_active
 
     async def _recover(self, standstill: Standstill) -> None:
@@ -94,7 +93,7 @@ class UnstuckApp(BaseApp):
         from unstuck.eventlog.log.record_reader import RunReader
         from unstuck.runs.queries.recap import recap_of
         from unstuck_tui.render.printed.recap import recap_lines
-        from unstuck_tui.screens.recap import RecapScreen
+        from unstuck_tui.screens.reading import RecapScreen
 
         reader = RunReader(self.view.log.parent)
         try:
@@ -106,7 +105,6 @@ class UnstuckApp(BaseApp):
             await self.push_screen(RecapScreen([line.shown for line in lines]))
 
     def action_leave(self) -> None:
-        """Leave the screen, after a question where agents are at work."""
         standstill = self.view.recovery
         if standstill is not None and not standstill.is_over:
             self.exit()  # nothing has begun yet

@@ -17,7 +17,7 @@ import click
 from unstuck.errors import UsageError
 from unstuck.runs.run import RunOptions
 from unstuck.runs.run_end import RunEnd, end_of_run
-from unstuck.supervision.run.coordinator import RunResult
+from unstuck.supervision.run.finish import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.common import echo, print_json

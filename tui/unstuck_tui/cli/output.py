@@ -13,7 +13,7 @@ from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParke
 from unstuck.runs.answers.answer_rules import AnswerRules
 from unstuck.runs.run import Beside
 from unstuck.runs.run_end import RunEnd, end_of_run
-from unstuck.supervision.run.coordinator import RunResult
+from unstuck.supervision.run.finish import RunResult
 from unstuck.words.narration import lines_of, no_room, summary
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo

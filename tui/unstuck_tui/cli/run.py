@@ -16,7 +16,7 @@ from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.queries.run_list import find_run
 from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
-from unstuck.supervision.run.coordinator import RunResult
+from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
 from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option

@@ -48,7 +48,8 @@ def locate(folders: Sequence[Path], location: str) -> Place | None:
     if not name or "\0" in name:
         return None
     for folder in folders:
-        tree = _tree_of(folder)
+        # The worktree is the directory with git's own entry.
+        tree = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
         for base in dict.fromkeys((folder, tree)):
             try:
                 file = (base / name).resolve()
@@ -57,11 +58,6 @@ def locate(folders: Sequence[Path], location: str) -> Place | None:
             except (OSError, RuntimeError, ValueError):
                 continue
     return None
-
-
-def _tree_of(folder: Path) -> Path:
-    """The worktree round ``folder``: the directory with git's own entry."""
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
 
 
 def command_for(environ: Mapping[str, str], place: Place) -> list[str]:

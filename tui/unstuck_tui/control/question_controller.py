@@ -112,7 +112,7 @@ class QuestionController:
         self._follow_leaving()
         self._save_drafts_of_ended()
         gate = self._asking.to_pop(
-            self._tracker.open_gates(),
+            self._tracker.state.open_gates(),
             now=self._tracker.clock.monotonic(),
             busy=self._is_busy(),
             last_key=self._last_key,
@@ -136,7 +136,7 @@ class QuestionController:
         """The question of ``task``, else the one that has waited longest; says so where nothing is asked."""
         unrecorded = self._tracker.unrecorded()
         # Nothing else that is answered arrives while nothing can be recorded.
-        gates = self._tracker.open_gates()
+        gates = self._tracker.state.open_gates()
         gate = unrecorded.id if unrecorded is not None else next_to_answer(gates, task, sending=self._sending)
         if gate:
             self.ask(gate)
@@ -144,7 +144,6 @@ class QuestionController:
             self._app.notify("Nothing needs an answer.", markup=False)
 
     def ask(self, gate: str) -> None:
-        """Bring up the dialog of ``gate``."""
         if self._view.is_past:
             self._app.notify("This is a replay: its questions are answered.", markup=False)
         elif gate in self._sending:
@@ -229,7 +228,6 @@ class QuestionController:
         self._app.notify(f"{text}.", severity=severity, timeout=20, markup=False)
 
     def leave(self) -> None:
-        """Leave the screen, after a question where agents are at work."""
         if not self._is_leaving:
             self._is_leaving = True
             start(self._app, "leaving", self._leave)
@@ -271,12 +269,12 @@ class QuestionController:
 
     def _after(self, gate: str) -> str:
         """The open question after that of ``gate``; after the last one the first."""
-        gates = [row.id for row in self._tracker.open_gates()]
+        gates = [row.id for row in self._tracker.state.open_gates()]
         return gates[(gates.index(gate) + 1) % len(gates)] if gate in gates else next(iter(gates), gate)
 
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | NextQuestion | None:
         question = question_of(self._tracker.state, row)
-        gates = [other.id for other in self._tracker.open_gates()]
+        gates = [other.id for other in self._tracker.state.open_gates()]
         place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
         self._shown = QuestionDialog(
             question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble, place=place

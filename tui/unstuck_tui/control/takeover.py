@@ -20,6 +20,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
 from unstuck.words.amounts import span
+from unstuck.words.labels import some
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import Program
@@ -55,7 +56,7 @@ class TakeoverController:
         driver = self._terminal()
         while True:
             taken = await self._view.start_takeover(task)
-            asked = {row.id for row in self._tracker.open_gates()}
+            asked = {row.id for row in self._tracker.state.open_gates()}
             back, notes = await self._lent(driver, taken, program)
             if self.leaves_when_back:
                 self._app.exit()
@@ -133,11 +134,10 @@ class TakeoverController:
         return waited_for(command_for(self._environ, place) if place is not None else editor(self._environ))
 
     def _meanwhile(self, before: set[str]) -> list[str]:
-        tasks = [row.gate.task or "the run" for row in self._tracker.open_gates() if row.id not in before]
+        tasks = [row.gate.task or "the run" for row in self._tracker.state.open_gates() if row.id not in before]
         if not tasks:
             return []
-        more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-        return [f"{', '.join(tasks[:_NAMED])}{more} {'needs' if len(tasks) == 1 else 'need'} you since then"]
+        return [f"{some(tasks, _NAMED)} {'needs' if len(tasks) == 1 else 'need'} you since then"]
 
 
 def _notice(taken: Takeover, command: str, program: Program) -> str:

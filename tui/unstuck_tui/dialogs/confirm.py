@@ -10,8 +10,8 @@ from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
-from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck_tui.dialogs.dialog import Dialog, choices_of
+from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.widgets.inputs import LineField
 
 
@@ -29,12 +29,7 @@ class ConfirmDialog(Dialog[bool, Option]):
         self, title: str, said: Sequence[str], yes: str, *, clock: Clock, typed: str = "", hint: str = ""
     ) -> None:
         self._said, self._typed = said, typed
-        labels = {"yes": (yes, hint), "no": ("Cancel", "")}
-        choices = [
-            Option(name=name, key=spoken(action.id), label=labels[name][0], touches=labels[name][1])
-            for action in actions_of("confirm")
-            if (name := action.id.partition(".")[2])
-        ]
+        choices = choices_of("confirm", {"yes": (yes, hint), "no": ("Cancel", "")})
         super().__init__(title, choices, clock=clock, hint=_leaves())
 
     def compose_reading(self) -> ComposeResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
 from rich.cells import cell_len
@@ -20,7 +21,7 @@ from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
-from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.keys.actions import Area, actions_of, bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
 
@@ -211,7 +212,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self.action_choose(event.option_id)
 
     def action_choose(self, name: str) -> None:
-        """One of the choices, by its name."""
         option = next((option for option in self._options if option.name == name), None)
         if option is None:
             return
@@ -235,7 +235,6 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self.dismiss(result)
 
     def action_back(self) -> None:
-        """Leave without an answer."""
         self.finish(None)
 
     def action_send(self) -> None:
@@ -251,9 +250,15 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         """Nothing to do by hand here."""
 
     def action_read(self, pages: int) -> None:
-        """Turn the page of what there is to read."""
         reading = self.query_one(Reading)
         reading.scroll_relative(y=pages * max(1, reading.size.height - 1), animate=False)
+
+
+def choices_of(area: Area, said: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> list[Option]:
+    """The choices of ``area``; ``said`` has the label and the effect of those that depend on the question."""
+    named = ((action.id.partition(".")[2], action) for action in actions_of(area))
+    told = ((name, action, said.get(name, (action.label, action.help))) for name, action in named)
+    return [Option(name=name, key=spoken(action.id), label=label, touches=more) for name, action, (label, more) in told]
 
 
 def _line(choice: Option, keys: int, width: int) -> Table:

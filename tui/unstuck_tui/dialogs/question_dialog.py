@@ -71,7 +71,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "", place: tuple[int, int] = (1, 1)
     ) -> None:
         question = keyed(question)
-        self._by_hand = f" · {_hands()}" if any(_is_shown(option) for option in question.options) else ""
+        hands = f" · {spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
+        self._by_hand = hands if any(_is_shown(option) for option in question.options) else ""
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
@@ -109,7 +110,6 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     @property
     def is_typing(self) -> bool:
-        """True while a text is being written."""
         return self._chosen is not None
 
     def chosen(self, choice: AnswerOption) -> None:
@@ -156,7 +156,6 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self.action_send()
 
     def action_send(self) -> None:
-        """Answer with what was typed."""
         if self._chosen is not None:
             self._keep()
             self._answer(self._chosen, self._typed())
@@ -180,11 +179,9 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             self.finish(NextQuestion())
 
     def action_copy(self) -> None:
-        """Let the app copy what is asked."""
         self.post_message(self.Copied(question_text(self.question)))
 
     def action_by_hand(self, program: Program) -> None:
-        """Do in the task's files what would else be written."""
         shown = next((option for option in self.question.options if option.choice == "show_me"), None)
         if not self._by_hand or self._overtaken:
             why = shown.refused if shown is not None else ""
@@ -244,10 +241,6 @@ def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:
 def _is_shown(option: AnswerOption) -> bool:
     """True for an answer that can be shown by hand instead of written."""
     return option.choice == "show_me" and option.takes == "lines" and not option.refused
-
-
-def _hands() -> str:
-    return f"{spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
 
 
 def _hint(takes: str) -> str:

@@ -13,8 +13,9 @@ from unstuck.clock import Clock
 from unstuck.eventlog.state import State
 from unstuck.runs.answers.question import Option
 from unstuck.runs.view.run_view import agents_at_work
-from unstuck_tui.dialogs.dialog import Dialog
-from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck.words.labels import counted, some
+from unstuck_tui.dialogs.dialog import Dialog, choices_of
+from unstuck_tui.keys.actions import bindings_of, spoken
 
 QuitChoice = Literal["stop", "leave", "stay"]
 
@@ -29,11 +30,7 @@ class QuitDialog(Dialog[QuitChoice, Option]):
 
     def __init__(self, state: State, *, clock: Clock) -> None:
         self._at_stake = at_stake(state)
-        choices = [
-            Option(name=action.id.partition(".")[2], key=spoken(action.id), label=action.label, touches=action.help)
-            for action in actions_of("quit")
-        ]
-        super().__init__("Leave the screen?", choices, clock=clock, hint=f"{spoken('dialog.back')} stays")
+        super().__init__("Leave the screen?", choices_of("quit"), clock=clock, hint=f"{spoken('dialog.back')} stays")
 
     def compose_reading(self) -> ComposeResult:
         yield Static(Content(self._at_stake), id="at-stake", classes="text", markup=False)
@@ -53,12 +50,7 @@ class QuitDialog(Dialog[QuitChoice, Option]):
 def at_stake(state: State) -> str:
     """The agents at work, and the questions that wait for the person."""
     working, asked = agents_at_work(state), len(state.open_gates())
-    count = len(working)
-    text = f"{count} {'agent is' if count == 1 else 'agents are'} at work: {', '.join(working[:_NAMED])}"
-    if not working:
-        text = "No agent is at work at this moment"
-    if count > _NAMED:
-        text += f" and {count - _NAMED} more"
-    if asked:
-        text += f" · {asked} {'question waits' if asked == 1 else 'questions wait'} for you"
-    return text
+    text = "No agent is at work at this moment"
+    if working:
+        text = f"{counted(len(working), 'agent is', 'agents are')} at work: {some(working, _NAMED)}"
+    return text + (f" · {counted(asked, 'question waits', 'questions wait')} for you" if asked else "")

@@ -14,9 +14,9 @@ from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
-from unstuck_tui.dialogs.dialog import Dialog
+from unstuck_tui.dialogs.dialog import Dialog, choices_of
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.keys.actions import actions_of, bindings_of, spoken
+from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.tasks.detail import changes_lines
 from unstuck_tui.widgets.inputs import LineField
 
@@ -45,15 +45,9 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     ) -> None:
         self._taken, self._back, self._notes, self._drafts = taken, back, notes, drafts
         self.about = taken.task
-        does = {
-            "tell": "the agent is told what you changed, and why" if back.files else "what to do, in your words",
-            "again": "you continue to edit its files",
-        }
-        choices = [
-            Option(name=name, key=spoken(action.id), label=action.label, touches=does[name])
-            for action in actions_of("hands")
-            if (name := action.id.partition(".")[2])
-        ]
+        does = "the agent is told what you changed, and why" if back.files else "what to do, in your words"
+        again = "you continue to edit its files"
+        choices = choices_of("hands", {"tell": ("Tell the agent", does), "again": ("Keep editing", again)})
         leaves = f"{spoken('dialog.back')} leaves the question open: your changes stay in the files"
         super().__init__(f"{taken.task}: editing has ended", choices, clock=clock, hint=leaves)
         self._leaving = leaves
@@ -96,7 +90,6 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         self.action_send()
 
     def action_send(self) -> None:
-        """Tell the agent."""
         if not self.has_class("-typing"):
             return
         why = self.query_one("#line", Input).value.strip()
@@ -108,7 +101,6 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
             self.finish(("tell", why))
 
     def action_back(self) -> None:
-        """Go back from the text to the choices, then close."""
         if not self.has_class("-typing"):
             self.finish(None)
             return

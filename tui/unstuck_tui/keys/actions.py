@@ -65,6 +65,18 @@ def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
     return Action(f"{area}.{name}", keys, f"choose('{name}')", label, help, area)
 
 
+def _moves(area: Area, one: str, *, forward: str = "pagedown,ctrl+d") -> tuple[Action, ...]:
+    """What moves the cursor of a list."""
+    return (
+        Action(f"{area}.down", "j,down", "cursor(1)", "down", f"Next {one}.", area),
+        Action(f"{area}.up", "k,up", "cursor(-1)", "up", f"Previous {one}.", area),
+        Action(f"{area}.page_down", forward, "page(1)", "page down", "Page down.", area),
+        Action(f"{area}.page_up", "pageup,ctrl+u", "page(-1)", "page up", "Page up.", area),
+        Action(f"{area}.first", "g,home", "cursor(-10000000000)", "first", f"First {one}.", area),
+        Action(f"{area}.last", "G,end", "cursor(10000000000)", "last", f"Last {one}.", area),
+    )
+
+
 ACTIONS: tuple[Action, ...] = (
     Action("gate.answer", "a", "answer", "answer",
         "Answer the question of the selected task, else the oldest one.", "main", True),
@@ -74,8 +86,7 @@ ACTIONS: tuple[Action, ...] = (
         "Show only tasks with these words; begin with ! to hide them.", "main", True),
     Action("table.sort", "s", "sort", "sort", "Change the sorting: plan, state, time left, name.", "main", True),
     Action("app.help", "question_mark,f1", "help", "help", "List all keys.", "app", True),
-    Action("app.quit", "q,ctrl+q", "leave", "quit",
-        "Leave the screen; asks first while agents run.", "app", True),
+    Action("app.quit", "q,ctrl+q", "leave", "quit", "Leave the screen; asks first while agents run.", "app", True),
     Action("app.interrupt", "ctrl+c", "leave", "quit",
         "Quit from anywhere, also from a dialog or a text field.", "app", everywhere=True),
     Action("app.clear", "ctrl+l", "clear", "clear",
@@ -118,12 +129,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.theme", "ctrl+t", "theme", "colours",
         "Change the theme: dark, light, the terminal's 16 colours.", "app"),
     Action("app.palette", "ctrl+p", "command_palette", "palette", "Search all commands.", "app"),
-    Action("table.down", "j,down", "cursor(1)", "down", "Next row.", "table"),
-    Action("table.up", "k,up", "cursor(-1)", "up", "Previous row.", "table"),
-    Action("table.page_down", "pagedown,ctrl+d", "page(1)", "page down", "Page down.", "table"),
-    Action("table.page_up", "pageup,ctrl+u", "page(-1)", "page up", "Page up.", "table"),
-    Action("table.first", "g,home", "cursor(-1000000)", "first", "First row.", "table"),
-    Action("table.last", "G,end", "cursor(1000000)", "last", "Last row.", "table"),
+    *_moves("table", "row"),
     Action("table.mark", "space", "mark", "mark", "Mark or unmark this task, to decide about several.", "table"),
     Action("sort.plan", "P", "sort_by('plan')", "sort by plan", "Sort by the order of the plan.", "table"),
     Action("sort.state", "S", "sort_by('state')", "sort by state",
@@ -149,24 +155,16 @@ ACTIONS: tuple[Action, ...] = (
         "replay", everywhere=True),
     Action("replay.failure", "n", "next('failures')", "next failure", "Go to the next failure.", "replay",
         everywhere=True),
-    Action("replay.gate", "g", "next('gates')", "next question", "Go to the next question.", "replay",
-        everywhere=True),
+    Action("replay.gate", "g", "next('gates')", "next question", "Go to the next question.", "replay", everywhere=True),
     Action("replay.before", "p", "previous", "previous trouble", "Go to the previous failure or question.", "replay",
         everywhere=True),
     Action("replay.begin", "less_than_sign", "go_to(0)", "start", "Go to the start.", "replay", everywhere=True),
     Action("replay.end", "greater_than_sign", "go_to(-1)", "end", "Go to the end.", "replay", everywhere=True),
-    Action("replay.faster", "plus,equals_sign", "speed(1)", "faster", "Play faster.", "replay",
-        everywhere=True),
+    Action("replay.faster", "plus,equals_sign", "speed(1)", "faster", "Play faster.", "replay", everywhere=True),
     Action("replay.slower", "minus", "speed(-1)", "slower", "Play more slowly.", "replay", everywhere=True),
     Action("log.open", "enter", "screen.open", "details", "Show or hide all fields of this event.", "log", True),
-    Action("log.down", "j,down", "cursor(1)", "down", "Next event.", "log"),
-    Action("log.up", "k,up", "cursor(-1)", "up", "Previous event.", "log"),
-    Action("log.page_down", "pagedown,ctrl+d,space", "page(1)", "page down", "Page down.", "log"),
-    Action("log.page_up", "pageup,ctrl+u", "page(-1)", "page up", "Page up.", "log"),
-    Action("log.first", "g,home", "cursor(-10000000000)", "first", "First event.", "log"),
-    Action("log.last", "G,end", "cursor(10000000000)", "last", "Last event.", "log"),
-    Action("logs.filter", "slash", "filter", "search",
-        "Search for words, a task, an event or an actor.", "logs", True),
+    *_moves("log", "event", forward="pagedown,ctrl+d,space"),
+    Action("logs.filter", "slash", "filter", "search", "Search for words, a task, an event or an actor.", "logs", True),
     Action("logs.follow", "f", "follow", "follow", "Follow new events, or stop following.", "logs", True),
     Action("logs.without_me", "d", "without_me", "automatic", "Show only automatic decisions.", "logs", True),
     Action("logs.task", "t", "only_task", "this task", "Show only the selected task.", "logs", True),
@@ -191,12 +189,7 @@ ACTIONS: tuple[Action, ...] = (
         "Switch between the list and the details.", "browse"),
     Action("browse.again", "f5,R", "again", "reload", "Reload everything.", "browse"),
     Action("browse.back", "escape", "back", "back", "Close the comparison, then the screen.", "browse", True),
-    Action("rows.down", "j,down", "cursor(1)", "down", "Next row.", "rows"),
-    Action("rows.up", "k,up", "cursor(-1)", "up", "Previous row.", "rows"),
-    Action("rows.page_down", "pagedown,ctrl+d", "page(1)", "page down", "Page down.", "rows"),
-    Action("rows.page_up", "pageup,ctrl+u", "page(-1)", "page up", "Page up.", "rows"),
-    Action("rows.first", "g,home", "cursor(-10000000000)", "first", "First row.", "rows"),
-    Action("rows.last", "G,end", "cursor(10000000000)", "last", "Last row.", "rows"),
+    *_moves("rows", "row"),
     Action("signatures.log", "enter", "act('signatures', 'log')", "occurrences",
         "Show its occurrences in the log.", "signatures", True),
     Action("signatures.edit", "e", "act('signatures', 'edit')", "edit",
@@ -234,8 +227,7 @@ ACTIONS: tuple[Action, ...] = (
     _choice("confirm", "yes", "y", "Do it", "Do what is shown."),
     _choice("confirm", "no", "n", "Cancel", "Change nothing."),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
-    Action("dialog.back", "escape", "back", "back",
-        "Go back from the text to the choices, then close.", "dialog"),
+    Action("dialog.back", "escape", "back", "back", "Go back from the text to the choices, then close.", "dialog"),
     Action("dialog.next", "tab", "next_question", "next question", "Go to the next question that waits.", "dialog"),
     Action("dialog.copy", "ctrl+y", "copy", "copy", "Copy the question, also to a file.", "dialog"),
     Action("dialog.shell", "ctrl+o", "by_hand('shell')", "in a shell",
@@ -244,10 +236,8 @@ ACTIONS: tuple[Action, ...] = (
         "Fix it yourself in $VISUAL or $EDITOR.", "dialog"),
     Action("choices.down", "j", "cursor_down", "down", "Next choice.", "choices"),
     Action("choices.up", "k", "cursor_up", "up", "Previous choice.", "choices"),
-    Action("choices.read_down", "pagedown,ctrl+d", "screen.read(1)", "read on",
-        "Read the next page.", "choices"),
-    Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back",
-        "Read the previous page.", "choices"),
+    Action("choices.read_down", "pagedown,ctrl+d", "screen.read(1)", "read on", "Read the next page.", "choices"),
+    Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back", "Read the previous page.", "choices"),
     _choice("hands", "tell", "1", "Tell the agent", "The agent is told what you changed, and why."),
     _choice("hands", "again", "2", "Keep editing", "You continue to edit its files."),
     *(_choice(group, one.name, one.key, one.label, one.effect)
@@ -276,12 +266,10 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def actions_of(*areas: Area) -> tuple[Action, ...]:
-    """The actions of these areas, in their order."""
     return tuple(action for action in ACTIONS if action.area in areas)
 
 
 def bindings_of(*areas: Area) -> list[BindingType]:
-    """Textual's bindings for these areas."""
     return [_binding(action) for action in actions_of(*areas)]
 
 
@@ -315,7 +303,6 @@ def keys_now(action: Action) -> str:
 
 
 def action_of(id: str) -> Action:
-    """Return the action with this id."""
     return next(action for action in ACTIONS if action.id == id)
 
 
@@ -325,7 +312,6 @@ def is_spare(id: str | None) -> bool:
 
 
 def key_of(id: str) -> str:
-    """The first key of an action."""
     return keys_now(action_of(id)).split(",")[0]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
-from unstuck.words.labels import asked_about, ended_as
+from unstuck.words.labels import asked_about, ended_as, some
 from unstuck.words.narration import broken_check
 
 GATHER_S = 1.0
@@ -171,5 +171,5 @@ def _page(kind: Kind, alarms: list[Alarm]) -> Notification:
             kind, tasks, f"{name} needs you: {alarms[0].text}" if kind == "needs_you" else f"resolved: {name}"
         )
     names = list(dict.fromkeys(alarm.task or "the run" for alarm in alarms))
-    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    named = some(names, _NAMED)
     return Notification(kind, tasks, f"{len(names)} need you: {named}" if kind == "needs_you" else f"resolved: {named}")

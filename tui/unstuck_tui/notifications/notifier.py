@@ -69,7 +69,6 @@ class MuteList:
         self._until.update(dict.fromkeys(tasks, until))
 
     def cycle_all(self) -> None:
-        """The same with everything."""
         self.cycle([_EVERYTHING])
 
     @property

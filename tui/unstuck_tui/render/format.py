@@ -93,6 +93,17 @@ def pieces(text: str, width: int) -> list[str]:
     return [*found, piece]
 
 
+def named_lines(
+    name: str, text: str, room: int, most: int, *, before: str = " ", label: int = 10, tone: Tone = "plain"
+) -> list[Line]:
+    """``text`` in at most ``most`` lines of ``room`` cells, with ``name`` in the ``label`` cells beside the first."""
+    found = wrapped(text, room, most)
+    return [
+        (Cell(f"{before}{fit('' if place else name, label)} ", "quiet"), Cell(line, tone))
+        for place, line in enumerate(found)
+    ]
+
+
 def wrapped(text: str, width: int, most: int) -> list[str]:
     """``text`` broken between words into at most ``most`` lines of at most ``width`` cells."""
     lines: list[str] = []

@@ -50,7 +50,6 @@ def name_width(facts: RecoveryState, width: int) -> int:
 
 
 def heading(name: int, width: int) -> str:
-    """The heading over :func:`task_cells`."""
     names = [fit("TASK", name), fit("ATTEMPT", _WAS), fit("FILES", _FILES), fit("CHECK", _CHECK)]
     return fit("  " + " ".join([*names, "WILL"]), width)
 
@@ -70,14 +69,10 @@ def task_cells(
         glyph,
         Cell(fit(task.task, name) + " "),
         Cell(fit(f"{task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
-        Cell(fit(_files(task), _FILES) + " "),
+        Cell(fit(_counted(task.back) if task.back is not None else "not known", _FILES) + " "),
         Cell(fit(word, _CHECK) + " ", tone),  # type: ignore[arg-type]
         Cell(fit(WORDS[choice] + proposed, will), "bad" if choice == "abandon" else "plain"),
     )
-
-
-def _files(task: TaskRecovery) -> str:
-    return "not known" if task.back is None else _counted(task.back)
 
 
 def _counted(saved: SavedFacts) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from unstuck.history.excerpt import Entry
-from unstuck.history.review import FailureGroup, Moment, Used
+from unstuck.history.review import FailureGroup, Used
 from unstuck.history.reviews import Session
 from unstuck.words.labels import Tone
 from unstuck_tui.render.browse.columns import Column, heading_cells, row_cells
@@ -17,6 +16,7 @@ from unstuck_tui.render.printed.review import (
     CLAIMS,
     false_claim_words,
     is_false_claim,
+    local_time,
     short_id,
     started_words,
     used_words,
@@ -57,6 +57,7 @@ _ENTRIES: dict[str, tuple[str, Tone]] = {
 _CHECK_TONES: dict[str, Tone] = {"passed": "good", "none": "quiet"}
 _MARK, _STEP, _TIME = 11, 6, 8
 _ENTRY_LINES = 24
+_CLOCK = "%H:%M:%S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,10 @@ class TimelineRow:
 
 
 def session_heading(width: int) -> Sequence[Cell]:
-    """The names of the columns."""
     return heading_cells(_COLUMNS, width)
 
 
 def session_cells(session: Session, width: int) -> Sequence[Cell]:
-    """One session as a line of the list."""
     review = session.review
     texts = {
         "STARTED": started_words(session),
@@ -99,7 +98,6 @@ def session_cells(session: Session, width: int) -> Sequence[Cell]:
 
 
 def about_cells(session: Session, width: int) -> Sequence[Cell]:
-    """The selected session in one line."""
     review = session.review
     parts = [session.agent, session.model, session.version, session.project, session.session]
     if session.live:
@@ -111,15 +109,11 @@ def about_cells(session: Session, width: int) -> Sequence[Cell]:
 def timeline_of(session: Session) -> list[TimelineRow]:
     """The timeline of a session, then its failures and what could not be read."""
     review = session.review
-    rows = [_row(moment) for moment in review.moments]
+    rows = [TimelineRow(one.step, one.at, one.kind, one.text) for one in review.moments]
     if is_false_claim(session):
         rows.append(TimelineRow(review.check_step, 0.0, "check_failed", false_claim_words(session)))
     rows += [TimelineRow(group.first, 0.0, "group", _group_words(group)) for group in review.groups]
     return rows + [TimelineRow(0, 0.0, "note", note) for note in session.notes]
-
-
-def _row(moment: Moment) -> TimelineRow:
-    return TimelineRow(moment.step, moment.at, moment.kind, moment.text)
 
 
 def _group_words(group: FailureGroup) -> str:
@@ -131,7 +125,7 @@ def _group_words(group: FailureGroup) -> str:
 def timeline_cells(row: TimelineRow, width: int) -> Sequence[Cell]:
     """One line of a timeline: step, time, kind and text."""
     mark, tone = _MARKS[row.kind]
-    head = f" {row.step:>{_STEP}}  {_clock(row.at):<{_TIME}}  "
+    head = f" {row.step:>{_STEP}}  {local_time(row.at, _CLOCK):<{_TIME}}  "
     return (
         Cell(head, "quiet"),
         Cell(fit(mark, _MARK), tone),
@@ -145,7 +139,7 @@ def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
     if entry.kind == "failed" and entry.exit_code is not None:
         sign = f"✗ {entry.exit_code}"
     number = str(entry.step) if entry.kind in ("passed", "failed") else ""
-    head = f"{marked:<1}{number:>{_STEP}}  {_clock(entry.at):<{_TIME}}  {sign} "
+    head = f"{marked:<1}{number:>{_STEP}}  {local_time(entry.at, _CLOCK):<{_TIME}}  {sign} "
     indent = " " * (_STEP + _TIME + 5)
     room = max(8, width - max(len(head), len(indent)))
     shown = [piece for line in entry.text.splitlines() for piece in pieces(laid_out(line), room)]
@@ -161,10 +155,3 @@ def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
     return lines + [
         (Cell(indent), Cell(fit(line, max(8, width - len(indent))).rstrip(), text_tone)) for line in shown[1:]
     ]
-
-
-def _clock(at: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(at).astimezone():%H:%M:%S}" if at else ""
-    except (ValueError, OverflowError, OSError):
-        return ""

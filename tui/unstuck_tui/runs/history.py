@@ -36,7 +36,6 @@ class History:
         self.failures: dict[str, FailureCount] = {}
 
     def of(self, task: str) -> tuple[TimelineEntry, ...]:
-        """The timeline of ``task``, oldest first."""
         self._read(task)
         return tuple(self._moments.get(task, ()))
 

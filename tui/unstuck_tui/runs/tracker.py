@@ -89,7 +89,6 @@ class Tracker:
 
     @classmethod
     def of(cls, view: RunView) -> Tracker:
-        """The tracker of what ``view`` shows."""
         tracker = cls(lambda: view.state, view.clock)
         tracker.title = view.title
         tracker.held = lambda: view.held
@@ -98,7 +97,6 @@ class Tracker:
         return tracker
 
     def close(self) -> None:
-        """Stop following the run."""
         self._unfollow()
 
     def see(self, record: Record) -> None:
@@ -197,10 +195,6 @@ class Tracker:
         """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
         now = self.clock.monotonic()
         return [task for task, since in self.timed.items() if since <= now]
-
-    def open_gates(self) -> tuple[GateRow, ...]:
-        """The gates that wait for an answer, oldest first."""
-        return self.state.open_gates()
 
     def gate(self, id: str) -> GateRow | None:
         """The gate of this id, be it in a record yet or not."""

@@ -23,15 +23,14 @@ from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _TICK_S = 1.0
 _PIECE = 20_000
 
 
-class LogList(CursorLines):
+class LogList(CursorLines, inherit_bindings=False):
     """All records, or the ``found`` ones. While it ``follows``, the cursor is on the last."""
 
     AREA = "log"
@@ -48,7 +47,6 @@ class LogList(CursorLines):
 
     @property
     def record(self) -> Record | None:
-        """The record under the cursor."""
         return self._log.record(self._line(self._cursor)) if self.line_total() else None
 
     def _line(self, index: int) -> int:
@@ -73,11 +71,7 @@ class LogList(CursorLines):
         last = max(0, self.line_total() - 1)
         self.move_to(last if self.follows else min(self._cursor, last))
         self.refresh()
-        self.call_after_refresh(self._settle)
-
-    def _settle(self) -> None:
-        """Scroll to the cursor once the list has its place."""
-        self.scroll_to_line(self._cursor)
+        self.call_after_refresh(lambda: self.scroll_to_line(self._cursor))  # once the list has its place
 
     def place_on(self, seq: int) -> None:
         """Put the cursor on record ``seq``, or on the first one shown after it."""
@@ -85,7 +79,6 @@ class LogList(CursorLines):
         self.move_to(place)
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor; it does not follow any more."""
         if self.follows:
             self.follows = False
             self.post_message(self.Stopped())
@@ -128,8 +121,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.follows = not self._seq
@@ -256,27 +248,22 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), from_start=True)
 
     def action_open(self) -> None:
-        """Show all that stands in the record under the cursor, or no more."""
         self.toggle_class("-opened")
         self.call_after_refresh(self._show_record)
 
     def action_follow(self) -> None:
-        """Follow what comes, or stay."""
         self._list.follows = not self._list.follows
         self._renew()
 
     def action_only_task(self) -> None:
-        """Only the records of the task that was selected, or all of them again."""
         self._one_task = not self._one_task
         self._look_anew()
 
     def action_without_me(self) -> None:
-        """Only what was decided without a person, or everything again."""
         self._without_me = not self._without_me
         self._look_anew()
 
     def action_filter(self) -> None:
-        """Type words to look for."""
         self.add_class("-filtering")
         self.set_focus(self.query_one("#words", Input))
 
@@ -292,7 +279,6 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(self._list)
 
     def action_copy(self) -> None:
-        """Copy the record under the cursor."""
         if (record := self._list.record) is not None:
             copy(self.app, record_text(record), self._view.log.parent)
 

@@ -30,8 +30,7 @@ from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
@@ -97,8 +96,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         yield LineField(
             placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('view.back')} forgets", id="filter"
         )
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def compose_more(self) -> ComposeResult:
         """Further widgets above the hints."""
@@ -235,7 +233,6 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._questions.ask(event.gate)
 
     def action_answer(self) -> None:
-        """Answer the question under the cursor, or the one that has waited longest."""
         attention = self.query_one(AttentionList)
         if attention.has_focus and attention.gate:
             self._questions.ask(attention.gate)
@@ -250,7 +247,6 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.set_focus(self.query_one("#pages > .-shown", TextPane))
 
     def action_page(self, name: str) -> None:
-        """Show another page about the task."""
         if self._table.selected:
             self._open(True)
         self.set_focus(self.query_one(Detail).turn_page(name))
@@ -262,28 +258,23 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(self.query_one(Detail).turn_output(kind))
 
     def action_hold(self) -> None:
-        """Hold agents at work."""
         self._interventions.hold(self._table.chosen)
 
     def action_decide(self) -> None:
-        """More time, another approach, skip and the like."""
         self._interventions.decide(self._table.chosen, self._table.unmark)
 
     def action_by_hand(self, program: Program) -> None:
-        """Work in the selected task's files oneself."""
         if self._view.is_past:
             self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
         elif self._table.selected:
             self._questions.show_how(self._table.selected, program)
 
     def action_log(self) -> None:
-        """Show the event log of the run."""
         from unstuck_tui.screens.log import LogScreen
 
         self.app.push_screen(LogScreen(self._view, task=self._table.selected))
 
     def action_plan(self) -> None:
-        """The plan as a graph."""
         from unstuck_tui.screens.plan import PlanScreen
 
         def chosen(task: str | None) -> None:
@@ -305,18 +296,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 
     def action_mute(self) -> None:
-        """Cycle the notifications of these tasks: off for an hour, off, on."""
         self._notifier.muted.cycle(self._table.chosen)
         self._table.unmark()
         self.query_one(RunHeader).show()
 
     def action_mute_all(self) -> None:
-        """Cycle all notifications: off for an hour, off, on."""
         self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 
     def action_browse(self) -> None:
-        """Failures, checkpoints, memory, and runs."""
         from unstuck_tui.screens.browse.screen import BrowseScreen
 
         self.app.push_screen(BrowseScreen(self._view, self._questions))
@@ -335,12 +323,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self.set_focus(table)
 
     def action_filter(self) -> None:
-        """Type words to look for."""
         self.add_class("-filtering")
         self.set_focus(self.query_one("#filter", Input))
 
     def action_sort(self) -> None:
-        """The next order."""
         self._table.action_sort()
 
     @on(Input.Changed, "#filter")

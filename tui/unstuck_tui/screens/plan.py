@@ -16,9 +16,8 @@ from unstuck_tui.render.format import Cell, Line, fit, width_of
 from unstuck_tui.render.tasks.plan_graph import Graph, Standing, about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.detail import TextPane
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _WIDEST = 60
 _KEPT = 1_000
@@ -29,9 +28,6 @@ _NAMED = 8
 
 class GraphList(CursorLines):
     """``look`` at a state to show it; the order stays until there are other tasks."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -123,8 +119,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         yield OneLine(lambda width: (Cell(fit(self.summary(), width)),), id="title")
         yield self._list
         yield TextPane(from_end=False, id="about")
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()
@@ -177,11 +172,9 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
         return not is_empty and super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Back to the main screen, with this task selected."""
         self.dismiss(self._list.selected or None)
 
     def action_holder(self) -> None:
-        """To the task that this one waits for."""
         task = self._list.selected
         holder = self._list.standing.held.get(task, "")
         if holder:
@@ -191,5 +184,4 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
             self.app.notify(f"{task} waits for no other task: {word_of(self._tracker.state, row)}.", markup=False)
 
     def action_back(self) -> None:
-        """Back to where one was."""
         self.dismiss(None)

@@ -55,7 +55,6 @@ class TaskList(Lines, can_focus=True):
 
     @property
     def selected(self) -> TaskRecovery | None:
-        """The task under the cursor."""
         return self._rows[self.cursor][0] if self._rows else None
 
     def line_total(self) -> int:
@@ -81,7 +80,6 @@ class TaskList(Lines, can_focus=True):
         return not isinstance(screen, RecoveryScreen) or screen.is_awake
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self.cursor = max(0, min(len(self._rows) - 1, self.cursor + by))
         if self.cursor == len(self._rows) - 1:
             self.scroll_to_line(self.line_total() - 1)  # what goes on by itself has no cursor to come with
@@ -169,7 +167,6 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         return chosen if chosen in task.possible else task.usual
 
     def draw(self) -> None:
-        """Show the facts and the choices as they are."""
         if not self.is_whole:
             return
         facts, tasks = self._standstill.facts, self.query_one(TaskList)
@@ -210,16 +207,13 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         return self.is_awake and not self.is_small
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self.query_one(TaskList).action_cursor(by)
 
     def action_read(self, pages: int) -> None:
-        """Turn the page of what is known about the task."""
         about = self.query_one("#about")
         about.scroll_relative(y=pages * max(1, about.size.height - 1), animate=False)
 
     def action_choose(self, name: str) -> None:
-        """This is to become of the task under the cursor, once all begins."""
         task = self.query_one(TaskList).selected
         if task is None:
             return
@@ -230,20 +224,17 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
             self.draw()
 
     def action_all(self) -> None:
-        """Everything goes on."""
         self._chosen.clear()
         self.complain("")
         self.draw()
 
     def action_propose(self) -> None:
-        """Choose what the evaluator proposes, for every task that it has proposed something for."""
         for task in self._standstill.facts.tasks:
             if task.proposal is not None and task.proposal.choice in task.possible:
                 self._chosen[task.task] = task.proposal.choice
         self.draw()
 
     def action_check(self) -> None:
-        """Run the check of the task under the cursor; nothing is decided by it."""
         task = self.query_one(TaskList).selected
         if task is None or task.task in self._checking:
             return
@@ -262,7 +253,6 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         self.draw()
 
     def action_begin(self) -> None:
-        """Do all that stands in the list, and let the run go on."""
         self.run_worker(self._begin(), group="begin", exclusive=True)
 
     async def _begin(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar, Literal
 
@@ -71,12 +72,11 @@ class Player:
 class Scrubber(OneLine):
     """The moment that is shown, on a line that takes the mouse. ``speed``: seconds of the run in one of now."""
 
+    @dataclass
     class MomentChosen(Message):
         """A click on a moment: record ``seq``."""
 
-        def __init__(self, seq: int) -> None:
-            self.seq = seq
-            super().__init__()
+        seq: int
 
     def __init__(self, run: ReplayedRun, *, id: str | None = None) -> None:
         super().__init__(self._moment, id=id)
@@ -137,7 +137,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         return action != "answer" and super().check_action(action, parameters)
 
     def action_log(self) -> None:
-        """Every record of the run, from the moment on that is shown."""
         self.app.push_screen(LogScreen(self._run, task=self._table.selected, seq=self._run.seq))
 
     # --- moving ------------------------------------------------------------------------------------------------------
@@ -158,7 +157,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self._table.select(task)
 
     def action_play(self) -> None:
-        """Start or pause the playback."""
         self._set_playing(not self._scrubber.plays)
 
     def _set_playing(self, plays: bool) -> None:
@@ -197,7 +195,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self.notify(str(lost), severity="warning", timeout=10, markup=False)
 
     def action_step(self, by: int) -> None:
-        """Some records on or back."""
         self._set_playing(False)
         self._go_to(self._run.seq + by)
 
@@ -207,7 +204,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._go_to(seq if seq >= 0 else len(self._run.index))
 
     def action_next(self, what: Literal["failures", "gates"]) -> None:
-        """Go to the next failure or question."""
         self._set_playing(False)
         places = self._run.index.failures if what == "failures" else self._run.index.gates
         seq = next_of(places, self._run.seq)
@@ -217,7 +213,6 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self.notify(f"No {_NAMES[what]} after this.", markup=False)
 
     def action_previous(self) -> None:
-        """The failure or question before."""
         self._set_playing(False)
         index = self._run.index
         seq = max(last_of(index.failures, self._run.seq), last_of(index.gates, self._run.seq))

@@ -21,16 +21,12 @@ from unstuck_tui.render.review import (
     timeline_of,
 )
 from unstuck_tui.screens.transcript import TranscriptScreen
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 
 class SessionList(CursorLines):
     """The reviewed sessions."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, sessions: Sequence[Session], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -38,7 +34,6 @@ class SessionList(CursorLines):
 
     @property
     def selected(self) -> Session:
-        """The session under the cursor."""
         return self.sessions[self.cursor]
 
     def line_total(self) -> int:
@@ -50,9 +45,6 @@ class SessionList(CursorLines):
 
 class Timeline(CursorLines):
     """The timeline of one session."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -104,8 +96,7 @@ class ReviewScreen(FittingScreen[None], inherit_bindings=False):
         yield self._list
         yield OneLine(lambda width: about_cells(self._list.selected, width), id="about", classes="-heading")
         yield self._timeline
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()
@@ -120,7 +111,6 @@ class ReviewScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one("#about").refresh()
 
     def action_open(self) -> None:
-        """Show the transcript at the place under the cursor."""
         session = self._list.selected
         if self.focused is self._timeline and self._timeline.rows:
             step = self._timeline.rows[self._timeline.cursor].step
@@ -129,7 +119,6 @@ class ReviewScreen(FittingScreen[None], inherit_bindings=False):
         self.app.push_screen(TranscriptScreen(session, step))
 
     def action_next_loop(self) -> None:
-        """Go to the next session with a loop, and from the last to the first."""
         sessions, cursor = self._list.sessions, self._list.cursor
         places = [*range(cursor + 1, len(sessions)), *range(cursor + 1)]
         found = next((place for place in places if sessions[place].review.loops), None)
@@ -139,7 +128,6 @@ class ReviewScreen(FittingScreen[None], inherit_bindings=False):
             self._list.move_to(found)
 
     def action_sort(self) -> None:
-        """Sort by time, or by the steps after a loop; the cursor stays on its session."""
         selected = self._list.selected
         self._by_loss = not self._by_loss
         order = sorted(self._newest, key=_loss, reverse=True) if self._by_loss else self._newest

@@ -18,18 +18,14 @@ from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.printed.review import short_id
 from unstuck_tui.render.review import entry_lines
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _RESULTS = ("passed", "failed")
 
 
 class TranscriptLines(CursorLines):
     """The lines of the transcript; ``steps`` are the first lines of the results, by step."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -69,8 +65,7 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield OneLine(self._title, id="title", classes="-heading")
         yield self._lines
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def _title(self, width: int) -> Sequence[Cell]:
         session = self._session
@@ -138,7 +133,6 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
             self._lines.move_to(line)
 
     def action_next_mark(self) -> None:
-        """Go to the next step of a loop, and from the last to the first."""
         marked = [start for entry, start in zip(self._entries, self._starts, strict=True) if self._is_marked(entry)]
         if marked:
             self._go_to(next((start for start in marked if start > self._lines.cursor), marked[0]))
@@ -146,5 +140,4 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("No step of a loop is shown here.", markup=False)
 
     def action_back(self) -> None:
-        """Back to the review."""
         self.dismiss()

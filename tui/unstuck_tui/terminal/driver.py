@@ -291,7 +291,6 @@ class TerminalDriver(RedirectedDriver):
             self._leave()  # its window was closed meanwhile
 
     def close(self) -> None:
-        """Perform cleanup."""
         super().close()
         self._outlet.close(_PLAIN)
         os.close(self._end)

@@ -15,7 +15,6 @@ _LONGEST = 200
 
 
 def title(text: str) -> str:
-    """Sets the terminal's title to ``text``."""
     return f"\x1b]2;{one_line(text, _LONGEST)}{_END}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual import events
@@ -31,19 +32,17 @@ class AttentionList(Lines, can_focus=True):
     AttentionList.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
     """
 
+    @dataclass
     class Chosen(Message):
         """A question is to be answered."""
 
-        def __init__(self, gate: str) -> None:
-            self.gate = gate
-            super().__init__()
+        gate: str
 
+    @dataclass
     class Pointed(Message):
         """A task is to be selected in the table."""
 
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
+        task_id: str
 
     def __init__(
         self, tracker: Tracker, *, guides: bool = True, id: str | None = None, classes: str | None = None
@@ -117,7 +116,6 @@ class AttentionList(Lines, can_focus=True):
         self.styles.height = lines_for(height) + frame
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self._cursor = max(0, min(len(self._items) - 1, self._cursor + by))
         self.scroll_to_line(self._cursor)
         self.refresh()
@@ -125,7 +123,6 @@ class AttentionList(Lines, can_focus=True):
             self.post_message(self.Pointed(self._items[self._cursor].task))
 
     def action_open(self) -> None:
-        """Answer the question under the cursor."""
         if self.gate:
             self.post_message(self.Chosen(self.gate))
 

@@ -179,7 +179,6 @@ class Detail(Horizontal):
         self._read()
 
     def show(self, changes: Changes) -> None:
-        """Draw again, if the task has changed."""
         if self._task_id in changes.tasks:
             self.draw()
 
@@ -193,7 +192,6 @@ class Detail(Horizontal):
         self.draw()
 
     def draw(self, *, from_start: bool = False) -> None:
-        """Draw it all again."""
         if not self.display:
             return
         row, state = self._row, self._tracker.state

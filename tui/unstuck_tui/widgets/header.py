@@ -23,7 +23,6 @@ class RunHeader(OneLine):
         return self._shown
 
     def show(self) -> None:
-        """Draw it again, if it has changed."""
         if self._header(self.size.width) != self._shown:
             self.refresh()
 

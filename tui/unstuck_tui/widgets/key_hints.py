@@ -34,7 +34,6 @@ class Hint(NamedTuple):
         return cell_len(self.shown) + cell_len(self.label) + 3
 
     def content(self, *, hovered: bool) -> Content:
-        """The styled text, with a blank before and after it."""
         text = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
         text = text.stylize_before(_HOVERED) if hovered else text
         return text if self.enabled else text.stylize("dim")
@@ -91,7 +90,6 @@ class KeyHints(Widget, can_focus=False):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def render(self) -> Content:
-        """The line."""
         room, width = self._room, self.size.width
         keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in self.hints[self._first :])
         if self._palette is None:
@@ -118,7 +116,6 @@ class KeyHints(Widget, can_focus=False):
     # --- the mouse ---------------------------------------------------------------------------------------------------
 
     def _at(self, x: int) -> Hint | None:
-        """The hint in column ``x``."""
         found = next((hint for end, hint in self._places() if x < end), None)
         return found if found is not None and found.key else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
 
@@ -100,7 +101,6 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             self._look = None
 
     def render_line(self, y: int) -> Strip:
-        """One line of the view."""
         look = self._look or self._looked_up()
         index, width, styles = look.top + y, look.width, look.styles
         if index >= self.line_total():
@@ -157,6 +157,8 @@ class OneLine(Lines):
 class CursorLines(Lines, can_focus=True):
     """A list with a cursor on one of its lines, moved by keys and by the mouse."""
 
+    AREA: ClassVar[Area] = "rows"
+    BINDINGS = bindings_of("rows")
     DEFAULT_CSS = """
     CursorLines { height: 1fr; }
     """
@@ -188,11 +190,9 @@ class CursorLines(Lines, can_focus=True):
         self.post_message(self.Selected())
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self.move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
         self.action_cursor(by * max(1, self.size.height - 1))
 
     def on_click(self, event: events.Click) -> None:

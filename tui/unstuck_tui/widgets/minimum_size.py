@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import events
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ScreenResultType
@@ -13,6 +14,7 @@ from textual.widgets import Static
 
 from unstuck.runs.view.run_view import meanwhile
 from unstuck_tui.textual_internals import SteadyScreen
+from unstuck_tui.widgets.key_hints import KeyHints
 
 MINIMUM = Size(60, 16)
 
@@ -51,6 +53,11 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
     FittingScreen.-small > SmallNotice { display: block !important; }
     """
     _focused_before: Widget | None = None
+
+    def compose_foot(self) -> ComposeResult:
+        """The key hints, and the notice."""
+        yield KeyHints()
+        yield SmallNotice(markup=False)
 
     @property
     def is_whole(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.cells import cell_len
@@ -31,12 +32,11 @@ class TaskTable(Lines, can_focus=True):
     TaskTable { height: 1fr; }
     """
 
+    @dataclass
     class Selected(Message):
         """Another task is under the cursor."""
 
-        def __init__(self, task_id: str) -> None:
-            self.task_id = task_id
-            super().__init__()
+        task_id: str
 
     class Arranged(Message):
         """Other tasks are shown, or in another order."""
@@ -210,14 +210,12 @@ class TaskTable(Lines, can_focus=True):
                 self.refresh_bindings()  # without a task there is nothing to open
 
     def action_cursor(self, by: int) -> None:
-        """Move the cursor."""
         self._is_moved = True
         if self._order:
             place = self._places.get(self._selected, 0) + by
             self._move_to(self._order[max(0, min(len(self._order) - 1, place))])
 
     def action_mark(self) -> None:
-        """Mark the task under the cursor, or unmark it, and go on to the next."""
         if self._selected in self._marked:
             del self._marked[self._selected]
         elif self._selected:
@@ -227,21 +225,17 @@ class TaskTable(Lines, can_focus=True):
         self.action_cursor(1)
 
     def unmark(self) -> None:
-        """Forget all marks."""
         marked, self._marked = list(self._marked), {}
         self.redraw(self._places.get(task, -1) for task in marked)
         self.refresh_bindings()
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
         self.action_cursor(by * max(1, self.size.height - 1))
 
     def action_sort(self) -> None:
-        """The next order."""
         self.action_sort_by(next_sorting(self._sorting))
 
     def action_sort_by(self, sorting: Sorting) -> None:
-        """Another order."""
         self._sorting = sorting
         self._arrange()
         if self._selected:

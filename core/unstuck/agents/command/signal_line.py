@@ -128,8 +128,8 @@ def read_signal(output: str, task: str) -> Signal:
     )
 
 
-def read_step(line: str, *, at: float = 0.0) -> Observation | None:
-    """Return the step that ``line`` reports; None for any other line. ``at`` is in monotonic seconds."""
+def read_step(line: str) -> Observation | None:
+    """Return the step that ``line`` reports; None for any other line."""
     data = _parsed(line.removeprefix("UNSTUCK"))
     if not isinstance(data, dict) or data.get("step") not in _STEPS:
         return None
@@ -137,7 +137,6 @@ def read_step(line: str, *, at: float = 0.0) -> Observation | None:
     return Observation(
         kind=cast(Literal["action", "success", "failure", "message", "usage"], data["step"]),
         text=_text(data.get("text")) or Clean(""),
-        at=at,
         id=admit(str(data.get("id", "")), limit=_NAME_LIMIT),
         tool=_text(data.get("tool"), _NAME_LIMIT) or "bash",
         role="agent" if data["step"] == "message" else None,

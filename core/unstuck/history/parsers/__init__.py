@@ -36,7 +36,6 @@ class Format(NamedTuple):
 
 
 def parser_of(format: Format) -> Stream:
-    """Return a new parser of ``format``."""
     return (TRANSCRIPTS if format.form == "transcript" else STREAMS)[format.agent]()
 
 

@@ -50,7 +50,6 @@ class Attendant:
         Orders(0, self.loop, self.obey, self.supervisor_died)
 
     def serve(self) -> None:
-        """Everything, in its order."""
         self.pump(lambda: self.launch is not None or self.deserted)
         if self.launch is None or self.stop is not None or not self.open_files(self.launch):
             return
@@ -283,7 +282,6 @@ class Attendant:
 
 
 def main() -> None:
-    """Serve one agent, then end."""
     be_deaf()
     attendant = Attendant()
     attendant.serve()

@@ -36,7 +36,6 @@ def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, 
 
 
 def answer_message(gate: str, answer: Answer, via: str) -> dict[str, Any]:
-    """Return the socket message of an answer."""
     return {
         "do": "answer",
         "gate": gate,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
@@ -91,7 +91,8 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     """Return the answer of these parts. Raises AnswerRefused as :func:`parse_answer` does."""
     known, shown = choice.replace("-", "_"), one_line(choice)
     if known not in get_args(Choice):
-        raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, _spoken(get_args(Choice)))}")
+        spoken = [name.replace("_", "-") for name in get_args(Choice)]
+        raise AnswerRefused(f"no such answer: {shown}{suggestion(choice, spoken)}")
     if text and known not in (*_TEXT_CHOICES, *_REASON_CHOICES, "choose"):
         raise AnswerRefused(f"{shown} takes no text")
     if number and known not in _NUMBER_CHOICES:
@@ -122,7 +123,3 @@ def _number(choice: str, written: str) -> float:
         return parse_duration(written)
     except ValueError as error:
         raise AnswerRefused(f"extend: {one_line(str(error))}") from None
-
-
-def _spoken(names: Iterable[str]) -> list[str]:
-    return [name.replace("_", "-") for name in names]

@@ -11,7 +11,7 @@ from unstuck.runs.answers.question import AnswerOption, Jump, Question, Takes, q
 from unstuck.supervision.intervention.allowed import RUNGS, why_not
 from unstuck.text import one_line
 from unstuck.words.choices import CHOICE_WORDS
-from unstuck.words.labels import named, word_of
+from unstuck.words.labels import named, some, word_of
 
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
@@ -56,13 +56,12 @@ def decision_question(state: State, tasks: Sequence[str]) -> Question:
     """
     # A time-out takes all of these; what each task really waits for decides whether it can be.
     gate = Gate(id="", type="timeout", task="", key="", context={}, choices=_CHOICES, attempt="live")
-    shown = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks[:_NAMED]]
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    shown = [f"{one_line(task)} ({word_of(state, state.tasks[task])})" for task in tasks]
     return Question(
         gate=gate,
         about=", ".join(map(one_line, tasks)),
         title=f"Decide about {one_line(tasks[0]) if len(tasks) == 1 else f'{len(tasks)} tasks'}",
-        problem=", ".join(shown) + more,
+        problem=some(shown, _NAMED),
         where="",
         facts=(),
         options=tuple(_options(state, tasks)),
@@ -109,7 +108,5 @@ def decision_outcome(decided: Answer | Jump, done: Sequence[str], refused: Seque
         spoken = {"first": "begin again", "human": "ask"}.get(decided.level, decided.level)
     else:
         spoken = decided.choice.replace("_", " ")
-    text = f"{spoken}: {', '.join(map(one_line, done[:_NAMED]))}" if done else f"{spoken}: nothing was done"
-    if len(done) > _NAMED:
-        text += f" and {len(done) - _NAMED} more"
+    text = f"{spoken}: {some([one_line(task) for task in done], _NAMED) or 'nothing was done'}"
     return "\n".join([text, *(named(one_line(task), one_line(why, 200)) for task, why in refused[:_NAMED])])

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 Kind = Literal[
-    "processes",
-    "gates",
-    "hooks",
-    "servers",
-    "worktrees",
-    "branches",
-    "checkpoints",
-    "socket",
-    "memory",
-    "state",
-    "logs",
-]
-KINDS: tuple[Kind, ...] = (
     "processes", "gates", "hooks", "servers", "worktrees", "branches", "checkpoints", "socket", "memory", "state",
     "logs",
-)  # fmt: skip
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """The order of deletion: event logs last, because they lead to the rest."""
 
 
@@ -74,7 +62,6 @@ class Inventory(BaseModel):
         return tuple((kind, *_sums(found)) for kind in KINDS if (found := self.of(kind)))
 
     def of(self, kind: Kind) -> tuple[Item, ...]:
-        """Return the items of one kind."""
         return tuple(item for item in self.items if item.kind == kind)
 
 

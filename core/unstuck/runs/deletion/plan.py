@@ -203,7 +203,8 @@ async def _take_repository(
         if head in stock.references:
             branch = head.removeprefix("refs/heads/")
             found.blocked.append(f"{branch} is checked out in {one_line(path, 400)}: check out another branch there")
-    if whole and (pins := _pins(references) - await other_bases(place.home, repo)):
+    pinned = {name.rpartition("/")[2] for name in references if name.startswith("refs/unstuck/pins/")}
+    if whole and (pins := pinned - await other_bases(place.home, repo)):
         found.items.append(Item(kind="checkpoints", name="refs/unstuck/pins", count=len(pins)))
 
 
@@ -218,10 +219,6 @@ async def _branches(
         ):
             holds = f"{count} commit{'s' if count > 1 else ''} on no branch of yours"
         yield Item(kind="branches", name=name.removeprefix("refs/heads/"), run=run_of(name), holds=holds)
-
-
-def _pins(references: Mapping[str, str]) -> set[str]:
-    return {name.rpartition("/")[2] for name in references if name.startswith("refs/unstuck/pins/")}
 
 
 def _pids(stock: Stock) -> set[int]:

@@ -54,7 +54,7 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
     if run:
         yield from (str(path) for path in (*folders_of(place, run), folder / run) if os.path.lexists(path))
         return
-    yield from (str(path) for path in _below(place.home) if not _is_kept(path, stays))
+    yield from (str(path) for path in _below(place.home) if not any(map(path.is_relative_to, stays)))
     listing = listing_of(place.home, state_dir(environ))
     for path in (socket_of(place, environ), unwatched_file(place.home, environ), listing):
         if path is not None and os.path.lexists(path):
@@ -75,7 +75,3 @@ def _below(home: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in folders if os.path.islink(os.path.join(where, name)))
         if not folders and not files:
             yield Path(where)
-
-
-def _is_kept(path: Path, stays: Collection[str]) -> bool:
-    return any(path.is_relative_to(place) for place in stays)

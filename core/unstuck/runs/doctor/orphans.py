@@ -29,7 +29,8 @@ async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
         return []  # a file of another program: there are no event logs
     found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
     try:
-        found += [finding async for finding in _kept(place, environ)]
+        kept = await kept_trees(place, state_dir(environ) / "worktrees")
+        found += [Finding("kept", f"{one_line(one.place)}: {one.reason}") for one in kept]
         found += [finding async for finding in _without_record(place, environ)]
     except (UnstuckError, OSError) as error:
         found.append(Finding("kept", f"cannot be looked at: {error}", ok=False))
@@ -76,17 +77,11 @@ def _live(place: Project) -> str:
 
 
 def _restores(place: Project) -> Iterator[Finding]:
-    """Yield the interrupted restores."""
     for folder in ObjectStore(place.home, place.repository).trees():
         last = read_last(folder)
         if last is not None and not last.done:
             said = f"a restore to {last.target} was interrupted"
             yield Finding("restore", said, ok=False, mend="unstuck checkpoints undo")
-
-
-async def _kept(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
-    for kept in await kept_trees(place, state_dir(environ) / "worktrees"):
-        yield Finding("kept", f"{one_line(kept.place)}: {kept.reason}")
 
 
 async def _without_record(place: Project, environ: Mapping[str, str]) -> AsyncIterator[Finding]:

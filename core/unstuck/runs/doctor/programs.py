@@ -34,7 +34,6 @@ _OUTPUT_LIMIT = 4096
 
 
 def versions() -> Iterator[Finding]:
-    """Yield the versions of unstuck and Python."""
     yield Finding("unstuck", __version__)
     yield Finding("python", f"{platform.python_version()} on {platform.system()}")
 

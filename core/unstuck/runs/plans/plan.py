@@ -81,7 +81,6 @@ class Plan:
         return ordered({name: planned.task.needs for name, planned in self.tasks.items()})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON-able values."""
         return {
             "file": self.file,
             "project": None if self.project is None else str(self.project),

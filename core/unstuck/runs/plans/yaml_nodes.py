@@ -98,7 +98,6 @@ class Document:
             raise self._refusal(problem + (f" (and {len(more)} more)" if more else ""), line)
 
     def items(self, node: yaml.Node, name: str) -> list[yaml.Node]:
-        """Return the items of a list."""
         if isinstance(node, yaml.SequenceNode):
             return list(node.value)
         self.wrong(node, f"{name} must be a list, not {kind_of(node)}")
@@ -185,7 +184,6 @@ class Section:
         return value
 
     def flag(self, key: str) -> bool | None:
-        """Return true or false."""
         node = self.nodes.get(key)
         if node is not None and not is_scalar(node, "bool"):
             self.wrong(key, f"`{key}` must be true or false, not {kind_of(node)}")

@@ -31,7 +31,6 @@ class _Failure:
     tasks: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def add(self, run: str, row: SignatureRow) -> None:
-        """Add the row of a later run."""
         self.count += row.count
         self.first = min(self.first or row.first, row.first)
         if row.last >= self.last:
@@ -104,9 +103,7 @@ def _row(failure: _Failure, learnt: str) -> dict[str, Any]:
     }
 
 
-def groups_of(
-    identities: Sequence[str], signatures: Mapping[str, FailureSignature], *, most: int = GROUPED
-) -> dict[str, str]:
+def groups_of(identities: Sequence[str], signatures: Mapping[str, FailureSignature]) -> dict[str, str]:
     """For each of ``identities`` the one that speaks for its group; itself where it is like none before it.
 
     Two are alike as :meth:`FailureSignature.is_similar_to` says (0.7). What has no signature stands alone.
@@ -117,7 +114,7 @@ def groups_of(
     for place, identity in enumerate(identities):
         found[identity] = identity
         signature = signatures.get(identity)
-        if signature is None or place >= most:
+        if signature is None or place >= GROUPED:
             continue
         speaker = next((name for name, one in zip(names, speakers, strict=True) if one.is_similar_to(signature)), "")
         if speaker:

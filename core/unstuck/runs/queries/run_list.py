@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from unstuck.clock import SystemClock
@@ -89,3 +90,18 @@ def live_run(place: Project) -> Holder | None:
     if holder is None or not (place.runs / holder.run / LOG_NAME).exists():
         return None
     return holder if is_live(place, holder.run) else None
+
+
+def task_at(tree: Path, place: Project, run: str) -> str:
+    """The task of ``run`` that works in ``tree`` now; empty where none does. One that stands frozen does not."""
+    from unstuck.supervision.context.next_step import working  # only a restore needs it
+
+    state, _ = state_of(place, run)
+    for row in working(state):
+        attempt = state.attempts.get(row.attempt)
+        if attempt is None or not Path(attempt.guidance.workdir).resolve().is_relative_to(tree):
+            continue
+        gate = state.gates.get(row.gate)
+        if not (attempt.state == "held" and gate is not None and gate.gate.standing == "frozen"):
+            return row.id
+    return ""

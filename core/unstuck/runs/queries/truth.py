@@ -57,7 +57,6 @@ class _Sums:
     failures: dict[str, tuple[int, Diagnosis]] = field(default_factory=dict)
 
     def add(self, attempt: _Attempt) -> None:
-        """Add an attempt that is over."""
         done, found = attempt.claim == "done", attempt.found
         self.attempts += 1
         self.claimed_done += done
@@ -94,7 +93,6 @@ class Truth:
         self._sums: dict[tuple[str, str], _Sums] = {}
 
     def add(self, record: Record) -> None:
-        """Take the next record of the run."""
         event, attempt = record.event, self._open.get(record.task)
         match event:
             case e.TaskAdded():
@@ -131,6 +129,7 @@ class Truth:
         None without any. A false claim says done although the check failed.
         """
         for (agent, model), sums in sorted(self._sums.items(), key=lambda one: (-one[1].attempts, one[0])):
+            most_frequent = sorted(sums.failures.values(), key=lambda one: one[0], reverse=True)[:_FAILURES_SHOWN]
             yield {
                 "agent": agent,
                 "model": model,
@@ -143,15 +142,11 @@ class Truth:
                 "agreed": sums.agreed,
                 "agreement": round(sums.agreed / sums.compared, 3) if sums.compared else None,
                 "false_claims": sums.false_claims,
-                "failures": [_failure(*one) for one in _most_frequent(sums.failures)],
+                "failures": [_failure(*one) for one in most_frequent],
                 "tokens": sums.tokens,
                 "cost": sums.cost,
                 "seconds": round(sums.seconds, 1),
             }
-
-
-def _most_frequent(failures: dict[str, tuple[int, Diagnosis]]) -> list[tuple[int, Diagnosis]]:
-    return sorted(failures.values(), key=lambda one: one[0], reverse=True)[:_FAILURES_SHOWN]
 
 
 def _failure(count: int, failure: Diagnosis) -> dict[str, Any]:

@@ -43,13 +43,13 @@ class FollowedRun:
     goes_on = False
     recovery = None
 
-    def __init__(self, place: Project, run: str, environ: Mapping[str, str], *, clock: Clock | None = None) -> None:
+    def __init__(self, place: Project, run: str, environ: Mapping[str, str]) -> None:
         self.run = run
         self.place, self._environ = place, environ
         self._follower = LogFollower(place.runs / run / LOG_NAME)
         self._follower.read()
         self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
-        self.clock = clock or SystemClock()
+        self.clock: Clock = SystemClock()
         self.rules = rules_of(self._settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
         self.held = ""

@@ -201,7 +201,6 @@ class Attentive:
             self._observer.see(observation)
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
-        """Pass on a step and return the directive."""
         self._idle.sign(_named(observation))
         return await self._observer.step(observation, within=within)
 

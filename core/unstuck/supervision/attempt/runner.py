@@ -255,21 +255,17 @@ class _Running:
         agent = task.agent or task.agent_type
         elapsed = core.head.attempts[attempt].used(core.clock.monotonic())
         signals = tuple(map(one_line, due.found.signals)) if due.found is not None else ()
-        core.append(
-            e.AgentTimeout(
-                agent_id=agent,
-                task_id=task.id,
-                elapsed_ms=int(elapsed * 1000),
-                clock=due.clock,
-                limit_s=due.limit,
-                verdict=due.found.verdict if due.found is not None else None,
-                signals=signals,
-                last_sign=one_line(self._idle.last_sign),
-            ),
-            task=task.id,
-            attempt=attempt,
-            actor="timer",
+        event = e.AgentTimeout(
+            agent_id=agent,
+            task_id=task.id,
+            elapsed_ms=int(elapsed * 1000),
+            clock=due.clock,
+            limit_s=due.limit,
+            verdict=due.found.verdict if due.found is not None else None,
+            signals=signals,
+            last_sign=one_line(self._idle.last_sign),
         )
+        core.append(event, task=task.id, attempt=attempt, actor="timer")
         context = timeout_context(
             task_id=task.id, agent_id=agent, elapsed=elapsed, limit=due.limit, started_at=self._began
         )

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from unstuck.words.labels import counted
 
 TEXT_LIMIT = 160
 MOST_FINDINGS = 50
@@ -143,7 +145,6 @@ class _Change:
     old: str
     deleted: bool = False
     created: bool = False
-    binary: bool = False
     added: list[tuple[int, str]] = field(default_factory=list)
     removed: list[tuple[int, str]] = field(default_factory=list)
 
@@ -235,10 +236,7 @@ def _assertions(change: _Change, kept: _Kept) -> Iterator[Weakening]:
     fewer = len(removed) - len(added)
     if fewer > 0:
         yield Weakening(
-            change.path,
-            removed[0][0],
-            f"{fewer} {'assertion' if fewer == 1 else 'assertions'} removed",
-            removed[0][1][:TEXT_LIMIT],
+            change.path, removed[0][0], f"{counted(fewer, 'assertion')} removed", removed[0][1][:TEXT_LIMIT]
         )
     weaker = sum(map(_is_strong, (text for _, text in removed))) - sum(map(_is_strong, added))
     if weaker > 0 and fewer <= 0:
@@ -263,44 +261,28 @@ def _in_configuration(change: _Change) -> Iterator[Weakening]:
 
 
 def _in_code(change: _Change) -> Iterator[Weakening]:
-    yield from _matching(
-        change,
-        _SYS_MODULES,
-        "module replaced under its name",
-        only=lambda: is_test_file(change.path) or bool(_SHADOWING.search(change.path)),
-    )
-    yield from _matching(
-        change, _HARD_EXIT, "exit code decided by the code under test", only=lambda: not is_test_file(change.path)
-    )
-    yield from _matching(
-        change, _DETECTS, "code that behaves differently under test", only=lambda: not is_test_file(change.path)
-    )
+    is_test = is_test_file(change.path)
+    if is_test or _SHADOWING.search(change.path):
+        yield from _matching(change, _SYS_MODULES, "module replaced under its name")
+    if not is_test:
+        yield from _matching(change, _HARD_EXIT, "exit code decided by the code under test")
+        yield from _matching(change, _DETECTS, "code that behaves differently under test")
     yield from _matching(change, _SUPPRESSED, "finding of a checker suppressed", after=_SUPPRESSED)
     text = "\n".join(text for _, text in change.added)
-    if (found := _ALWAYS_EQUAL.search(text)) and not is_test_file(change.path):
+    if (found := _ALWAYS_EQUAL.search(text)) and not is_test:
         line = change.added[text.count("\n", 0, found.start())][0]
-        yield Weakening(
-            change.path,
-            line,
-            "comparison that always gives the same answer",
-            found[0].split("\n")[0].strip()[:TEXT_LIMIT],
-        )
+        first = found[0].split("\n")[0].strip()
+        yield Weakening(change.path, line, "comparison that always gives the same answer", first[:TEXT_LIMIT])
 
 
 def _matching(
-    change: _Change,
-    pattern: re.Pattern[str],
-    kind: str,
-    *,
-    after: re.Pattern[str] | None = None,
-    only: Callable[[], bool] = lambda: True,
+    change: _Change, pattern: re.Pattern[str], kind: str, *, after: re.Pattern[str] | None = None
 ) -> Iterator[Weakening]:
     """Added lines that match; with ``after`` only as many more as were removed, so that a moved line is none."""
     hits = [(line, text) for line, text in change.added if pattern.search(text)]
     spare = sum(1 for _, text in change.removed if after is not None and after.search(text))
-    if only():
-        for line, text in hits[spare:]:
-            yield Weakening(change.path, line, kind, text.strip()[:TEXT_LIMIT])
+    for line, text in hits[spare:]:
+        yield Weakening(change.path, line, kind, text.strip()[:TEXT_LIMIT])
 
 
 def _names(lines: Iterator[str] | list[str]) -> Counter[str]:
@@ -324,7 +306,6 @@ def _changes(diff: str) -> Iterator[_Change]:
         elif not in_hunk:
             change.deleted |= line.startswith("deleted file")
             change.created |= line.startswith("new file")
-            change.binary |= line.startswith("Binary files")
         elif line.startswith("+"):
             change.added.append((at, line[1:]))
             at += 1

@@ -29,7 +29,6 @@ GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the escalation limits of the settings."""
     handler = settings.failure_handler
     return Limits(
         max_retries=handler.max_retries,
@@ -198,7 +197,6 @@ class RunContext:
         return self.journal.append(event, actor=actor, task=task, attempt=attempt).seq
 
     def tree_of(self, row: TaskRow) -> Path:
-        """The worktree of ``row``."""
         if row.task.isolation == "worktree" and self.worktrees is not None:
             return self.worktrees.path(row.id)
         return self.root

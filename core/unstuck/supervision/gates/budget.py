@@ -34,9 +34,8 @@ def count_usage(
     if idle is None:
         row = core.head.attempts.get(attempt)
         idle = row is None or row.state not in ("starting", "live")
-    core.append(
-        e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle), task=task, attempt=attempt, actor="agent"
-    )
+    event = e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle)
+    core.append(event, task=task, attempt=attempt, actor="agent")
 
 
 class Budget:
@@ -74,9 +73,8 @@ class Budget:
                 continue
             used = run.used(kind, now)
             if used >= limit - _EPSILON:
-                core.append(
-                    e.BudgetReached(kind=kind, used=round(used, 6), limit=limit, while_idle=while_idle), actor="timer"
-                )
+                event = e.BudgetReached(kind=kind, used=round(used, 6), limit=limit, while_idle=while_idle)
+                core.append(event, actor="timer")
                 self._ask_or_end(kind)
                 return
             if used >= WARN_SHARE * limit - _EPSILON and kind not in run.warned:

@@ -39,7 +39,6 @@ class RoomKeeper:
         core.journal.on_trouble(self._on_trouble)
 
     async def stop(self) -> None:
-        """Stop watching."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -79,13 +78,9 @@ class RoomKeeper:
             if _is_given_up(gate) or (is_late and not (core.person and core.may_ask)):
                 journal.discard_pending()
                 return
-            await self._pause()
+            await first_of(core.clock.sleep(RETRY_S), core.signals.next(Subject.DISK_SPACE).wait())
             journal.retry()
             answered = gate.id if gate.status != "open" and gate.by == "human" else ""
-
-    async def _pause(self) -> None:
-        """Wait a second, or until the next signal."""
-        await first_of(self._core.clock.sleep(RETRY_S), self._core.signals.next(Subject.DISK_SPACE).wait())
 
 
 def _is_given_up(gate: GateRow) -> bool:

@@ -16,22 +16,6 @@ from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, G
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
-__all__ = [
-    "ANSWER_LIMIT",
-    "ASKED",
-    "CHOICES",
-    "SURVIVOR_CHOICES",
-    "Effect",
-    "GateManager",
-    "GateType",
-    "accept",
-    "admitted",
-    "asked_by_agent",
-    "check_answer",
-    "effect_of",
-    "gate_id",
-]
-
 Effect = Literal[
     "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt",
 ]  # fmt: skip

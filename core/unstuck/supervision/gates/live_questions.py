@@ -56,16 +56,13 @@ async def _asked(core: RunContext, question: Question, began: float) -> None:
         # A log that cannot be written ends the run at its next check.
         with suppress(RecordError):
             if _is_due(core, question):
-                saved = await _saved(core, question)
+                is_about_run = question.attempt == RUN
+                saved = await (saved_before_all(core) if is_about_run else saved_before(core, core.row(question.task)))
             if _is_due(core, question):
                 _open(core, question, saved, stood=core.clock.monotonic() - began)
     finally:
         del core.live.asking[question.attempt]
         core.signals.wake_all()
-
-
-async def _saved(core: RunContext, question: Question) -> dict[str, Any]:
-    return await (saved_before_all(core) if question.attempt == RUN else saved_before(core, core.row(question.task)))
 
 
 def _is_due(core: RunContext, question: Question) -> bool:

@@ -35,7 +35,6 @@ class Call:
         self._over = False
 
     def close(self) -> None:
-        """Close the call."""
         core, gate = self._core, self._gate
         self._over, self._gate = True, ""
         if gate and (left := core.live.calls.pop(gate) - 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.words.labels import some
 
 _NAMED = 4
 
@@ -25,7 +26,7 @@ def fallout(state: State, task: str) -> str:
                 frontier.append(other)
     if not waiting:
         return "nothing waits for it"
-    names = ", ".join(list(waiting)[:_NAMED]) + (f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else "")
+    names = some(list(waiting), _NAMED)
     one = len(waiting) == 1
     match state.tasks[task].after_skip:
         case "run":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from unstuck.escalation.precedence import AGENT_LINE
@@ -38,12 +39,9 @@ async def ask(core: RunContext, row: TaskRow) -> None:
 
 async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:
     """Return the facts for a person who is asked about ``row``; ``saved`` is the checkpoint of its files."""
-    return stuck_report(
-        row.id,
-        row.climb,
-        row.diagnosis,
-        reason=reason,
-        checkpoint=saved,
+    own = own_failure(row) if row.directive is not None and row.directive.line == AGENT_LINE else ""
+    return replace(
+        stuck_report(row.id, row.climb, row.diagnosis, reason=reason, checkpoint=saved, own=own),
         touches=dependents(core.head, row.id),
         files=await changed(core, row),
         tokens=tokens_by_level(core.head, row.id),
@@ -51,7 +49,6 @@ async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = 
         weakened=(await weakened_by(core, row)).lines,
         ending=row.check.ending if row.check else "",
         said=row.check.said if row.check else "",
-        own=own_failure(row) if row.directive is not None and row.directive.line == AGENT_LINE else "",
     )
 
 

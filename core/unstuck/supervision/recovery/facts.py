@@ -149,7 +149,6 @@ class TaskRecovery(_Facts):
 
     @property
     def possible(self) -> tuple[RecoveryChoice, ...]:
-        """The possible choices."""
         return tuple(one.choice for one in self.choices if not one.refused)
 
     @property

@@ -45,7 +45,6 @@ class Survivor:
         return Report(output=admit(f"{self._output.parent.name}/{self._output.name}"), output_at=(0, size))
 
     async def stop(self, attempt: str) -> Receipt:
-        """End all of it."""
         return await self._remains.end()
 
     def freeze(self, attempt: str) -> None:

@@ -11,11 +11,9 @@ from unstuck.contract import Agent, Outcome, Task
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
-from unstuck.supervision.run.finish import RunResult, record_end, result_of
+from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
-
-__all__ = ["Coordinator", "RunResult", "record_end", "result_of"]
 
 
 class Coordinator:
@@ -110,10 +108,7 @@ class Coordinator:
             return False
         if any(core.person or row.gate.acts_at is not None for row in head.open_gates()):
             return False
-        if head.run.state == "blocked" and not self._ground_waits():
+        if head.run.state == "blocked" and all(row.gate.type != "remediation" for row in head.open_gates()):
             return False
         accept = core.accept_unverified
         return not any(can_progress(head, row, accept_unverified=accept) for row in head.tasks.values())
-
-    def _ground_waits(self) -> bool:
-        return any(row.gate.type == "remediation" for row in self._supervisor.core.head.open_gates())

@@ -11,7 +11,7 @@ from pathlib import Path
 from unstuck.errors import EXIT_CODES, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
-from unstuck.eventlog.state import State, TaskRow
+from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.run_store import ended
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import admit
@@ -34,7 +34,7 @@ async def record_end(core: RunContext) -> RunResult:
     else:
         if result.exit_code in (0, 1):
             await clean_own(core)
-        counts = Counter(_word(row) for row in core.head.tasks.values())
+        counts = Counter[str](row.status or row.state for row in core.head.tasks.values())
         core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
     await core.journal.committed()
     return result
@@ -43,10 +43,6 @@ async def record_end(core: RunContext) -> RunResult:
 def _ended(reason: str) -> RunResult:
     (code,) = (code for code, (name, _) in EXIT_CODES.items() if name == reason)
     return RunResult(exit_reason=reason, exit_code=code)
-
-
-def _word(row: TaskRow) -> str:
-    return row.status or row.state
 
 
 def result_of(state: State, *, accept_unverified: bool = False) -> RunResult:

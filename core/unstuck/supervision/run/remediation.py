@@ -297,7 +297,6 @@ class NullObserver:
         """Nothing."""
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
-        """Go on."""
         return Directive(kind="go_on")
 
     async def permit(self, observation: Observation, *, why: Clean = Clean("")) -> Directive:
@@ -323,11 +322,9 @@ class _Counting(NullObserver):
         self._core, self._attempt = core, attempt
 
     def see(self, observation: Observation) -> None:
-        """Count it."""
         if observation.kind == "usage":
             count_usage(self._core, "", self._attempt, observation.tokens, observation.cost, idle=False)
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:
-        """Count it, and go on."""
         self.see(observation)
         return Directive(kind="go_on")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from unstuck.clock.waits import first_of
-from unstuck.contract import Capabilities, Directive, Guidance, Observation, Outcome, Report
+from unstuck.contract import Capabilities, Directive, Observation, Outcome, Report
 from unstuck.diagnosis.claim import claim_of
 from unstuck.errors import WorkspaceError, system_failure
 from unstuck.eventlog import events as e
@@ -122,7 +122,8 @@ class Session:
                 return Directive(kind="end", outcome=self.outcome())
             if step.kind == "halted":
                 await self._core.journal.committed()
-                return Directive(kind="stop", text=admit(step.about, limit=500), outcome=self._cancelled())
+                cancelled = replace(self.outcome(), status="cancelled")
+                return Directive(kind="stop", text=admit(step.about, limit=500), outcome=cancelled)
             if step.kind == "start":
                 directive = await self._start()
                 if directive is not None:
@@ -216,7 +217,8 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            prepared, note = self._guidance(row), note_for(core.head, row)
+            prepared = row.prepared or first_guidance(row, self.can, core.settings.prompts)
+            note = note_for(core.head, row)
             guidance = replace(
                 prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
             )
@@ -238,9 +240,6 @@ class Session:
             return 0, 0
         return list(head.tasks).index(self._task) + 1, len(head.tasks)
 
-    def _guidance(self, row: TaskRow) -> Guidance:
-        return row.prepared or first_guidance(row, self.can, self._core.settings.prompts)
-
     async def _back_off(self, changed: asyncio.Event) -> None:
         """Wait for the rest of the back-off; a clock that was set again cannot make it longer than it was decided."""
         core, row = self._core, self.row
@@ -258,9 +257,6 @@ class Session:
         return Outcome(
             task=row.id, status=row.status or "cancelled", attempts=row.attempts, level=row.level, last=row.diagnosis
         )
-
-    def _cancelled(self) -> Outcome:
-        return replace(self.outcome(), status="cancelled")
 
 
 def _admitted(report: Report) -> Report:

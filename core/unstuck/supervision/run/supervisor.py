@@ -54,8 +54,6 @@ from unstuck.workspace.git.repository import project_home
 from unstuck.workspace.project import Project, locate
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-__all__ = ["Project", "Supervisor", "locate"]
-
 # Records about the whole run, and records about one task after which others may start.
 _RUN_WIDE = (e.InfrastructureBlocked, e.InfrastructureRestored, e.WorkflowFailed, e.BudgetReached, e.BudgetSet)
 _RELEASING = (
@@ -327,7 +325,6 @@ class Supervisor:
 
     @property
     def run(self) -> str:
-        """The id of this run."""
         return self.core.run
 
     @property

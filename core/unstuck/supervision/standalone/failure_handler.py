@@ -22,6 +22,7 @@ from unstuck.escalation.limits import Limits
 from unstuck.escalation.research_targets import research_targets
 from unstuck.escalation.stuck_report import format_stuck_question, stuck_report
 from unstuck.settings.regex import matches
+from unstuck.words.labels import counted
 from unstuck.workspace.research.research import Insight, insights_of
 
 UNREAD = "read the code around the failure, then rewrite it"
@@ -187,7 +188,7 @@ class FailureHandler:
         insights = insights_of(self.root, targets, failure.error)
         if insights:
             sources = ", ".join(insight.source for insight in insights)
-            self._output(f"  → Found {_count(len(insights), 'insight', 'insights')}: {sources}")
+            self._output(f"  → Found {counted(len(insights), 'insight')}: {sources}")
         way = replace(ways[0], source="research") if ways else Approach(UNREAD, "research")
         self.climb = replace(self.climb, approach=way.name, insights=(*self.climb.insights, *map(_told, insights)))
         return HandlerResult(
@@ -207,9 +208,9 @@ class FailureHandler:
         report = replace(report, summary=failure.summary or report.summary)
         self.climb = noted.answered()
         tried = (
-            _count(noted.told_retries, "retry", "retries"),
-            _count(noted.told_pivots, "alternative approach", "alternative approaches"),
-            _count(noted.told_research, "research round", "research rounds"),
+            counted(noted.told_retries, "retry", "retries"),
+            counted(noted.told_pivots, "alternative approach", "alternative approaches"),
+            counted(noted.told_research, "research round"),
         )
         listed = "\n".join(f"• {text}" for text in tried)
         self._output(
@@ -226,10 +227,6 @@ class FailureHandler:
 
 
 Known = tuple[tuple[str, float], ...]
-
-
-def _count(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def _told(insight: Insight) -> str:

@@ -27,6 +27,7 @@ _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _NAMED = 200
 _STATUS = 10
+_PLAN_WIDTH = 96
 
 
 def coverage(row: Row) -> str:
@@ -37,7 +38,6 @@ def coverage(row: Row) -> str:
 
 
 def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
-    """One line of the list."""
     texts = {
         "TIME": when(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
@@ -83,12 +83,11 @@ def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> lis
     return [head, *files, *([(Cell(""),)] if told else []), *told]
 
 
-def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str, width: int = 96) -> list[str]:
-    """The plan of a restore, line by line."""
+def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str) -> list[str]:
     lines = [plan_text(id, tree, [str(row["status"]) for row in changes])]
     if under_way:
         lines.append(under_way_text(under_way))
-    lines += ["".join(cell.text for cell in _change(row, width)).rstrip() for row in changes[:_NAMED]]
+    lines += ["".join(cell.text for cell in _change(row, _PLAN_WIDTH)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
 
 

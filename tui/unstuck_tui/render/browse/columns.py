@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, fit, width_of, wrapped
+from unstuck_tui.render.format import Cell, fit, named_lines, width_of, wrapped
 
 _MARGIN = 2
 _BARS = "▁▂▃▄▅▆▇█"
@@ -37,7 +37,6 @@ def _widths(columns: Sequence[Column], width: int) -> list[tuple[Column, int]]:
 
 
 def heading_cells(columns: Sequence[Column], width: int) -> tuple[Cell, ...]:
-    """The names of the columns."""
     names = "".join(f"{fit(column.name, room, right=column.right)} " for column, room in _widths(columns, width))
     return (Cell(fit(" " * _MARGIN + names, width), "quiet"),)
 
@@ -60,11 +59,8 @@ def row_cells(
 
 def field_lines(name: str, text: object, width: int, *, most: int = 3, tone: Tone = "plain") -> list[tuple[Cell, ...]]:
     """A named fact in at most ``most`` lines; none where there is nothing to say."""
-    if not text:
-        return []
-    found = wrapped(str(text), max(8, width - _NAME - _MARGIN - 2), most)
-    names = (fit(name, _NAME), *[" " * _NAME] * (len(found) - 1))
-    return [(Cell(f"  {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
+    room = max(8, width - _NAME - _MARGIN - 2)
+    return named_lines(name, str(text), room, most, before="  ", tone=tone) if text else []
 
 
 def would_lines(said: str, width: int) -> list[tuple[Cell, ...]]:

@@ -32,7 +32,6 @@ def memory_text(row: Row) -> str:
 
 
 def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
-    """One line of the list."""
     outcome = _outcome(row)
     texts = {
         "WHEN": when(str(row["when"])) if row["when"] else "-",
@@ -45,7 +44,6 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
 
 
 def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
-    """All that is known about it."""
     told = "given to agents" if row.get("holds") else "no longer used"
     lines = field_lines("what", memory_text(row), width, most=20)
     lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)

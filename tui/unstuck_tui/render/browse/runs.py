@@ -81,7 +81,6 @@ def _cut_off(run: str, state: State, row: Any) -> CutOff:
 
 
 def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
-    """One line of the list."""
     texts = {
         "RUN": row.run,
         "TASK": row.task,
@@ -126,9 +125,7 @@ def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
 
 def inventory_about(inventory: Inventory, refused: str, width: int) -> list[tuple[Cell, ...]]:
     """The inventory of a deletion, and why it is ``refused``."""
-    lines = [(Cell(fit(f"  {line}", width), _tone(line)),) for line in inventory_lines(inventory)]
-    return [*field_lines("not now", refused, width, tone="wait"), *lines]
-
-
-def _tone(line: str) -> Tone:
-    return "bad" if line.startswith("!") else "plain"
+    lines = field_lines("not now", refused, width, tone="wait")
+    for line in inventory_lines(inventory):
+        lines.append((Cell(fit(f"  {line}", width), "bad" if line.startswith("!") else "plain"),))
+    return lines

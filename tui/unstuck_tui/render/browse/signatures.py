@@ -55,7 +55,6 @@ class Failure:
 
     @property
     def identity(self) -> str:
-        """The identity of the failure."""
         return str(self.row["signature"])
 
     @property

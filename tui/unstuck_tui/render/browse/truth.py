@@ -24,7 +24,6 @@ COLUMNS = (
 
 
 def truth_cells(row: Row, width: int) -> tuple[Cell, ...]:
-    """One line of the list."""
     texts = {
         "AGENT": str(row["agent"] or "-"),
         "MODEL": str(row["model"] or "-"),

@@ -49,7 +49,6 @@ class PlainLines:
         self._told = tuple((word, 0) for word in _TOLD)
 
     def lines(self, record: Record) -> Iterator[str]:
-        """The lines for the next ``record``."""
         fold(self._state, record)
         yield from lines_of(record, spell=in_words)
         start = f"{one_line(record.time[11:19])}  "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from unstuck.runs.queries.recap import Needed, RecapFacts, Used
 from unstuck.text import one_line
 from unstuck.words.amounts import span, tokens_of
-from unstuck.words.labels import ended_as, question_words
+from unstuck.words.labels import ended_as, question_words, some
 
 # With one line each for questions, the run, other ends, waits and usage these make ten.
 _MOST_PASSED, _MOST_DECIDED, _MOST_WAITS = 2, 3, 3
@@ -31,7 +31,6 @@ class RecapLine(NamedTuple):
         return f"{self.text} ({_numbers(self.events)})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the line as a JSON object."""
         return {"kind": self.kind, "text": self.text, "events": list(self.events)}
 
 
@@ -103,8 +102,7 @@ def _used(used: Used) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(_words(name, _SUBJECT) for name in names[:_NAMED])}{more}"
+    return some([_words(name, _SUBJECT) for name in names], _NAMED)
 
 
 def _words(text: str, most: int) -> str:

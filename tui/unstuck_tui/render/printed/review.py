@@ -141,11 +141,15 @@ def failures_of(sessions: Sequence[Session]) -> list[tuple[FailureGroup, int]]:
 
 def started_words(session: Session) -> str:
     """Return the local time at which a session began."""
+    return local_time(session.started, "%Y-%m-%d %H:%M") or "-"
+
+
+def local_time(seconds: float, form: str) -> str:
+    """Return a local time as ``strftime`` does; empty where it is unknown."""
     try:
-        began = datetime.fromtimestamp(session.started).astimezone()
+        return datetime.fromtimestamp(seconds).astimezone().strftime(form) if seconds else ""
     except (ValueError, OverflowError, OSError):
-        return "-"
-    return f"{began:%Y-%m-%d %H:%M}" if session.started else "-"
+        return ""
 
 
 def short_id(session: Session) -> str:

@@ -24,7 +24,7 @@ from unstuck.words.labels import (
     word_of,
 )
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pieces, wrapped
 
 _STEP = 'UNSTUCK {"step"'
 
@@ -201,12 +201,7 @@ def _set_in(line: str, width: int) -> str:
 
 
 def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain") -> list[Line]:
-    if not text:
-        return []
-    room = max(1, width - _NAME - 3)
-    found = wrapped(str(text), room, most)
-    names = (fit(name, _NAME), *[" " * _NAME] * (len(found) - 1))
-    return [(Cell(f" {head} ", "quiet"), Cell(line, tone)) for head, line in zip(names, found, strict=True)]
+    return named_lines(name, str(text), max(1, width - _NAME - 3), most, tone=tone) if text else []
 
 
 def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:

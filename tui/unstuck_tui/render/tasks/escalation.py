@@ -11,9 +11,9 @@ from unstuck.escalation.limits import Limits
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, counted, needs_person
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, Line, fit, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, named_lines
 
-_NAME = 10
+_BEFORE = "   "
 _LABEL = 13
 _RUNGS: tuple[tuple[Level, str], ...] = (
     ("first", "first"),
@@ -46,11 +46,13 @@ def ladder_lines(
     """
     lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
     lines.append((Cell(" "),))
+    room = max(10, width - 14)
     for name, text in _facts(row, limits, may_ask):
-        lines += _field(name, text, width)
+        lines += named_lines(name, text, room, 4, before=_BEFORE)
     if row.state != "ended" and with_keys:
         hold, decide = spoken("task.hold"), spoken("task.decide")
-        lines += _field("from here", f"{hold} pauses it · {decide} changes the level, gives time, skips", width)
+        said = f"{hold} pauses it · {decide} changes the level, gives time, skips"
+        lines += named_lines("from here", said, room, 4, before=_BEFORE)
     return lines
 
 
@@ -61,7 +63,7 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
         "pivot": (climb.pivots, limits.max_pivots),
         "research": (climb.research, limits.max_research),
     }.get(level, (0, 0))
-    here = _stands_on(state, row) == level
+    here = level == ("human" if needs_person(state, row) else row.level)
     text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
     if level == "first":
         text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not started yet"
@@ -72,10 +74,6 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
     room = max(0, width - 3 - _LABEL)
     tone: Tone = "plain" if here else "quiet"
     return mark, Cell(fit(label, _LABEL), tone), Cell(fit(text + way, room).rstrip(), tone)
-
-
-def _stands_on(state: State, row: TaskRow) -> Level:
-    return "human" if needs_person(state, row) else row.level
 
 
 def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
@@ -125,11 +123,3 @@ def _told(ahead: Iterable[Step]) -> str:
         count = len(list(steps))
         parts.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
     return " → ".join(parts)
-
-
-def _field(name: str, text: str, width: int) -> list[Line]:
-    room = max(10, width - _NAME - 4)
-    lines = wrapped(text, room, 4)
-    return [
-        (Cell(f"   {fit(name if place == 0 else '', _NAME)} ", "quiet"), Cell(line)) for place, line in enumerate(lines)
-    ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, glyph_of, needs_person, some, tone_of, word_of
-from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
+from unstuck_tui.render.format import Cell, Line, fit, named_lines, width_of
 
 _DEEPEST = 10
 _STATE = 12
@@ -157,8 +157,7 @@ def about_lines(graph: Graph, standing: Standing, state: State, task: str, width
     row = state.tasks[task]
     lines: list[Line] = []
     for label, text in _facts(graph, standing, state, row):
-        for place, line in enumerate(wrapped(text, max(10, width - _LABEL - 2), 3)):
-            lines.append((Cell(f" {fit(label if not place else '', _LABEL)} ", "quiet"), Cell(line)))
+        lines += named_lines(label, text, max(10, width - _LABEL - 2), 3, label=_LABEL)
     return lines
 
 
@@ -178,11 +177,9 @@ def _facts(graph: Graph, standing: Standing, state: State, row: TaskRow) -> Iter
 
 def _with_states(state: State, tasks: Sequence[str], still: bool) -> str:
     named = [
-        f"{task} ({word_of(state, state.tasks[task], still=still)})" if task in state.tasks else task
-        for task in tasks[:_NAMED]
+        f"{task} ({word_of(state, state.tasks[task], still=still)})" if task in state.tasks else task for task in tasks
     ]
-    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return ", ".join(named) + more
+    return some(named, _NAMED)
 
 
 def _fallout(graph: Graph, state: State, row: TaskRow) -> str:

@@ -131,7 +131,7 @@ def task_cells(
         cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
         cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
-    level = _rung(state, row, limits)
+    level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
         cells.append(_pips(state, row, columns.pips, limits))
         level = re.sub(r" \d+/\d+$", "", level)
@@ -168,10 +168,6 @@ def _pips(state: State, row: TaskRow, width: int, limits: Mapping[str, int]) -> 
     tone: Tone = "quiet" if row.state == "ended" else "wait" if row.level == "research" else "plain"
     tone = "ask" if needs_person(state, row) and row.level == "human" else tone
     return Cell(fit(pips_of(row.climb, limits), width) + " ", tone)
-
-
-def _rung(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
-    return rung_of(state, row, limits) if row.attempts else ""
 
 
 def _is_done(state: State, need: str) -> bool:

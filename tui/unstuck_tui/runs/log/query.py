@@ -29,7 +29,6 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """True where it finds everything."""
         return self == Query()
 
     def finds(self, line: bytes) -> bool:

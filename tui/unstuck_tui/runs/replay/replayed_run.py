@@ -117,7 +117,6 @@ class ReplayedRun:
 
     @property
     def seq(self) -> int:
-        """The number of the last record that is shown."""
         return self._moment.seq
 
     @property

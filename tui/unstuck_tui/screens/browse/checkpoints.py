@@ -80,14 +80,12 @@ class CheckpointsTab(Tab[Row]):
     # --- what the person does ----------------------------------------------------------------------------------------
 
     def do_mark(self, row: Row) -> None:
-        """Mark it or take its mark away; there are never more than two."""
         id = str(row["id"])
         others = tuple(other for other in self._marked if other != id)
         self._marked = others if id in self._marked else (*others, id)[-2:]
         self.context.screen.redraw()
 
     async def do_diff(self, row: Row) -> None:
-        """Compare the marked two, or this one with the files as they are now."""
         chosen = sorted((one for one in self.rows if one["id"] in self._marked), key=lambda one: one["created"])
         if len(chosen) < 2:
             chosen = [row]
@@ -115,11 +113,9 @@ class CheckpointsTab(Tab[Row]):
         self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
 
     def do_next(self, row: Row) -> None:
-        """Go to the next compared file."""
         self.context.screen.scroll_to_next("  diff --git ")
 
     async def do_restore(self, row: Row) -> None:
-        """Set the files back to it: its plan first, then a yes."""
         store, settings = await self._store(row)
         id, root = str(row["id"]), row["root"]
         async with kept_free(self.context.place, root):
@@ -128,7 +124,6 @@ class CheckpointsTab(Tab[Row]):
             await self._set_back(root, partial(store.restore, id, run=_BY_HAND, plan=plan))
 
     async def do_undo(self, row: Row) -> None:
-        """Undo the last restore in its worktree, also a run's own: the plan first, then a yes."""
         store, settings = await self._store(row)
         root, last = row["root"], store.last_restore()
         if last is None:

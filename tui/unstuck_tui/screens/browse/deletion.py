@@ -68,7 +68,6 @@ class DeletionTab(Tab[Row]):
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_look(self, row: Row) -> None:
-        """Take stock of what would go."""
         await self._take(self.key(row))
         self.context.screen.redraw()
 

@@ -10,7 +10,6 @@ from unstuck.clock import SystemClock
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
 from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text
-from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab
 
 Row = Mapping[str, Any]
@@ -23,6 +22,8 @@ class MemoryTab(Tab[Row]):
     empty: ClassVar[str] = "nothing is remembered yet"
     would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
+    cells = staticmethod(memory_cells)
+    about = staticmethod(memory_about)
 
     def key(self, row: Row) -> str:
         return str(row["memory"])
@@ -31,16 +32,9 @@ class MemoryTab(Tab[Row]):
         place = self.context.place
         return await asyncio.to_thread(lambda: list(memory_rows(memory_of(place)))[::-1])
 
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
-        return memory_cells(row, width)
-
-    def about(self, row: Row, width: int) -> Sequence[Line]:
-        return memory_about(row, width)
-
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_forget(self, row: Row) -> None:
-        """Forget it; asks first."""
         parts = [f"{row['kind']}: {one_line(memory_text(row), 500)}", f"about {row['signature']}"]
         if not await self.context.screen.confirm(
             "Forget this?", parts, "Forget it", hint="also in a run that is active"
@@ -57,7 +51,6 @@ class MemoryTab(Tab[Row]):
         self.context.screen.reload()
 
     async def do_promote(self, row: Row) -> None:
-        """Make an answer a rule."""
         place, id = self.context.place, self.key(row)
 
         def promote() -> str:

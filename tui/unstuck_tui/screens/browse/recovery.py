@@ -12,7 +12,7 @@ from unstuck.runs.recovery_choices import what_is_left
 from unstuck.supervision.recovery.facts import TaskRecovery
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
-from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.render.format import Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
 _RUNS = 100
@@ -25,6 +25,7 @@ class RecoveryTab(Tab[CutOff]):
     empty: ClassVar[str] = "no run was interrupted"
     would: ClassVar[str] = "The tasks of an interrupted run, and how each one can continue."
     columns = CUT_OFF
+    cells = staticmethod(cut_off_cells)
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
@@ -36,9 +37,6 @@ class RecoveryTab(Tab[CutOff]):
     async def read(self) -> Sequence[CutOff]:
         self._left.clear()
         return await asyncio.to_thread(_read, self.context.place)
-
-    def cells(self, row: CutOff, width: int) -> Sequence[Cell]:
-        return cut_off_cells(row, width)
 
     def about(self, row: CutOff, width: int) -> Sequence[Line]:
         return cut_off_about(row, width, self._left.get(self.key(row)))

@@ -29,9 +29,8 @@ from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.widgets.detail import TextPane
-from unstuck_tui.widgets.key_hints import KeyHints
 from unstuck_tui.widgets.lines import CursorLines, OneLine
-from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
+from unstuck_tui.widgets.minimum_size import FittingScreen
 
 _TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab, TruthTab)
 _TICK_S = 2.0
@@ -39,9 +38,6 @@ _TICK_S = 2.0
 
 class RowsList(CursorLines):
     """The rows of ``tab``; each tab keeps its own cursor."""
-
-    AREA = "rows"
-    BINDINGS = bindings_of("rows")
 
     def __init__(self, tab: Tab[Any], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -126,8 +122,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
         yield self._list
         yield TextPane(from_end=False, id="about")
-        yield KeyHints()
-        yield SmallNotice(id="small", markup=False)
+        yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()
@@ -205,18 +200,15 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         return (action != "act" or can_act) and super().check_action(action, parameters)
 
     def scroll_to_next(self, begin: str) -> None:
-        """To the next line about the row that begins so, and from the last to the first."""
         page = self.query_one("#about", TextPane)
         page.scroll_to_next(begin)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
     def action_turn_by(self, by: int) -> None:
-        """Some tabs on or back."""
         self.action_turn_to((self._all.index(self._tab) + by) % len(self._all))
 
     def action_turn_to(self, place: int) -> None:
-        """The tab at ``place``."""
         self._list.tab = self._all[place]
         self.query_one("#columns").refresh()
         self._list.renew()
@@ -226,11 +218,9 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.reload()
 
     def action_again(self) -> None:
-        """Read everything again."""
         self.reload()
 
     async def action_act(self, tab: str, name: str) -> None:
-        """Do what the shown tab can do with the row under its cursor."""
         do = getattr(self._tab, f"do_{name}")
         if self._tab.row is None:
             self.report("No row is selected.")
@@ -253,14 +243,12 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
             self._is_acting = False
 
     def action_back(self) -> None:
-        """Leave what was compared, then the screen."""
         if self._tab.back():
             self.redraw()
         else:
             self.dismiss()
 
     def report(self, said: str, *, trouble: bool = False) -> None:
-        """Say something in passing."""
         self.app.notify(said, severity="warning" if trouble else "information", timeout=12, markup=False)
 
     async def confirm(self, title: str, said: Sequence[str], yes: str, *, typed: str = "", hint: str = "") -> bool:
@@ -278,9 +266,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         return said_yes is True
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
-        """Let ``command`` have the terminal until it ends."""
         await self._questions.takeover.lend(command, folder)
 
     async def answer_all(self, gates: Sequence[str]) -> None:
-        """Give these gates one answer, as the person chooses it."""
         await self._questions.ask_all(gates)

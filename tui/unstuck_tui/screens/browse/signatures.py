@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unstuck.eventlog.attention_stats import seconds_of
-from unstuck.eventlog.state import State
 from unstuck.runs.queries.failures import groups_of, learnt_in, rows_of
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
@@ -21,7 +20,6 @@ from unstuck_tui.render.browse.signatures import (
     gates_about,
     ordered,
 )
-from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
@@ -33,6 +31,8 @@ class SignaturesTab(Tab[Failure]):
     empty: ClassVar[str] = "no failure yet"
     would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
+    cells = staticmethod(failure_cells)
+    about = staticmethod(failure_about)
     follows = True
 
     def __init__(self, context: TabContext) -> None:
@@ -53,24 +53,17 @@ class SignaturesTab(Tab[Failure]):
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
         rows = list(rows_of([(state.run.id, seen)], worked))
         until = state.seq if view.is_past else 0
-        return await asyncio.to_thread(listed, rows, found, _agents(state), begin, end, until)
-
-    def cells(self, row: Failure, width: int) -> Sequence[Cell]:
-        return failure_cells(row, width)
-
-    def about(self, row: Failure, width: int) -> Sequence[Line]:
-        return failure_about(row, width)
+        agents = {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
+        return await asyncio.to_thread(listed, rows, found, agents, begin, end, until)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
     async def do_log(self, row: Failure) -> None:
-        """The occurrences, in the log."""
         from unstuck_tui.screens.log import LogScreen
 
         self.context.screen.app.push_screen(LogScreen(self.context.view, words=f"failure:{row.identity}"))
 
     async def do_edit(self, row: Failure) -> None:
-        """Open its place in an editor, or copy it."""
         place = await asyncio.to_thread(locate, self._trees(row), str(row.row["location"] or ""))
         if place is None:
             where = row.row["location"]
@@ -87,16 +80,11 @@ class SignaturesTab(Tab[Failure]):
         return list(dict.fromkeys(Path(one.guidance.workdir) for one in attempts if one is not None))
 
     async def do_answer(self, row: Failure) -> None:
-        """One answer for all open questions about it."""
         gates = gates_about(self.context.view.state, row.identity)
         if gates:
             await self.context.screen.answer_all(gates)
         else:
             self.context.screen.report("No open question is about this failure.")
-
-
-def _agents(state: State) -> dict[str, str]:
-    return {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
 
 
 def listed(

@@ -103,7 +103,6 @@ class Tab(Generic[Row]):
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor."""
         return self.rows[self.cursor] if self.rows else None
 
     async def renew(self) -> None:
@@ -129,11 +128,11 @@ class Tab(Generic[Row]):
         """The names of the columns."""
         return heading_cells(self.columns, width)
 
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
+    def cells(self, row: Row, width: int, /) -> Sequence[Cell]:
         """One line of the list."""
         raise NotImplementedError
 
-    def about(self, row: Row, width: int) -> Sequence[Line]:
+    def about(self, row: Row, width: int, /) -> Sequence[Line]:
         """The facts about the row under the cursor."""
         raise NotImplementedError
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from unstuck.runs.queries.truth import truth_of
 from unstuck_tui.render.browse.truth import COLUMNS, truth_about, truth_cells
-from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab
 
 Row = Mapping[str, Any]
@@ -21,6 +20,8 @@ class TruthTab(Tab[Row]):
     empty: ClassVar[str] = "no attempts yet"
     would: ClassVar[str] = "What each agent claimed at the end of its attempts, and what the check found."
     columns = COLUMNS
+    cells = staticmethod(truth_cells)
+    about = staticmethod(truth_about)
     follows = True
 
     def key(self, row: Row) -> str:
@@ -28,9 +29,3 @@ class TruthTab(Tab[Row]):
 
     async def read(self) -> Sequence[Row]:
         return await asyncio.to_thread(truth_of, [self.context.place.runs])
-
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
-        return truth_cells(row, width)
-
-    def about(self, row: Row, width: int) -> Sequence[Line]:
-        return truth_about(row, width)

@@ -1,0 +1,39 @@
+"""What tests wait for that comes about in its own time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from unstuck.supervision.run.supervisor import Supervisor
+
+PATIENCE = 60
+
+
+def has_ended(pid: int) -> bool:
+    """Whether the process runs no more; nobody may have taken leave of it yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+async def become(done: Callable[[], bool]) -> None:
+    """Wait until something outside this process is so."""
+    async with asyncio.timeout(PATIENCE):
+        while not done():
+            await asyncio.sleep(0.01)
+
+
+async def until(supervisor: Supervisor, seen: Callable[[], object]) -> None:
+    """Wait until something recorded makes ``seen`` true."""
+    moved = asyncio.Event()
+    supervisor.core.journal.on_append(lambda record: moved.set())
+    async with asyncio.timeout(PATIENCE):
+        while not seen():
+            moved.clear()
+            await moved.wait()
