@@ -1,7 +1,7 @@
 """Secrets, recognised by their shape, by the name they are given, or because they were named as such.
 
-The process beside each agent loads this file by its path, for the raw output: it imports nothing of ours, and a pattern
-is compiled when text first hints at it.
+The process beside each agent loads this file by its path, for the raw output: it imports nothing of ours, a pattern is
+compiled when text first hints at it, and RE2 loaded with the first large text.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 import re
 import string
 from bisect import bisect_right
+from functools import cache
 from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Span = tuple[int, int]
 
@@ -40,28 +41,28 @@ class _Rule:
     these is looked back for behind them.
     """
 
-    __slots__ = ("_behind", "_compiled", "_pattern", "folded", "hints")
+    __slots__ = ("_behind", "_compiled", "folded", "hints", "pattern")
 
     def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "") -> None:
-        self.hints, self.folded = tuple(hints.split()), folded
-        self._pattern, self._behind = pattern, behind
+        self.hints, self.pattern, self.folded = tuple(hints.split()), pattern, folded
+        self._behind = behind
         self._compiled: tuple[re.Pattern[str], re.Pattern[str] | None] | None = None
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> Iterator[Span]:
         """Return the places of secrets in ``text``, in their order; the text of a folded rule is in lower case."""
         if self._compiled is None:
             near = re.compile(_NEAR.format(self._behind), re.ASCII) if self._behind else None
-            self._compiled = re.compile(self._pattern, re.ASCII), near
+            self._compiled = re.compile(self.pattern, re.ASCII), near
         pattern, near = self._compiled
         if near is None:
-            return [(match.end(1), match.end()) for match in pattern.finditer(text)]
-        return [
+            return ((match.end(1), match.end()) for match in pattern.finditer(text))
+        return (
             (match.end(1), match.end())
             for place in near.finditer(text)
             if text.find("-", place.start(), place.end()) >= 0
             for match in pattern.finditer(text, place.start(), place.end(1))
             if match.start() < place.end()
-        ]
+        )
 
 
 # The reach of each one begins where that of the one before it may still go on; an option's value may stand beyond it.
@@ -266,11 +267,43 @@ _RULES = (
 )
 
 _IS_LONG = re.compile(_LONG, re.ASCII)
-# The hints by a part that several of them have: where that is not, none of them is.
-_PARTS = ("auth=", "key=", "sig", "-", "q~", "key", "pass", "auth", "hook", "//", "ia")
-_HINTS: dict[str, list[str]] = {}
-for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints if hint != "LONG"):
-    _HINTS.setdefault(next((part for part in _PARTS if part in _hint), _hint), []).append(_hint)
+_HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints if hint != "LONG"))
+_LARGE = 1 << 13  # characters; RE2 takes milliseconds to load, and then a tenth of the time
+_LOOK = re.compile(r"\(\?(?:=|<?!)(?:[^()\[\]]|\[[^\]]*\])*\)\+?")
+
+
+@cache
+def _searches() -> tuple[Callable[[bytes], list[int] | None], ...]:
+    """Return a search for all hints at once, which gives their numbers, and one for keys of the ``LONG`` rules.
+
+    A set of RE2's never gives up for a slower way, and takes as long for many as for one. Empty where RE2 cannot be
+    loaded, as with little memory.
+    """
+    try:
+        import re2
+    except (ImportError, MemoryError):
+        return ()
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # any bytes are text in it
+    found = []
+    for patterns in (map(re2.escape, _HINTS), (_LOOK.sub("", rule.pattern) for rule in _RULES if "LONG" in rule.hints)):
+        found.append(re2.Set.SearchSet(options))
+        for pattern in patterns:
+            found[-1].Add(pattern)
+        found[-1].Compile()
+    return tuple(each.Match for each in found)
+
+
+def _hinted(text: str, lowered: str) -> set[str]:
+    """Return the hints that ``text`` has, which is ``lowered`` in lower case."""
+    if len(text) < _LARGE or not (searches := _searches()):
+        hinted = {hint for hint in _HINTS if hint in lowered}
+        return hinted | {"LONG"} if _IS_LONG.search(text) else hinted
+    hints, keys = (
+        search(form.encode(errors="surrogatepass")) for search, form in zip(searches, (lowered, text), strict=True)
+    )
+    return {_HINTS[number] for number in hints or ()} | ({"LONG"} if keys else set())
+
 
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
@@ -343,9 +376,14 @@ def redact(text: str) -> str:
     Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``;
     also behind the escapes of JSON, and where colours or invisible characters divide them.
     """
+    passed = False
     for _ in range(_MOST_PASSES):
         # Hidden ones first: of a key in many lines the raw text may show the first line alone.
-        once = _pass(_without_hidden(text))
+        shown = _without_hidden(text)
+        if passed and shown == text:
+            break
+        once = _pass(shown)
+        passed = once == shown
         if once == text:
             break
         # What stood beside a replaced secret may only now have a shape of its own.
@@ -362,19 +400,17 @@ def _pass(text: str, *, fill: bool = False) -> str:
     # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
     if _known:
         text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
-    lowered = _lowered(text)
-    hinted = {hint for part, hints in _HINTS.items() if part in lowered for hint in hints if hint in lowered}
-    if _IS_LONG.search(text):
-        hinted.add("LONG")
-    if not hinted:
-        return text
     # What begins a text stands behind something, too.
-    text, lowered = "\n" + text, "\n" + lowered
+    within = "\n" + text
+    lowered = _lowered(within)
+    if not (hinted := _hinted(within, lowered)):
+        return text
     for rule in _RULES:
-        if not hinted.isdisjoint(rule.hints) and (spans := rule.spans(lowered if rule.folded else text)):
-            text = _replaced(text, spans, fill=fill)
-            lowered = _lowered(text)
-    return text[1:]
+        if not hinted.isdisjoint(rule.hints):
+            clean = _replaced(within, rule.spans(lowered if rule.folded else within), fill=fill)
+            if clean is not within:
+                within, lowered = clean, _lowered(clean)
+    return within[1:]
 
 
 def _lowered(text: str) -> str:
@@ -386,10 +422,15 @@ def _lowered(text: str) -> str:
 def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
     pieces: list[str] = []
     end = 0
+    if fill:
+        for first, last in spans:
+            pieces += (text[end:first], _FILL * (last - first))
+            end = last
+        return "".join((*pieces, text[end:])) if pieces else text
     for first, last in spans:
-        pieces += (text[end:first], _FILL * (last - first) if fill else PLACEHOLDER)
+        pieces.append(text[end:first])
         end = last
-    return "".join((*pieces, text[end:]))
+    return PLACEHOLDER.join((*pieces, text[end:])) if pieces else text
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
@@ -400,17 +441,17 @@ _INVISIBLE = (
 )
 _SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
 _NOT_SHOWN = re.compile(
-    rf"[\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
-    rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+)"
+    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
+    rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+))"
 )
-_HIDES = re.compile(rf"[\x9b\udc9b{_INVISIBLE}]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
-_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _CONTROL.match(chr(code)))
-_ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})")
+_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
+_SHORT_ESCAPE = re.compile(r"\\[\"\\/bfnrt]")
+_ONE_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _CODES = re.compile(r"(?>(?:\\u[0-9a-fA-F]{4})+)")
 # No text has these once what is not shown is left out.
-_BACKSLASH, _NOTHING = "\0", "\1"
+_BACKSLASH, _NOTHING, _SHORT, _CODE = "\0", "\1", "\2", "\3"
 _SIMPLE = (
     ('\\"', '"'),
     ("\\/", "/"),
@@ -424,8 +465,7 @@ _SIMPLE = (
 
 
 def _without_hidden(text: str) -> str:
-    found = sorted(_hidden(text, _MOST_LEVELS))
-    return _replaced(text, _joined(found)) if found else text
+    return _replaced(text, _joined(sorted(_hidden(text, _MOST_LEVELS))))
 
 
 def _hidden(text: str, levels: int) -> list[Span]:
@@ -438,16 +478,16 @@ def _hidden(text: str, levels: int) -> list[Span]:
         return []
     found = [match.span() for match in _FILLED.finditer(_pass(decoded, fill=True))] + _hidden(decoded, levels - 1)
     if found and decoded is not shown:
-        found = _before(shown, _ESCAPE, 1, found)
+        found = _before_decoding(shown, found)
     if found and shown is not text:
-        found = _before(text, _NOT_SHOWN, 0, found)
+        found = _before_removal(text, found)
     return found
 
 
 def _has_not_shown(text: str) -> bool:
     if text.isascii():
         return text.translate(_WITHOUT_CONTROLS) != text
-    return _CONTROL.search(text) is not None or _HIDES.search(text) is not None
+    return _HIDES.search(text) is not None
 
 
 def _decoded(text: str) -> str:
@@ -468,22 +508,28 @@ def _characters(codes: re.Match[str]) -> str:
     return text.replace(_FILL, _NOTHING).replace("\\", _BACKSLASH)
 
 
-def _before(text: str, replaced: re.Pattern[str], size: int, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of what it became, each match of ``replaced`` ``size`` characters."""
-    cuts = [match.span() for match in replaced.finditer(text)]
-    left_out = accumulate(last - first - size for first, last in cuts)
-    places = [last - size - gone for (_, last), gone in zip(cuts, left_out, strict=True)]
+def _before_removal(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return as those of ``text`` the ``spans`` of what is shown of it."""
+    parts = _NOT_SHOWN.split(text)
+    places = list(accumulate(map(len, parts[:-1:2])))
+    gone = list(accumulate(map(len, parts[1::2]), initial=0))
+    return [
+        (first + gone[bisect_right(places, first)], last + gone[bisect_right(places, last - 1)])
+        for first, last in spans
+    ]
 
-    def found(place: int) -> Span:
-        """Return the start and the end of the character at ``place``."""
-        number = bisect_right(places, place) - 1
-        if number < 0:
-            return place, place + 1
-        first, last = cuts[number]
-        beyond = place - places[number] - size
-        return (first, last) if beyond < 0 else (last + beyond, last + beyond + 1)
 
-    return [(found(first)[0], found(last - 1)[1]) for first, last in spans]
+def _before_decoding(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return as those of ``text`` the ``spans`` of its decoded form; ``text`` has no ``_SHORT`` and no ``_CODE``."""
+    decoded = _ONE_CODE.sub(_CODE, _SHORT_ESCAPE.sub(_SHORT, text))
+    found = []
+    place = gone = 0
+    for first, last in sorted(spans):
+        gone += decoded.count(_SHORT, place, first) + 5 * decoded.count(_CODE, place, first)
+        within = decoded.count(_SHORT, first, last) + 5 * decoded.count(_CODE, first, last)
+        found.append((first + gone, last + gone + within))
+        place = first
+    return found
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
