@@ -450,7 +450,7 @@ _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
 _SHORT_ESCAPE = re.compile(r"\\[\"\\/bfnrt]")
 _ONE_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
-_CODES = re.compile(rb"(?>(?:\\u[0-9a-fA-F]{4})+)")
+_CODES = re.compile(rb"\\u[0-9a-fA-F]{4}(?>(?:\\u[0-9a-fA-F]{4})*)")
 # No text has these once what is not shown is left out.
 _BACKSLASH, _NOTHING, _SHORT, _CODE = b"\0", b"\1", "\2", "\3"
 _SIMPLE = (
@@ -477,7 +477,9 @@ def _hidden(text: str, levels: int) -> list[Span]:
     decoded = _decoded(shown) if "\\" in shown else shown
     if decoded == text:
         return []
-    found = [match.span() for match in _FILLED.finditer(_pass(decoded, fill=True))] + _hidden(decoded, levels - 1)
+    filled = _pass(decoded, fill=True)
+    found = [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
+    found += _hidden(decoded, levels - 1)
     if found and decoded is not shown:
         found = _before_decoding(shown, found)
     if found and shown is not text:
