@@ -218,7 +218,7 @@ _RULES = (
     _rule("eyj", r"eyJ(?<![\w.-]eyJ)[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
     _rule(
         "authorization",
-        rf"(?!\[redacted\]|…){_TO_DELIMITER}{_AFTER_SCHEME}",
+        rf"(?!\[redacted\]|[…}}\])]){_TO_DELIMITER}{_AFTER_SCHEME}",
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
@@ -465,8 +465,51 @@ _SIMPLE = (
 )
 
 
+# A line of JSON with the next piece of a text that an agent says piece by piece.
+_PIECE = re.compile(
+    r"^(?=[^\n]{0,2000}(?:delta|_chunk))"
+    r"(\{[^\n]{0,2000}?\"(?:text|delta|content|data|thinking|partial_json)\" ?: ?\")((?:[^\"\\\n]|\\.){0,1000}+)\"",
+    re.ASCII | re.MULTILINE,
+)
+_NO_DIGITS = str.maketrans("", "", string.digits)
+_LINES_BETWEEN = 4
+
+
+def piece_of(line: str) -> str | None:
+    """Return the piece of a text in a line of JSON, or None for any other line."""
+    found = _PIECE.match(line)
+    return _decoded(found[2]) if found else None
+
+
 def _without_hidden(text: str) -> str:
-    return _replaced(text, _joined(sorted(_hidden(text, _MOST_LEVELS))))
+    found = _hidden(text, _MOST_LEVELS)
+    if "delta" in text or "_chunk" in text:
+        found += _in_pieces(text)
+    return _replaced(text, _joined(sorted(found)))
+
+
+def _in_pieces(text: str) -> list[Span]:
+    """Return the places of secrets that stand in pieces of one text, each piece in a line of JSON."""
+    runs: list[list[Span]] = []
+    latest: dict[str, list[Span]] = {}
+    for match in _PIECE.finditer(text):
+        begin = match[1].translate(_NO_DIGITS)
+        run = latest.get(begin)
+        if run is None or text.count("\n", run[-1][1], match.start()) > _LINES_BETWEEN:
+            run = latest[begin] = []
+            runs.append(run)
+        run.append(match.span(2))
+    found = []
+    for run in runs:
+        if len(run) > 1:
+            joined = "".join(text[first:last] for first, last in run)
+            ends = list(accumulate(last - first for first, last in run))
+            for first, last in [*_filled(joined), *_hidden(joined, _MOST_LEVELS)]:
+                for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
+                    end = run[number][1]
+                    within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
+                    found += [within] if within[0] < within[1] else []
+    return found
 
 
 def _hidden(text: str, levels: int) -> list[Span]:
@@ -477,14 +520,18 @@ def _hidden(text: str, levels: int) -> list[Span]:
     decoded = _decoded(shown) if "\\" in shown else shown
     if decoded == text:
         return []
-    filled = _pass(decoded, fill=True)
-    found = [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
-    found += _hidden(decoded, levels - 1)
+    found = _filled(decoded) + _hidden(decoded, levels - 1)
     if found and decoded is not shown:
         found = _before_decoding(shown, found)
     if found and shown is not text:
         found = _before_removal(text, found)
     return found
+
+
+def _filled(text: str) -> list[Span]:
+    """Return the places of secrets in ``text``, which has no ``_FILL``."""
+    filled = _pass(text, fill=True)
+    return [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
 
 
 def _has_not_shown(text: str) -> bool:
