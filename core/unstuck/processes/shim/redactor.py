@@ -18,6 +18,7 @@ _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and
 _KEYS = ((b"-----BEGIN ", b"-----END "), (b"Private-Lines: ", b"Private-MAC: "))
 _LONGEST_LOGIN = 600
 _TRIES = 8
+_PIECES_BACK = 64
 _BRACE = ord("{")
 
 
@@ -69,7 +70,7 @@ class Redactor:
         if not settled and len(raw) - begin >= _LONGEST_LINE:
             settled = text.rfind(b" ") + 1 or len(text)
         # Where a line of the text ends, a piece seldom does: it has to go with what stands before it.
-        whole, end, tries = self.clean(text[:settled]), len(text), _TRIES
+        whole, end, tries = self.clean(text[:settled]), len(text), _PIECES_BACK
         while pieces and tries:
             end -= len(pieces.pop())
             if end <= settled:
