@@ -92,16 +92,23 @@ _KEY_GAP = r"(?>(?:[\s\"',+]{1,40}+|-(?!----)|\\[nr]){1,8})"
 _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
+_ASSIGNED = r"(?=\\?[\"']?[ \t]?[:=])"
+_NO_COUNT = r"(?!\\?[\"']?[ \t]?[:=] ?[0-9]{1,3}(?!\w))"  # the number of a pass through something
+# A path is no key, and many a key is none to be hidden: of a table, a cache, a sort.
+_OF_KEYS = "admin app auth aws client cloud cloudant consumer database db deploy hmac iam ibm priv service sl softlayer"
+_KEY_NAMES = "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in _OF_KEYS.split())
 _NAME = (
-    r"(?:p(?:ass(?:word|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass)(?=\\?[\"']?[ \t]?[:=]))"
-    r"|wd(?![\"']?[:=] ?[\"']?[/~])|rivate[_-]?key)"
-    r"|s(?:ecret(?:[_-]?key)?|igning[_-]?key)|credentials?|token(?<!expected token)"
-    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|master[_-]?key)"
+    rf"(?:p(?:ass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
+    rf"|w(?:d(?![\"']?[:=] ?[\"']?[/~])|(?<=[a-z0-9][_-]pw){_ASSIGNED})|rivate[_-]?key)"
+    r"|s(?:ecret(?:[_-]?key)?|igning[_-]?key|enha)|c(?:redentials?|ontrase[ñn]a)|token(?<!expected token)"
+    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|m(?:aster[_-]?key|ot[_-]de[_-]passe)"
+    rf"|k(?:ennwort|ey{_ASSIGNED}(?:{_KEY_NAMES})(?![\"']?[ \t]?[:=] ?[\"']?[/~.])))"
 )
 # Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
 _NAME_HINTS = (
-    "password passwd passphrase passcode _pass -pass pwd secret credential token _key -key"
-    " apikey accesskey privatekey signingkey encryptionkey accountkey masterkey"
+    "password passwd passphrase passcode _pass -pass pwd _pw -pw secret credential token _key -key apikey accesskey"
+    " privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
+    " mot-de-passe " + " ".join(f"{name}key" for name in _OF_KEYS.split())
 )
 _IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
@@ -198,7 +205,7 @@ _RULES = (
         rf"([^A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
         folded=False,
     ),
-    _rule("akia asia abia acca", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"x(?:ox[abeoprs]|app)-[A-Za-z0-9-]{10,}"),
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
@@ -212,6 +219,9 @@ _RULES = (
     _rule("1//0", r"1//0(?<![A-Za-z0-9]1//0)[\w-]{40,}"),
     _key(":aa", r"[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])"),
     _key(".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+    _key(" ".join(f"-us{digit}" for digit in range(1, 10)), r"[0-9a-f]{32}-us[0-9]{1,2}(?![\w-])"),  # Mailchimp
+    _key("LONG", r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])"),  # Discord's bots
+    _rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _key("q~", r"\w{3}[0-9]Q~[\w.~-]{31,34}"),
     _rule("aiza", r"AIza[\w-]{30,}"),
     _rule("ya29.", r"ya29\.[\w-]{20,}"),
