@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 from pathlib import Path
 
+import pytest
 from tests.acp.conftest import PROGRAM, act, rule
 from tests.e2e.conftest import Done, Unstuck
+from tests.hooks.test_watch_end_to_end import Begin
+from tests.hooks.test_watch_end_to_end import World as Hooks
+from tests.mcp.conftest import World as Calls
+from tests.mcp.conftest import told as answered
 from tests.text.secret_kinds import kinds
 from tests.text.test_hidden_secrets import in_json, shown
+
+from unstuck.eventlog import events as e
+from unstuck.runs.watch import watch
+from unstuck.settings.models import Settings
+from unstuck.workspace.project import locate
 
 SEED = 11
 ALL = "\n".join(secret for secret, _ in kinds(SEED).values())
@@ -48,7 +59,6 @@ def _left(unstuck: Unstuck, *said: Done, **more: str) -> dict[str, list[str]]:
         if path.is_file() and "objects" not in path.parts:
             pages[str(path.relative_to(unstuck.root))] = path.read_text(errors="surrogateescape")
     assert any("events.jsonl" in name for name in pages)
-    assert any("output" in name for name in pages)
     assert "[redacted]" in "".join(pages.values())
     return {name: sorted(kept) for name, text in pages.items() if (kept := _holding(text))}
 
@@ -147,3 +157,37 @@ def test_every_kind_in_files_to_diagnose_and_to_review(unstuck: Unstuck, tmp_pat
         done = unstuck.inside(*map(str, words))
         assert "[redacted]" in done.out, (words, done.errors)
         assert _holding(done.out + done.errors) == set(), words
+
+
+def test_every_kind_in_hooks_and_in_calls_over_mcp(
+    unstuck: Unstuck, start: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A watched agent's commands, results and messages, its question over MCP, and the answer to it."""
+    monkeypatch.chdir(unstuck.root)
+    told = asyncio.run(_watched(unstuck, start))
+    assert "Take this" in told
+    assert _left(unstuck, told=told) == {}
+
+
+async def _watched(unstuck: Unstuck, start: Begin) -> str:
+    """What the agent was told by hooks and in the reply to its call."""
+    told: list[object] = []
+    async with watch(await locate(unstuck.root), Settings()) as supervisor:
+        hooks, calls = Hooks(unstuck.root, supervisor, start), Calls(supervisor)
+        call, gate = await calls.asked(calls.agent(), f"Which?\n{ALL}", options=["a", ALL], context=ALL)
+        await calls.says(gate, "show_me", f"Take this:\n{ALL}")
+        told.append((await answered(call)).text)
+        for number, (event, more) in enumerate(
+            (
+                ("SessionStart", {}),
+                ("UserPromptSubmit", {"prompt": f"Do it.\n{ALL}"}),
+                ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": f"make\n{ALL}", "description": ALL}}),
+                ("PostToolUse", {"tool_name": "Bash", "tool_response": {"stdout": f"out\n{ALL}", "stderr": ALL}}),
+                ("PostToolUseFailure", {"tool_name": "Bash", "error": f"Exit code 1\nAssertionError: x\n{ALL}"}),
+                ("Stop", {"last_assistant_message": f"All is done.\n{ALL}"}),
+            )
+        ):
+            told.append(await hooks.say(event, tool_use_id=f"t{number}", **more))
+        assert hooks.of(e.StepRecorded)
+        await supervisor.core.journal.committed()
+    return json.dumps(told, ensure_ascii=False)
