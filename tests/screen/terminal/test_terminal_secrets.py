@@ -10,7 +10,8 @@ from tests.text.secret_kinds import kinds
 from unstuck_tui.keys.actions import key_of
 
 SEED = 12
-ALL = "\n".join(secret for secret, _ in kinds(SEED).values())
+EACH = [secret for secret, _ in kinds(SEED).values()]
+ALL = "\n".join(EACH)
 
 
 def holding(terminal: Terminal, seen: list[str]) -> set[str]:
@@ -23,7 +24,11 @@ def test_no_kind_is_seen_on_the_screen(desk: Desk) -> None:
     """Output as it comes, the question with the check's words, the task's page, the log, and the report at the end."""
     said, asked = desk.seen.parent / "said", desk.seen.parent / "asked"
     said.write_text(f"OUTPUT\n{ALL}\n\x1b[31m{ALL}\x1b[0m\nLAST\n", encoding="utf-8")
-    signal = {"signal": "needs_guidance", "question": f"ASKED {ALL[:3_000]}", "options": ["ONE", ALL[-3_000:]]}
+    signal = {
+        "signal": "needs_guidance",
+        "question": "ASKED " + "\n".join(EACH[:40]),
+        "options": ["ONE", "\n".join(EACH[40:])],
+    }
     asked.write_text(f"UNSTUCK {json.dumps(signal)}\n", encoding="utf-8")
     (desk.root / "check.sh").write_text(f"echo 'E   AssertionError: FAILED'; cat {said}; exit 1\n", encoding="utf-8")
     work = desk.agent(f"cat {said}; case $UNSTUCK_ATTEMPT in *.1) cat {asked};; esac")
@@ -37,7 +42,7 @@ def test_no_kind_is_seen_on_the_screen(desk: Desk) -> None:
     terminal.press("escape")
     seen.append(terminal.gone("ONE"))
     terminal.press(key_of("task.open"))
-    seen.append(terminal.until("PROMPT"))
+    seen.append(terminal.until("end of attempt 1", "LAST"))
     terminal.press("escape", key_of("view.log"))
-    seen.append(terminal.until("attempt"))
+    seen.append(terminal.until("task_added"))
     assert holding(terminal, seen) == set()
