@@ -99,18 +99,19 @@ _OF_KEYS = "admin app auth aws client cloud cloudant consumer database db deploy
 _KEY_NAMES = "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in _OF_KEYS.split())
 _NAME = (
     rf"(?:p(?:ass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
+    rf"|at(?<=[a-z0-9][_-]pat){_ASSIGNED}(?=[\\\"' \t:=]{{1,6}}\w{{20}})"
     rf"|w(?:d(?![\"']?[:=] ?[\"']?[/~])|(?<=[a-z0-9][_-]pw){_ASSIGNED})|rivate[_-]?key)"
-    r"|s(?:ecret(?:[_-]?key)?|igning[_-]?key|enha)|c(?:redentials?|ontrase[ñn]a)|token(?<!expected token)"
+    r"|s(?:ecret(?:[_-]?key(?:[_-]base)?)?|igning[_-]?key|enha)|c(?:redentials?|ontrase[ñn]a)|token(?<!expected token)"
     r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|m(?:aster[_-]?key|ot[_-]de[_-]passe)"
     rf"|k(?:ennwort|ey{_ASSIGNED}(?:{_KEY_NAMES})(?![\"']?[ \t]?[:=] ?[\"']?[/~.])))"
 )
 # Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
 _NAME_HINTS = (
-    "password passwd passphrase passcode _pass -pass pwd _pw -pw secret credential token _key -key apikey accesskey"
-    " privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
+    "password passwd passphrase passcode _pass -pass pwd _pw -pw _pat secret credential token _key -key apikey"
+    " accesskey privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
     " mot-de-passe " + " ".join(f"{name}key" for name in _OF_KEYS.split())
 )
-_IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
+_IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|%(?:25){0,2}3[ad])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
 # Source code and messages name secrets without giving them: references, types, constants, calls, punctuation.
@@ -206,7 +207,7 @@ _RULES = (
         folded=False,
     ),
     _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
-    _rule("xox xapp-", r"x(?:ox[abeoprs]|app)-[A-Za-z0-9-]{10,}"),
+    _rule("xox xapp-", r"x(?:ox[a-eoprs]|app)-[A-Za-z0-9-]{10,}"),
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
     _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
@@ -232,7 +233,13 @@ _RULES = (
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
-    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"'])?"),
+    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)?"),
+    _rule(
+        _NAME_HINTS,  # in XML, in a YAML block and in a sentence
+        r"(?!\[redacted\])(?:(?<=>)[^\s<>]{1,512}(?=</)"
+        r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|]{8,})",
+        keep=rf"{_NAME}(?:>|\\?[\"']?:[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}|[ \t]{{1,20}}is[ \t]{{1,4}})",
+    ),
     _rule(
         "--",
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",
@@ -268,6 +275,26 @@ _RULES = (
         keep=r"[ \t]-p[\"']?",
         behind=_word("mysql") + r"\w{0,8}\b",
     ),
+    _rule(
+        "redis-cli login",
+        rf"{_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
+        keep=r"[ \t]-[ap][ \t]{1,4}[\"']?",
+        behind=r"(?:redis-cli|login)\b",
+    ),
+    _rule("pass:", r"[^\s\"']++", keep=r"-pass(?:in|out)?[ \t]{1,4}[\"']?pass:"),
+    _rule(
+        "htpasswd",
+        r"(?!-)[^\s\"']++",
+        keep=r"htpasswd[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}\S{1,255}[ \t]{1,4}\S{1,99}[ \t]{1,4}",
+    ),
+    _rule(
+        "--with-token --password-stdin sudo",
+        rf"{_NO_VALUE}[^\s\"'|]++"
+        r"(?=[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo -s|[^\n|]{0,99}--(?:with-token|password-stdin)))",
+        keep=_word("echo") + r"[ \t]{1,4}[\"']?",
+    ),
+    _rule('"kty"', r"[\w-]{20,}", keep=r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,4}:[ \t]{0,4}\""),
+    _rule("jdbc:oracle", r"[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
     _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
