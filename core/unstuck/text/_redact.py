@@ -95,7 +95,10 @@ _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 _ASSIGNED = r"(?=\\?[\"']?[ \t]?[:=])"
 _NO_COUNT = r"(?!\\?[\"']?[ \t]?[:=] ?[0-9]{1,3}(?!\w))"  # the number of a pass through something
 # A path is no key, and many a key is none to be hidden: of a table, a cache, a sort.
-_OF_KEYS = "admin app auth aws client cloud cloudant consumer database db deploy hmac iam ibm priv service sl softlayer"
+_OF_KEYS = (
+    "admin app auth aws client cloud cloudant consumer database db deploy hmac iam ibm priv service sl softlayer"
+    " subscription"
+)
 _KEY_NAMES = "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in _OF_KEYS.split())
 _NAME = (
     rf"(?:p(?:ass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
@@ -233,11 +236,11 @@ _RULES = (
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
-    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)?"),
+    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:some\()?(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)?"),
     _rule(
         _NAME_HINTS,  # in XML, in a YAML block and in a sentence
         r"(?!\[redacted\])(?:(?<=>)[^\s<>]{1,512}(?=</)"
-        r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|]{8,})",
+        r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,})",
         keep=rf"{_NAME}(?:>|\\?[\"']?:[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}|[ \t]{{1,20}}is[ \t]{{1,4}})",
     ),
     _rule(
@@ -276,15 +279,20 @@ _RULES = (
         behind=_word("mysql") + r"\w{0,8}\b",
     ),
     _rule(
-        "redis-cli login",
-        rf"{_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
-        keep=r"[ \t]-[ap][ \t]{1,4}[\"']?",
-        behind=r"(?:redis-cli|login)\b",
+        "redis-cli login ldap mongo keytool ssh-keygen snmp sqlcmd openssl",
+        rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
+        keep=r"[ \t]-(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
+        behind=r"(?:redis-cli|login|(?:ldap|mongo|snmp)[a-z]{0,8}|keytool|ssh-keygen|sqlcmd|openssl enc)\b",
     ),
-    _rule("pass:", r"[^\s\"']++", keep=r"-pass(?:in|out)?[ \t]{1,4}[\"']?pass:"),
+    _rule(
+        "setenv configure -gx",
+        rf"{_NO_VALUE}{_TO_DELIMITER}",
+        keep=rf"(?:setenv|set -[a-z]{{1,3}}|configure set)[ \t]{{1,4}}\w{{0,60}}?{_NAME}\w{{0,20}}[ \t]{{1,4}}[\"']?",
+    ),
+    _rule("pass:", rf"{_NO_VALUE}{_TO_DELIMITER}", keep=r"-pass(?:in|out)?[ \t]{1,4}[\"']?pass:"),
     _rule(
         "htpasswd",
-        r"(?!-)[^\s\"']++",
+        rf"(?!-){_NO_VALUE}{_TO_DELIMITER}",
         keep=r"htpasswd[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}\S{1,255}[ \t]{1,4}\S{1,99}[ \t]{1,4}",
     ),
     _rule(
@@ -474,8 +482,10 @@ def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
 _FILLED = re.compile(f"{_FILL}+")
+# As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
-    r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\udb40\udc00-\udc7f"
 )
 _SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
 _NOT_SHOWN = re.compile(
@@ -496,7 +506,7 @@ _SIMPLE = (
     (rb"\n", b"\n"),
     (rb"\r", b"\r"),
     (rb"\t", b"\t"),
-    (rb"\b", b"\n"),
+    (rb"\b", b"\b"),
     (rb"\f", b"\n"),
     (_BACKSLASH, b"\\"),
 )
