@@ -44,7 +44,11 @@ class _Rule:
     __slots__ = ("_behind", "_compiled", "folded", "hints", "pattern")
 
     def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "") -> None:
-        self.hints, self.pattern, self.folded = tuple(hints.split()), pattern, folded
+        self.hints, self.pattern, self.folded = (
+            tuple(hint.replace(_BLANK, " ") for hint in hints.split()),
+            pattern,
+            folded,
+        )
         self._behind = behind
         self._compiled: tuple[re.Pattern[str], re.Pattern[str] | None] | None = None
 
@@ -114,6 +118,19 @@ _NAME_HINTS = (
     " accesskey privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
     " mot-de-passe " + " ".join(f"{name}key" for name in _OF_KEYS.split())
 )
+_BLANK = "\0"  # within a hint
+# A name in XML, before a block of YAML, and in a sentence.
+_MORE_NAME_HINTS = " ".join(
+    [f"{name}>" for name in ("password", "passwd", "passphrase", "pwd", "token", "secret", "key")]
+    + [f"{name}:{_BLANK}{sign}" for name in ("password", "passphrase", "pwd", "pass", "token") for sign in "|>"]
+    + [f"{name}{_BLANK}is" for name in ("password", "passphrase", "token", "secret")]
+)
+_LOGIN_HINTS = "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget snmpwalk sqlcmd " + " ".join(
+    f"{program}{_BLANK}{command}"
+    for program, command in (
+        ("docker", "login"), ("podman", "login"), ("registry", "login"), ("az", "login"), ("openssl", "enc"),
+    )
+)  # fmt: skip
 _IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|%(?:25){0,2}3[ad])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
@@ -238,7 +255,7 @@ _RULES = (
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
     _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:some\()?(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)?"),
     _rule(
-        _NAME_HINTS,  # in XML, in a YAML block and in a sentence
+        _MORE_NAME_HINTS,
         r"(?!\[redacted\])(?:(?<=>)[^\s<>]{1,512}(?=</)"
         r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,})",
         keep=rf"{_NAME}(?:>|\\?[\"']?:[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}|[ \t]{{1,20}}is[ \t]{{1,4}})",
@@ -279,10 +296,10 @@ _RULES = (
         behind=_word("mysql") + r"\w{0,8}\b",
     ),
     _rule(
-        "redis-cli login ldap mongo keytool ssh-keygen snmp sqlcmd openssl",
+        _LOGIN_HINTS,
         rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
         keep=r"[ \t]-(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
-        behind=r"(?:redis-cli|login|(?:ldap|mongo|snmp)[a-z]{0,8}|keytool|ssh-keygen|sqlcmd|openssl enc)\b",
+        behind=rf"(?:{'|'.join(_LOGIN_HINTS.split()).replace(_BLANK, ' ')})\b",
     ),
     _rule(
         "setenv configure -gx",
