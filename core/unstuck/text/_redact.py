@@ -125,7 +125,7 @@ _MORE_NAME_HINTS = " ".join(
     + [f"{name}:{_BLANK}{sign}" for name in ("password", "passphrase", "pwd", "pass", "token") for sign in "|>"]
     + [f"{name}{_BLANK}is" for name in ("password", "passphrase", "token", "secret")]
 )
-_LOGIN_HINTS = "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget snmpwalk sqlcmd " + " ".join(
+_LOGIN_HINTS = "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd " + " ".join(
     f"{program}{_BLANK}{command}"
     for program, command in (
         ("docker", "login"), ("podman", "login"), ("registry", "login"), ("az", "login"), ("openssl", "enc"),
