@@ -45,7 +45,9 @@ class Redactor:
         login = raw.rfind(b"machine ", max(0, lines - _LONGEST_LOGIN), lines)
         if login >= 0 and _is_begun(raw[login:lines].split()):
             lines = raw.rfind(b"\n", 0, login) + 1
-        if raw[max(0, lines - 3) : lines].strip()[-1:] in (b"|", b">"):  # a value in YAML that stands in the next line
+        if (
+            bytes(raw[max(0, lines - 3) : lines]).strip().endswith((b"|", b">"))
+        ):  # a value in YAML that stands in the next line
             lines = raw.rfind(b"\n", 0, lines - 1) + 1
         if lines:
             return self._settled_pieces(raw[:lines])
