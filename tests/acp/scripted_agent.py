@@ -185,9 +185,15 @@ class Agent:
                 return done
         return {"stopReason": "end_turn", "usage": {"inputTokens": 100, "outputTokens": 10, "totalTokens": 110}}
 
-    def do_say(self, text: str) -> None:
-        for piece in text.split(" "):
-            self.update("agent_message_chunk", content={"type": "text", "text": piece + " "})
+    def do_say(self, text: str, size: int = 0) -> None:
+        """A message, word by word, or in pieces of ``size`` letters."""
+        pieces = (
+            [text[at : at + size] for at in range(0, len(text), size)]
+            if size
+            else [f"{one} " for one in text.split(" ")]
+        )
+        for piece in pieces:
+            self.update("agent_message_chunk", content={"type": "text", "text": piece})
 
     def do_run(self, command: str, ask: bool = False, why: str = "") -> dict[str, Any] | None:
         """A command, with permission where ``ask`` says so; what it was refused ends the turn."""

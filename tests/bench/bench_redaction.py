@@ -1,23 +1,30 @@
-"""What it costs to look for secrets, per megabyte, beside one count of the same bytes; budget 100 ms (10 MB/s)."""
+"""What it costs to look for secrets, per megabyte, beside the SHA-256 of the same bytes; budget 100 ms (10 MB/s)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from bench_kit import Bench, processor_seconds
 
 from unstuck.text import redact
 
+DATA = Path(__file__).parents[1] / "data"
 SIZE = 1 << 20
 VALUE = "aB3" * 8
 TEXTS = {
+    "outputs of tools, as recorded": (DATA / "tools.jsonl").read_text(),
+    "failures of agents, as recorded": (DATA / "failures.jsonl").read_text(),
     "a log": "2026-11-23 09:16:21 INFO handled GET /items?page=3 in 12ms\nFAILED tests/test_a.py::test_token - Error\n",
     "lines of JSON": json.dumps({"type": "user", "content": 'line one\nline two\ttoken\n"quoted"'}) + "\n",
     "curl without a password": "curl ",
     "mysql without a password": "mysql -p ",
     "passwords, as dense as can be": "password=x ",
     "a password in each line of JSON": json.dumps({"c": f'a\n{{"password": "{VALUE}"}}\nb'}) + "\n",
+    "a password in each line of JSON within JSON": json.dumps(json.dumps({"c": f"password={VALUE}\n"})) + "\n",
+    "passwords divided by zero-width spaces": "pass\u200bword=x ",
     "colours": "\x1b[31mred\x1b[0m plain\n",
     "characters as codes": "\\u0041",
 }
@@ -40,7 +47,7 @@ def benches() -> Iterator[Bench]:
             name=f"1 MB of {name}",
             unit="ms",
             measure=_milliseconds(lambda text=text: redact(text)),
-            against=_milliseconds(lambda raw=raw: raw.count(b"zz")),
+            against=_milliseconds(lambda raw=raw: hashlib.sha256(raw).digest()),
             budget="≤ 100 ms",
             rounds=3,
         )

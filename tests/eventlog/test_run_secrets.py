@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from tests.conftest import Start
@@ -14,9 +15,10 @@ from tests.manual_clock import ManualClock
 from unstuck.agents.hooks.claude_hooks import observation
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
 from unstuck.runs.queries.json_rows import show_rows
+from unstuck.supervision.attempt.runner import CallableAgent
 from unstuck.supervision.run.coordinator import Coordinator
 from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.text import Clean
+from unstuck.text import Clean, admit
 
 SECRET = "correct-horse-battery-staple"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -119,8 +121,38 @@ async def test_an_embedded_agent_cannot_bring_it_in(tmp_path: Path, clock: Manua
 
     environ = os.environ | {"MY_TOKEN": SECRET}
     async with Supervisor.open(tmp_path, clock=clock, environ=environ) as supervisor:
-        from unstuck.supervision.attempt.runner import CallableAgent
-
         supervisor.add(Task(id="t", prompt=Clean("Work."), verify="false"))
         await Coordinator(supervisor, lambda task: CallableAgent(attempt)).run()
     assert holding(tmp_path / ".unstuck", SECRET) == []
+
+
+async def test_two_supervisors_in_one_process_keep_each_others_secrets(tmp_path: Path, clock: ManualClock) -> None:
+    """Each has an environment of its own: what the other's agent says stays hidden, also when that has ended."""
+    secrets = {name: f"{name}-horse-battery-staple" for name in ("first", "second", "third")}
+
+    async def work(supervisor: Supervisor, task: str) -> None:
+        said = " ".join(secrets.values())
+        report = Report(error=Clean(f"AssertionError: {said}"), approach=Clean(said), output=said, how="crashed")
+
+        async def attempt(guidance: Guidance) -> Report:
+            return report
+
+        supervisor.add(Task(id=task, prompt=admit(f"Use {said}"), verify="env; false"))
+        await Coordinator(supervisor, lambda _: CallableAgent(attempt)).run()
+
+    async with AsyncExitStack() as stack:
+        opened = {}
+        for name, secret in secrets.items():
+            (tmp_path / name).mkdir()
+            environ = os.environ | {"MY_TOKEN": secret}
+            one = Supervisor.open(tmp_path / name, clock=clock, environ=environ)
+            if name == "third":
+                async with one as ended:
+                    opened[name] = ended
+            else:
+                opened[name] = await stack.enter_async_context(one)
+        await asyncio.gather(work(opened["first"], "a"), work(opened["second"], "b"))
+    for name in ("first", "second"):
+        home = tmp_path / name / ".unstuck"
+        assert holding(home, "[redacted]")
+        assert [found for secret in secrets.values() for found in holding(home, secret)] == []

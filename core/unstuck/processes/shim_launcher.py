@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,8 @@ import psutil
 from unstuck.processes import shim
 
 SHIM = Path(shim.__file__).with_name("__main__.py")
+_RE2 = find_spec("re2")
+_LIBRARIES = [str(Path(folder).parent) for folder in (_RE2 and _RE2.submodule_search_locations) or ()]
 _started: WeakKeyDictionary[subprocess.Popen[bytes], float] = WeakKeyDictionary()
 _killed: list[tuple[float, float]] = []
 
@@ -21,7 +24,7 @@ def start() -> subprocess.Popen[bytes]:
     """Start a shim. Raises OSError when the machine has no room for another process."""
     began = _now()
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-X", "utf8", str(SHIM)],
+        [sys.executable, "-I", "-S", "-X", "utf8", str(SHIM), *_LIBRARIES],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """Secrets, recognised by their shape, by the name they are given, or because they were named as such.
 
-The process beside each agent loads this file by its path, for the raw output: it imports nothing of ours, and a pattern
-is compiled when text first hints at it.
+The process beside each agent loads this file by its path, for the raw output: it imports nothing of ours, a pattern is
+compiled when text first hints at it, and RE2 loaded with the first large text.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import json
 import re
 import string
 from bisect import bisect_right
+from functools import cache
 from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Span = tuple[int, int]
 
@@ -40,28 +41,32 @@ class _Rule:
     these is looked back for behind them.
     """
 
-    __slots__ = ("_behind", "_compiled", "_pattern", "folded", "hints")
+    __slots__ = ("_behind", "_compiled", "folded", "hints", "pattern")
 
     def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "") -> None:
-        self.hints, self.folded = tuple(hints.split()), folded
-        self._pattern, self._behind = pattern, behind
+        self.hints, self.pattern, self.folded = (
+            tuple(hint.replace(_BLANK, " ") for hint in hints.split()),
+            pattern,
+            folded,
+        )
+        self._behind = behind
         self._compiled: tuple[re.Pattern[str], re.Pattern[str] | None] | None = None
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> Iterator[Span]:
         """Return the places of secrets in ``text``, in their order; the text of a folded rule is in lower case."""
         if self._compiled is None:
             near = re.compile(_NEAR.format(self._behind), re.ASCII) if self._behind else None
-            self._compiled = re.compile(self._pattern, re.ASCII), near
+            self._compiled = re.compile(self.pattern, re.ASCII), near
         pattern, near = self._compiled
         if near is None:
-            return [(match.end(1), match.end()) for match in pattern.finditer(text)]
-        return [
+            return ((match.end(1), match.end()) for match in pattern.finditer(text))
+        return (
             (match.end(1), match.end())
             for place in near.finditer(text)
             if text.find("-", place.start(), place.end()) >= 0
             for match in pattern.finditer(text, place.start(), place.end(1))
             if match.start() < place.end()
-        ]
+        )
 
 
 # The reach of each one begins where that of the one before it may still go on; an option's value may stand beyond it.
@@ -83,6 +88,7 @@ def _word(word: str) -> str:
 
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_LABEL_HINTS = "key----- block-----"
 _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
 # Its lines may be indented, or quoted, and in a diff a sign stands before each of them; or they are all joined.
@@ -90,18 +96,42 @@ _KEY_GAP = r"(?>(?:[\s\"',+]{1,40}+|-(?!----)|\\[nr]){1,8})"
 _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
+_ASSIGNED = r"(?=\\?[\"']?[ \t]?[:=])"
+_NO_COUNT = r"(?!\\?[\"']?[ \t]?[:=] ?[0-9]{1,3}(?!\w))"  # the number of a pass through something
+# A path is no key, and many a key is none to be hidden: of a table, a cache, a sort.
+_OF_KEYS = (
+    "admin app auth aws client cloud cloudant consumer database db deploy hmac iam ibm priv service sl softlayer"
+    " subscription"
+)
+_KEY_NAMES = "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in _OF_KEYS.split())
 _NAME = (
-    r"(?:p(?:ass(?:word|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass)(?=\\?[\"']?[ \t]?[:=]))"
-    r"|wd(?![\"']?[:=] ?[\"']?[/~])|rivate[_-]?key)"
-    r"|s(?:ecret(?:[_-]?key)?|igning[_-]?key)|credentials?|token(?<!expected token)"
-    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|master[_-]?key)"
+    rf"(?:p(?:ass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
+    rf"|at(?<=[a-z0-9][_-]pat){_ASSIGNED}(?=[\\\"' \t:=]{{1,6}}\w{{20}})"
+    rf"|w(?:d(?![\"']?[:=] ?[\"']?[/~])|(?<=[a-z0-9][_-]pw){_ASSIGNED})|rivate[_-]?key)"
+    r"|s(?:ecret(?:[_-]?key(?:[_-]base)?)?|igning[_-]?key|enha)|c(?:redentials?|ontrase[ñn]a)|token(?<!expected token)"
+    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|m(?:aster[_-]?key|ot[_-]de[_-]passe)"
+    rf"|k(?:ennwort|ey{_ASSIGNED}(?:{_KEY_NAMES})(?![\"']?[ \t]?[:=] ?[\"']?[/~.])))"
 )
 # Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
 _NAME_HINTS = (
-    "password passwd passphrase passcode _pass -pass pwd secret credential token _key -key"
-    " apikey accesskey privatekey signingkey encryptionkey accountkey masterkey"
+    "password passwd passphrase passcode _pass -pass pwd _pw -pw _pat secret credential token _key -key apikey"
+    " accesskey privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
+    " mot-de-passe " + " ".join(f"{name}key" for name in _OF_KEYS.split())
 )
-_IS = r"(?:\\?[\"'])?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
+_BLANK = "\0"  # within a hint
+# A name in XML, before a block of YAML, and in a sentence.
+_MORE_NAME_HINTS = " ".join(
+    [f"{name}>" for name in ("password", "passwd", "passphrase", "pwd", "token", "secret", "key")]
+    + [f"{name}:{_BLANK}{sign}" for name in ("password", "passphrase", "pwd", "pass", "token") for sign in "|>"]
+    + [f"{name}{_BLANK}is" for name in ("password", "passphrase", "token", "secret")]
+)
+_LOGIN_HINTS = "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd " + " ".join(
+    f"{program}{_BLANK}{command}"
+    for program, command in (
+        ("docker", "login"), ("podman", "login"), ("registry", "login"), ("az", "login"), ("openssl", "enc"),
+    )
+)  # fmt: skip
+_IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|%(?:25){0,2}3[ad])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
 # Source code and messages name secrets without giving them: references, types, constants, calls, punctuation.
@@ -189,15 +219,15 @@ def _by_first_letter(patterns: Iterable[str]) -> str:
 
 
 _RULES = (
-    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-?-----END {_KEY_LABEL}"),
-    _rule("private", rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
+    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:(?!-----)[\s\S]){{0,16384}})-?-----END {_KEY_LABEL}"),
+    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
     _Rule(
-        "private",
+        _LABEL_HINTS,
         rf"([^A-Za-z0-9+/=])(?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL}",
         folded=False,
     ),
-    _rule("akia asia abia acca", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
-    _rule("xox xapp-", r"x(?:ox[abeoprs]|app)-[A-Za-z0-9-]{10,}"),
+    _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _rule("xox xapp-", r"x(?:ox[a-eoprs]|app)-[A-Za-z0-9-]{10,}"),
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
     _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
@@ -210,24 +240,33 @@ _RULES = (
     _rule("1//0", r"1//0(?<![A-Za-z0-9]1//0)[\w-]{40,}"),
     _key(":aa", r"[0-9]{8,10}:AA[\w-]{32,35}(?![\w-])"),
     _key(".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+    _key(" ".join(f"-us{digit}" for digit in range(1, 10)), r"[0-9a-f]{32}-us[0-9]{1,2}(?![\w-])"),  # Mailchimp
+    _key("LONG", r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])"),  # Discord's bots
+    _rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _key("q~", r"\w{3}[0-9]Q~[\w.~-]{31,34}"),
     _rule("aiza", r"AIza[\w-]{30,}"),
     _rule("ya29.", r"ya29\.[\w-]{20,}"),
     _rule("eyj", r"eyJ(?<![\w.-]eyJ)[\w-]{5,}+(?>(?:\.[\w-]++){2,4})"),
     _rule(
         "authorization",
-        rf"(?!\[redacted\]|…){_TO_DELIMITER}{_AFTER_SCHEME}",
+        rf"(?!\[redacted\]|[…}}\])]){_TO_DELIMITER}{_AFTER_SCHEME}",
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
-    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:{_STRING_PREFIX})?\\?[\"'])?"),
+    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}(?:(?:some\()?(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)?"),
+    _rule(
+        _MORE_NAME_HINTS,
+        r"(?!\[redacted\])(?:(?<=>)[^\s<>]{1,512}(?=</)"
+        r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,})",
+        keep=rf"{_NAME}(?:>|\\?[\"']?:[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}|[ \t]{{1,20}}is[ \t]{{1,4}})",
+    ),
     _rule(
         "--",
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",
         keep=rf"--(?:[a-z]{{1,20}}-){{0,3}}{_NAME}[ \t]{{1,4}}",
     ),
     _rule(
-        "private",
+        "private-lines",
         rf"(?>(?:{_KEY_TEXT}{_KEY_BREAK}){{1,200}})(?:{_KEY_TEXT})?",
         keep=r"private-lines: [0-9]{1,4}\s{1,2}",
     ),
@@ -257,6 +296,31 @@ _RULES = (
         behind=_word("mysql") + r"\w{0,8}\b",
     ),
     _rule(
+        _LOGIN_HINTS,
+        rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
+        keep=r"[ \t]-(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
+        behind=rf"(?:{'|'.join(_LOGIN_HINTS.split()).replace(_BLANK, ' ')})\b",
+    ),
+    _rule(
+        "setenv configure -gx",
+        rf"{_NO_VALUE}{_TO_DELIMITER}",
+        keep=rf"(?:setenv|set -[a-z]{{1,3}}|configure set)[ \t]{{1,4}}\w{{0,60}}?{_NAME}\w{{0,20}}[ \t]{{1,4}}[\"']?",
+    ),
+    _rule("pass:", rf"{_NO_VALUE}{_TO_DELIMITER}", keep=r"-pass(?:in|out)?[ \t]{1,4}[\"']?pass:"),
+    _rule(
+        "htpasswd",
+        rf"(?!-){_NO_VALUE}{_TO_DELIMITER}",
+        keep=r"htpasswd[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}\S{1,255}[ \t]{1,4}\S{1,99}[ \t]{1,4}",
+    ),
+    _rule(
+        "--with-token --password-stdin sudo",
+        rf"{_NO_VALUE}[^\s\"'|]++"
+        r"(?=[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo -s|[^\n|]{0,99}--(?:with-token|password-stdin)))",
+        keep=_word("echo") + r"[ \t]{1,4}[\"']?",
+    ),
+    _rule('"kty"', r"[\w-]{20,}", keep=r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,4}:[ \t]{0,4}\""),
+    _rule("jdbc:oracle", r"[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
+    _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
         keep=r"[?&](?:key|auth|(?:x-(?:amz|goog)-)?sig(?:nature)?)=",
@@ -266,11 +330,43 @@ _RULES = (
 )
 
 _IS_LONG = re.compile(_LONG, re.ASCII)
-# The hints by a part that several of them have: where that is not, none of them is.
-_PARTS = ("auth=", "key=", "sig", "-", "q~", "key", "pass", "auth", "hook", "//", "ia")
-_HINTS: dict[str, list[str]] = {}
-for _hint in dict.fromkeys(hint for rule in _RULES for hint in rule.hints if hint != "LONG"):
-    _HINTS.setdefault(next((part for part in _PARTS if part in _hint), _hint), []).append(_hint)
+_HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints if hint != "LONG"))
+_LARGE = 1 << 13  # characters; RE2 takes milliseconds to load, and then a tenth of the time
+_LOOK = re.compile(r"\(\?(?:=|<?!)(?:[^()\[\]]|\[[^\]]*\])*\)\+?")
+
+
+@cache
+def _searches() -> tuple[Callable[[bytes], list[int] | None], ...]:
+    """Return a search for all hints at once, which gives their numbers, and one for keys of the ``LONG`` rules.
+
+    A set of RE2's never gives up for a slower way, and takes as long for many as for one. Empty where RE2 cannot be
+    loaded, as with little memory.
+    """
+    try:
+        import re2
+    except (ImportError, MemoryError):
+        return ()
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # any bytes are text in it
+    found = []
+    for patterns in (map(re2.escape, _HINTS), (_LOOK.sub("", rule.pattern) for rule in _RULES if "LONG" in rule.hints)):
+        found.append(re2.Set.SearchSet(options))
+        for pattern in patterns:
+            found[-1].Add(pattern)
+        found[-1].Compile()
+    return tuple(each.Match for each in found)
+
+
+def _hinted(text: str, lowered: str) -> set[str]:
+    """Return the hints that ``text`` has, which is ``lowered`` in lower case."""
+    if len(text) < _LARGE or not (searches := _searches()):
+        hinted = {hint for hint in _HINTS if hint in lowered}
+        return hinted | {"LONG"} if _IS_LONG.search(text) else hinted
+    hints, keys = (
+        search(form.encode(errors="surrogatepass")) for search, form in zip(searches, (lowered, text), strict=True)
+    )
+    return {_HINTS[number] for number in hints or ()} | ({"LONG"} if keys else set())
+
 
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
@@ -343,9 +439,14 @@ def redact(text: str) -> str:
     Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``;
     also behind the escapes of JSON, and where colours or invisible characters divide them.
     """
+    passed = False
     for _ in range(_MOST_PASSES):
         # Hidden ones first: of a key in many lines the raw text may show the first line alone.
-        once = _pass(_without_hidden(text))
+        shown = _without_hidden(text)
+        if passed and shown == text:
+            break
+        once = _pass(shown)
+        passed = once == shown
         if once == text:
             break
         # What stood beside a replaced secret may only now have a shape of its own.
@@ -362,19 +463,17 @@ def _pass(text: str, *, fill: bool = False) -> str:
     # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
     if _known:
         text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
-    lowered = _lowered(text)
-    hinted = {hint for part, hints in _HINTS.items() if part in lowered for hint in hints if hint in lowered}
-    if _IS_LONG.search(text):
-        hinted.add("LONG")
-    if not hinted:
-        return text
     # What begins a text stands behind something, too.
-    text, lowered = "\n" + text, "\n" + lowered
+    within = "\n" + text
+    lowered = _lowered(within)
+    if not (hinted := _hinted(within, lowered)):
+        return text
     for rule in _RULES:
-        if not hinted.isdisjoint(rule.hints) and (spans := rule.spans(lowered if rule.folded else text)):
-            text = _replaced(text, spans, fill=fill)
-            lowered = _lowered(text)
-    return text[1:]
+        if not hinted.isdisjoint(rule.hints):
+            clean = _replaced(within, rule.spans(lowered if rule.folded else within), fill=fill)
+            if clean is not within:
+                within, lowered = clean, _lowered(clean)
+    return within[1:]
 
 
 def _lowered(text: str) -> str:
@@ -386,46 +485,95 @@ def _lowered(text: str) -> str:
 def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
     pieces: list[str] = []
     end = 0
+    if fill:
+        for first, last in spans:
+            pieces += (text[end:first], _FILL * (last - first))
+            end = last
+        return "".join((*pieces, text[end:])) if pieces else text
     for first, last in spans:
-        pieces += (text[end:first], _FILL * (last - first) if fill else PLACEHOLDER)
+        pieces.append(text[end:first])
         end = last
-    return "".join((*pieces, text[end:]))
+    return PLACEHOLDER.join((*pieces, text[end:])) if pieces else text
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
 _FILLED = re.compile(f"{_FILL}+")
+# As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
-    r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\udb40\udc00-\udc7f"
 )
 _SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
 _NOT_SHOWN = re.compile(
-    rf"[\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
-    rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+)"
+    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
+    rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+))"
 )
-_HIDES = re.compile(rf"[\x9b\udc9b{_INVISIBLE}]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
-_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _CONTROL.match(chr(code)))
-_ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})")
-_CODES = re.compile(r"(?>(?:\\u[0-9a-fA-F]{4})+)")
+_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
+_SHORT_ESCAPE = re.compile(r"\\[\"\\/bfnrt]")
+_ONE_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
+_CODES = re.compile(rb"\\u[0-9a-fA-F]{4}(?>(?:\\u[0-9a-fA-F]{4})*)")
 # No text has these once what is not shown is left out.
-_BACKSLASH, _NOTHING = "\0", "\1"
+_BACKSLASH, _NOTHING, _SHORT, _CODE = b"\0", b"\1", "\2", "\3"
 _SIMPLE = (
-    ('\\"', '"'),
-    ("\\/", "/"),
-    ("\\n", "\n"),
-    ("\\r", "\r"),
-    ("\\t", "\t"),
-    ("\\b", "\n"),
-    ("\\f", "\n"),
-    (_BACKSLASH, "\\"),
+    (rb"\"", b'"'),
+    (rb"\/", b"/"),
+    (rb"\n", b"\n"),
+    (rb"\r", b"\r"),
+    (rb"\t", b"\t"),
+    (rb"\b", b"\b"),
+    (rb"\f", b"\n"),
+    (_BACKSLASH, b"\\"),
 )
+
+
+# A line of JSON with the next piece of a text that an agent says piece by piece.
+_PIECE = re.compile(
+    r"^(?=[^\n]{0,2000}(?:delta|_chunk))"
+    r"(\{[^\n]{0,2000}?\"(?:text|delta|content|data|thinking|partial_json)\" ?: ?\")((?:[^\"\\\n]|\\.){0,1000}+)\"",
+    re.ASCII | re.MULTILINE,
+)
+_NO_DIGITS = str.maketrans("", "", string.digits)
+_LINES_BETWEEN = 4
+
+
+def piece_of(line: str) -> str | None:
+    """Return the piece of a text in a line of JSON, or None for any other line."""
+    found = _PIECE.match(line)
+    return _decoded(found[2]) if found else None
 
 
 def _without_hidden(text: str) -> str:
-    found = sorted(_hidden(text, _MOST_LEVELS))
-    return _replaced(text, _joined(found)) if found else text
+    found = _hidden(text, _MOST_LEVELS)
+    if "delta" in text or "_chunk" in text:
+        found += _in_pieces(text)
+    return _replaced(text, _joined(sorted(found)))
+
+
+def _in_pieces(text: str) -> list[Span]:
+    """Return the places of secrets that stand in pieces of one text, each piece in a line of JSON."""
+    runs: list[list[Span]] = []
+    latest: dict[str, list[Span]] = {}
+    for match in _PIECE.finditer(text):
+        begin = match[1].translate(_NO_DIGITS)
+        run = latest.get(begin)
+        if run is None or text.count("\n", run[-1][1], match.start()) > _LINES_BETWEEN:
+            run = latest[begin] = []
+            runs.append(run)
+        run.append(match.span(2))
+    found = []
+    for run in runs:
+        if len(run) > 1:
+            joined = "".join(text[first:last] for first, last in run)
+            ends = list(accumulate(last - first for first, last in run))
+            for first, last in [*_filled(joined), *_hidden(joined, _MOST_LEVELS)]:
+                for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
+                    end = run[number][1]
+                    within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
+                    found += [within] if within[0] < within[1] else []
+    return found
 
 
 def _hidden(text: str, levels: int) -> list[Span]:
@@ -436,54 +584,67 @@ def _hidden(text: str, levels: int) -> list[Span]:
     decoded = _decoded(shown) if "\\" in shown else shown
     if decoded == text:
         return []
-    found = [match.span() for match in _FILLED.finditer(_pass(decoded, fill=True))] + _hidden(decoded, levels - 1)
+    found = _filled(decoded) + _hidden(decoded, levels - 1)
     if found and decoded is not shown:
-        found = _before(shown, _ESCAPE, 1, found)
+        found = _before_decoding(shown, found)
     if found and shown is not text:
-        found = _before(text, _NOT_SHOWN, 0, found)
+        found = _before_removal(text, found)
     return found
+
+
+def _filled(text: str) -> list[Span]:
+    """Return the places of secrets in ``text``, which has no ``_FILL``."""
+    filled = _pass(text, fill=True)
+    return [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
 
 
 def _has_not_shown(text: str) -> bool:
     if text.isascii():
         return text.translate(_WITHOUT_CONTROLS) != text
-    return _CONTROL.search(text) is not None or _HIDES.search(text) is not None
+    return _HIDES.search(text) is not None
 
 
 def _decoded(text: str) -> str:
     """Return ``text`` with the characters of its JSON escapes; ``text`` has no ``_BACKSLASH``."""
-    text = text.replace("\\\\", _BACKSLASH)
-    if "\\u" in text:
-        text = _CODES.sub(_characters, text)
+    # Bytes are searched several times faster than text that is not ASCII.
+    raw = text.encode(errors="surrogatepass").replace(rb"\\", _BACKSLASH)
+    if rb"\u" in raw:
+        raw = _CODES.sub(_characters, raw)
     for escape, character in _SIMPLE:
-        text = text.replace(escape, character)
-    return text
+        raw = raw.replace(escape, character)
+    return raw.decode(errors="surrogatepass")
 
 
-def _characters(codes: re.Match[str]) -> str:
-    raw = bytes.fromhex(codes[0].replace("\\u", ""))
+def _characters(codes: re.Match[bytes]) -> bytes:
+    raw = bytes.fromhex(codes[0].replace(rb"\u", b"").decode())
     text = raw.decode("utf-16-be", "surrogatepass")
     if 2 * len(text) != len(raw):  # two codes that are one character are still two places
         text = "".join(chr(raw[at] << 8 | raw[at + 1]) for at in range(0, len(raw), 2))
-    return text.replace(_FILL, _NOTHING).replace("\\", _BACKSLASH)
+    return text.encode(errors="surrogatepass").replace(b"\0", _NOTHING).replace(b"\\", _BACKSLASH)
 
 
-def _before(text: str, replaced: re.Pattern[str], size: int, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of what it became, each match of ``replaced`` ``size`` characters."""
-    cuts = [match.span() for match in replaced.finditer(text)]
-    left_out = accumulate(last - first - size for first, last in cuts)
-    places = [last - size - gone for (_, last), gone in zip(cuts, left_out, strict=True)]
+def _before_removal(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return as those of ``text`` the ``spans`` of what is shown of it."""
+    parts = _NOT_SHOWN.split(text)
+    places = list(accumulate(map(len, parts[:-1:2])))
+    gone = list(accumulate(map(len, parts[1::2]), initial=0))
+    return [
+        (first + gone[bisect_right(places, first)], last + gone[bisect_right(places, last - 1)])
+        for first, last in spans
+    ]
 
-    def found(place: int) -> Span:
-        """Return the start and the end of the character at ``place``."""
-        number = bisect_right(places, place) - 1
-        if number < 0:
-            return place, place + 1
-        first, last = cuts[number]
-        beyond = place - places[number] - size
-        return (first, last) if beyond < 0 else (last + beyond, last + beyond + 1)
 
-    return [(found(first)[0], found(last - 1)[1]) for first, last in spans]
+def _before_decoding(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return as those of ``text`` the ``spans`` of its decoded form; ``text`` has no ``_SHORT`` and no ``_CODE``."""
+    decoded = _ONE_CODE.sub(_CODE, _SHORT_ESCAPE.sub(_SHORT, text))
+    found = []
+    place = gone = 0
+    for first, last in sorted(spans):
+        gone += decoded.count(_SHORT, place, first) + 5 * decoded.count(_CODE, place, first)
+        within = decoded.count(_SHORT, first, last) + 5 * decoded.count(_CODE, first, last)
+        found.append((first + gone, last + gone + within))
+        place = first
+    return found
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
 _LONGEST_LINE = 128 * 1024  # more without a line end is written before one comes
 _END = 64 * 1024
@@ -16,6 +18,8 @@ _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and
 _KEYS = ((b"-----BEGIN ", b"-----END "), (b"Private-Lines: ", b"Private-MAC: "))
 _LONGEST_LOGIN = 600
 _TRIES = 8
+_PIECES_BACK = 64
+_BRACE = ord("{")
 
 
 class Redactor:
@@ -23,13 +27,12 @@ class Redactor:
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values = values
-        self._redact: Callable[[str], str] | None = None
+        self._loaded: ModuleType | None = None
 
     def clean(self, raw: bytes | bytearray) -> bytes:
         """``raw`` without secrets; every other byte stays as it is."""
-        redact = self._redact or self._loaded()
         text = raw.decode("utf-8", "surrogateescape")
-        clean = redact(text)
+        clean = self._rules().redact(text)
         return bytes(raw) if clean is text else clean.encode("utf-8", "surrogateescape")
 
     def settled(self, raw: bytearray) -> int:
@@ -42,24 +45,54 @@ class Redactor:
         login = raw.rfind(b"machine ", max(0, lines - _LONGEST_LOGIN), lines)
         if login >= 0 and _is_begun(raw[login:lines].split()):
             lines = raw.rfind(b"\n", 0, login) + 1
-        if lines or len(raw) < _LONGEST_LINE:
-            return lines
+        if (
+            bytes(raw[max(0, lines - 3) : lines]).strip().endswith((b"|", b">"))
+        ):  # a value in YAML that stands in the next line
+            lines = raw.rfind(b"\n", 0, lines - 1) + 1
+        if lines:
+            return self._settled_pieces(raw[:lines])
+        if len(raw) < _LONGEST_LINE:
+            return 0
         # Where it may be cut is looked for near its end alone: a look costs as much as the cleaning itself.
         before, end = len(raw) - _END, raw[-_END:]
         whole = self.clean(end)
         cuts = (cut for cut in _cuts(end) if self.clean(end[:cut]) + self.clean(end[cut:]) == whole)
         return before + next(cuts, _END)
 
-    def _loaded(self) -> Callable[[str], str]:
-        sys.path.append(
-            os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "text")
-        )
-        import _redact  # type: ignore[import-not-found]
+    def _settled_pieces(self, raw: bytearray) -> int:
+        """Return as :meth:`settled` what can go of whole lines, the last of which may hold pieces of one text."""
+        begin, lines, pieces = len(raw), deque[int](), deque[bytes]()
+        while begin and len(raw) - begin < _LONGEST_LINE and raw[line := raw.rfind(b"\n", 0, begin - 1) + 1] == _BRACE:
+            if (piece := self._rules().piece_of(raw[line:begin].decode(errors="replace"))) is None:
+                break
+            lines.appendleft(line)
+            pieces.appendleft(piece.encode(errors="replace"))
+            begin = line
+        text = bytearray().join(pieces)
+        if (settled := self.settled(text)) == len(text):
+            return len(raw)
+        if not settled and len(raw) - begin >= _LONGEST_LINE:
+            settled = text.rfind(b" ") + 1 or len(text)
+        # Where a line of the text ends, a piece seldom does: it has to go with what stands before it.
+        whole, end, tries = self.clean(text[:settled]), len(text), _PIECES_BACK
+        while pieces and tries:
+            end -= len(pieces.pop())
+            if end <= settled:
+                tries -= 1
+                if self.clean(text[:end]) + self.clean(text[end:settled]) == whole:
+                    return lines[len(pieces)]
+        return begin if len(raw) - begin < _LONGEST_LINE else len(raw)
 
-        _redact.set_secret_values(self._values)
-        found: Callable[[str], str] = _redact.redact
-        self._redact = found
-        return found
+    def _rules(self) -> ModuleType:
+        if self._loaded is None:
+            sys.path.append(
+                os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "text")
+            )
+            import _redact  # type: ignore[import-not-found]
+
+            _redact.set_secret_values(self._values)
+            self._loaded = _redact
+        return self._loaded
 
 
 def _is_begun(login: list[bytearray]) -> bool:
