@@ -22,6 +22,7 @@ __all__ = [
     "BELIEVE_CHECK",
     "CHECK",
     "CONTRADICTED",
+    "DENIED",
     "DISTRUST_CHECK",
     "EDIT_CHECK",
     "HELD",
@@ -35,6 +36,7 @@ __all__ = [
     "Capabilities",
     "CheckResult",
     "Choice",
+    "Denial",
     "Diagnosis",
     "Directive",
     "Gate",
@@ -84,6 +86,8 @@ PROOF = "<proof>"
 """Among the paths of such a question: the check is believed without a proof."""
 ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
 """Options of a question about changed protected files."""
+DENIED = "denied"
+"""Key of a question about a call that the agent's own permissions do not allow."""
 HELD = "held"
 """Key of a question that a person opened: the task is held, or does not start."""
 QUOTA = "quota"
@@ -136,7 +140,7 @@ class Guidance:
     """Complete input of one attempt, recorded in ``attempt_started``.
 
     ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
-    in the text.
+    in the text. ``allowed`` are the permission rules that persons have given for it.
     """
 
     attempt: str
@@ -147,6 +151,7 @@ class Guidance:
     approach: Clean | None = None
     session: str | None = None
     answers: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +204,19 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """A call that the agent's own permissions did not allow.
+
+    ``rules`` allow it. ``cure`` says how, in one sentence; with ``grants`` the adapter can apply the rules itself.
+    """
+
+    what: Clean
+    rules: tuple[str, ...]
+    cure: Clean = Clean("")
+    grants: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The agent's own account of an attempt. It never decides success.
 
@@ -210,6 +228,7 @@ class Report:
     observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names. ``claim`` is
     what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the agent's last
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
+    ``denied`` are the calls that were not allowed, in their order.
     """
 
     exit_code: int | None = None
@@ -238,6 +257,7 @@ class Report:
     last_message: Clean | None = None
     model: str = ""
     claim: Claim | Literal[""] = ""
+    denied: tuple[Denial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

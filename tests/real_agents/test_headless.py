@@ -102,3 +102,24 @@ def test_a_claim_is_not_believed(name: str, lab: Labs) -> None:
     )
     assert {record["data"]["report"]["exit_code"] for record in one.events("attempt_ended")} == {0}
     assert not any(record["data"]["status"] == "succeeded" for record in one.events("task_ended"))
+
+
+DENIED = {"claude": "Bash", "gemini": "run_shell_command", "qwen": "run_shell_command"}
+
+
+@pytest.mark.parametrize("name", list(DENIED))
+def test_a_denied_command_is_asked_about_and_allowed_for_the_run(name: str, lab: Labs) -> None:
+    """With its preset alone the agent may not run the command; the answer adds its own argument, and then it may."""
+    told = (DENIED[name], {"command": "make greeting.txt", "description": "greet"})
+    one = lab(name, lambda asked: Turn(text="I am done.") if asked.answered else Turn(text="I make it.", calls=(told,)))
+    (one.repo / "Makefile").write_text("greeting.txt:\n\techo hello > greeting.txt\n")
+    others = [word for word in one.program.arguments if word not in ("--allowedTools", "Bash", "--yolo")]
+    arguments = ("--", *others) if others else ()
+    one.unstuck("run", "--headless", "--verify", VERIFY, "--agent", name, TASK, *arguments, code=3)
+    (asked,) = one.events("gate_opened")
+    assert asked["data"]["key"] == "denied"
+    assert "make greeting.txt" in asked["data"]["context"]["question"]
+    one.unstuck("answer", asked["data"]["gate"], "choose", "1")
+    one.unstuck("run", "--headless", "--resume", "last")
+    assert "hello" in (one.repo / "greeting.txt").read_text()
+    assert len(one.events("attempt_started")) == 2

@@ -102,6 +102,12 @@ class AgentOutput:
         beside = _beside_stream(printed) if code != 0 and not self._stream.ended else ""
         return admit(last_words(self._stream.error or beside or self._stream.last_message), limit=SAID_LIMIT)
 
+    def denied(self, printed: str) -> list[tuple[str, str]]:
+        """Return the calls that were not allowed, each a tool and what it was to do."""
+        if self._stream is None:
+            return []
+        return [*self._stream.denied.values(), *self._stream.denied_beside(_beside_stream(printed))]
+
     @property
     def marked(self) -> bool:
         """Return whether the agent itself reports an error."""

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
-from unstuck.agents.command.presets import can_resume, model_in, resumed, stream_of
+from unstuck.agents.command.presets import allowing, can_resume, denials, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -108,6 +108,7 @@ class CommandAgent(ProcessAgent):
         file = await prompt_file(self._folder, guidance)
         stdin = self._spec.prompt == "stdin"
         command = resumed(self._spec.command, guidance.session)
+        command = allowing(command, known_agent(command), guidance.allowed)
         return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
 
     def _report(
@@ -143,4 +144,5 @@ class CommandAgent(ProcessAgent):
             program=known_agent(self._spec.command),
             marked=parsed.marked,
             message=parsed.message,
+            denied=denials(known_agent(self._spec.command), parsed.denied(printed)),
         )

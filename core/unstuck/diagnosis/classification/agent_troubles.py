@@ -14,11 +14,13 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.text import Clean, admit, one_line
 
 TroubleKind = Literal[
-    "login", "key", "credit", "licence", "model", "option", "configuration", "sandbox", "terminal"
+    "login", "key", "credit", "licence", "model", "option", "configuration", "sandbox", "terminal",
+    "permission",
 ]  # fmt: skip
 
 TROUBLE = "agent_trouble"
 """Key of the kind of trouble in the metadata of a signature."""
+PERMISSION: TroubleKind = "permission"
 LINES = 80
 LONGEST = 2_000
 # An agent that ended well may mention such a message: alone, it is nothing else.
@@ -312,6 +314,7 @@ GENERAL: dict[TroubleKind, str] = {
     "option": "Correct the arguments of the agent's command; its `--help` lists those of the installed version.",
     "configuration": "Correct the settings of the agent; start it once by hand to see whether it accepts them.",
     "sandbox": "Install what the agent's sandbox needs, or choose another sandbox in its arguments.",
+    "permission": "Allow it in the agent's own settings or arguments.",
     "terminal": (
         "Agents run without a terminal. Use the program's option for one prompt, such as `-p {prompt}`, "
         "`exec {prompt}` or `--message {prompt}`."

@@ -11,6 +11,7 @@ from unstuck.contract import (
     AGENT,
     BELIEVE_CHECK,
     CONTRADICTED,
+    DENIED,
     DISTRUST_CHECK,
     EDIT_CHECK,
     HELD,
@@ -133,7 +134,7 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         # The task was held before its start: its needs decide when it starts.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="blocked")
-    again = state.gates[event.gate].gate.key in (QUOTA, AGENT)
+    again = state.gates[event.gate].gate.key in (QUOTA, AGENT, DENIED)
     if event.effect == "go_on" and (again or (task.report is not None and task.report.how == "stopped")):
         # After a quota wait, the agent's own failure or a stop there is no result to check yet.
         change_gate(state, event.gate, status="delivered")

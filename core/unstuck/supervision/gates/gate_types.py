@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal
 
-from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, Gate, GateTypeName
+from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, DENIED, QUOTA, Actor, Answer, Gate, GateTypeName
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
@@ -164,6 +164,11 @@ def asked_by_agent(gate: Gate) -> str:
     return str(gate.context.get("question", "")) if own else ""
 
 
+def grant(gate: Gate) -> int:
+    """Return the option of ``gate`` that grants its permission rules; 0 without one."""
+    return 1 if gate.key == DENIED and gate.context.get("rules") else 0
+
+
 def effect_of(gate: Gate, answer: Answer) -> Effect:
     """Return the effect of ``answer``. Raises AnswerRefused where the pair has none."""
     match gate.type, answer.choice:
@@ -205,7 +210,9 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"  # without the permission
         case "question", "choose" if gate.key == CHECK:
             return "recheck"
-        case "question", "choose" if gate.key in (QUOTA, AGENT):
+        case "question", "choose" if gate.key in (QUOTA, AGENT) or (
+            gate.key == DENIED and answer.number == grant(gate)
+        ):
             return "go_on"
         case _, "show_me" | "retry" | "choose" | "deny":
             return "tell" if gate.attempt else "prepare"
