@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck import __version__
-from unstuck.agents.command.presets import PRESETS
+from unstuck.agents.command.presets import PRESETS, preset_command
 from unstuck.agents.config.settings_files import SettingsFile, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent
@@ -24,6 +24,8 @@ from unstuck.agents.mcp.mcp_agents import trouble_with
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
 from unstuck.runs.doctor.finding import Finding
+from unstuck.runs.doctor.first_look import first_look, version_of
+from unstuck.supervision.checks.check import detect_check
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
@@ -62,8 +64,19 @@ async def agents(environ: Mapping[str, str]) -> list[Finding]:
     return [Finding("agents", ", ".join(told))]
 
 
+def looks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what a first look at each installed known agent finds, as the start of a run does."""
+    check = detect_check(place.root)
+    for name in PRESETS:
+        if shutil.which(name, path=environ.get("PATH")):
+            look = first_look(preset_command(name), [check] if check else [], place.directory, environ)
+            yield from (Finding("agent", warning) for warning in look.warnings)
+
+
 async def _version(path: str, environ: Mapping[str, str]) -> str:
-    """Return the first line of ``--version``; empty without one, or from a program that does not end in time."""
+    """Return the version by the package, or the first line of ``--version``; empty if the program does not end."""
+    if known := version_of(path, environ):
+        return known
     try:
         process = await asyncio.create_subprocess_exec(
             path,
