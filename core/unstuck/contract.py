@@ -228,7 +228,8 @@ class Report:
     observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names. ``claim`` is
     what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the agent's last
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
-    ``denied`` are the calls that were not allowed, in their order.
+    ``denied`` are the calls that were not allowed, in their order. ``unread`` is true if the program got the prompt by
+    its file alone and did not read it.
     """
 
     exit_code: int | None = None
@@ -258,6 +259,7 @@ class Report:
     model: str = ""
     claim: Claim | Literal[""] = ""
     denied: tuple[Denial, ...] = ()
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

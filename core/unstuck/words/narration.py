@@ -227,6 +227,12 @@ def _proved(event: e.CheckProved, record: Record) -> _Text:
     return f"  ✓ proved: it fails without the work{tests}"
 
 
+_UNREAD = (
+    "the agent did not read its prompt, so it cannot hear what failed: put {prompt} into its command, "
+    "or let it read the file that UNSTUCK_PROMPT_FILE names"
+)
+
+
 def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
@@ -247,6 +253,8 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.untouched:
         said = f"; it said last: {last_line(event.said)}" if event.said else ""
         more.append(f"    the agent {event.ending}{said}")
+    if event.unread:
+        more.append(f"  ! {_UNREAD}")
     return [failed, *more] if more else failed
 
 

@@ -60,6 +60,15 @@ PRESETS: Mapping[str, _Preset] = {
         ("--approval-mode", "--yolo", "-y"),
     ),
     "opencode": _Preset(("opencode", "run", "--format", "json", _ARGUMENTS, "{prompt}")),
+    # Whether the work becomes a commit is the person's choice, and its changes are looked at before.
+    "aider": _Preset(
+        (
+            *("aider", "--yes-always", "--no-check-update", "--no-show-release-notes", "--no-pretty", "--no-stream"),
+            *("--no-auto-commits", "--no-dirty-commits", _ARGUMENTS, "--message", "{prompt}"),
+        )
+    ),
+    "cline": _Preset(("cline", "--json", _ARGUMENTS, "{prompt}")),
+    "pi": _Preset(("pi", "--mode", "json", _ARGUMENTS, "-p", "{prompt}")),
 }
 """Agents that only run, by name."""
 
@@ -106,6 +115,9 @@ _JSON_OPTIONS = {
     "gemini": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume")),
     "qwen": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
     "opencode": _JsonOptions(("--format",), "json", "--session", ("-s", "--session", "-c", "--continue")),
+    "pi": _JsonOptions(("--mode",), "json", "--session", ("--session", "-c", "--continue", "--no-session", "--fork")),
+    # Its output does not name the session.
+    "cline": _JsonOptions(("--json",), "", "--id", ("--id", "--json")),
 }
 _ALLOW = {
     "claude": ("--allowedTools", "Bash({}:*)", "Bash({})"),

@@ -30,7 +30,6 @@ from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 
-_OTHERS = ("aider",)
 _TIMEOUT_S = 3.0
 _OUTPUT_LIMIT = 4096
 
@@ -56,7 +55,7 @@ async def git() -> Finding:
 
 async def agents(environ: Mapping[str, str]) -> list[Finding]:
     """Return the installed known agents with their versions, which they have three seconds to print."""
-    found = {name: path for name in (*PRESETS, *_OTHERS) if (path := shutil.which(name, path=environ.get("PATH")))}
+    found = {name: path for name in PRESETS if (path := shutil.which(name, path=environ.get("PATH")))}
     if not found:
         return [Finding("agents", "none of the known ones on PATH; any program works after --")]
     said = await asyncio.gather(*(_version(path, environ) for path in found.values()))

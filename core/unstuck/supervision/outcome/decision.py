@@ -124,6 +124,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
             approach=tried.approach,
             size=tried.size,
             tests=tests_in(done.text) if done.text else (0, 0),
+            unread=report.unread and row.attempts == 1,
         ),
         task=row.id,
         attempt=row.attempt,
