@@ -50,6 +50,7 @@ __all__ = [
     "OutcomeStatus",
     "Receipt",
     "Report",
+    "Scope",
     "Standing",
     "Task",
     "TaskSession",
@@ -65,6 +66,7 @@ GateTypeName = Literal[
     "stuck", "timeout", "loop_detected", "question", "permission",
     "remediation", "budget", "integration", "recovery", "disk",
 ]  # fmt: skip
+Scope = Literal["once", "pattern", "task", "run", "always"]
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
 Standing = Literal["", "held", "frozen", "runs_on"]
 CheckResult = Literal["passed", "failed", "could_not_run", "contradicted", "none"]
@@ -288,13 +290,14 @@ class Directive:
 class Answer:
     """Answer to a question. ``number`` is in seconds for ``extend`` and a position from 1 for ``choose``.
 
-    ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check.
+    ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check. A permission
+    may hold for the task, for the run, or in every project of the user (``always``).
     """
 
     choice: Choice
     text: Clean = Clean("")
     number: float | None = None
-    scope: Literal["once", "pattern", "task"] = "once"
+    scope: Scope = "once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

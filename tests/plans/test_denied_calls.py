@@ -165,3 +165,17 @@ def test_output_of_a_test_is_no_denial(bench: Bench, printed: str) -> None:
         plan(bench, "claude", f"echo $n > work.txt; {script} {STREAMS / 'claude_denied.jsonl'}", failure_handler=few)
     )
     assert [gate.type for gate in bench.gates().values()] == ["stuck"]
+
+
+def test_allowed_for_always_is_given_to_the_next_run(bench: Bench) -> None:
+    """The same agent of another run starts with the argument, until the permission is revoked."""
+    script = f"case \"$*\" in *'Bash(make test:*)'*) touch done.txt;; *) {prints('claude_denied')};; esac"
+    path = plan(bench, "claude", script)
+    assert bench.run(path).code == 3
+    assert answered(bench, "choose", "1", "--for", "always").code == 0
+    assert bench.resume().code == 0
+    bench.git("clean", "-fdq")
+    assert bench.run(path).code == 0
+    assert bench.call("permissions", "revoke", "make test *").code == 0
+    bench.git("clean", "-fdq")
+    assert bench.run(path).code == 3

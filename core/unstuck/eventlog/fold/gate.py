@@ -176,6 +176,15 @@ def _exclude_disk_wait(state: State, record: Record, row: GateRow) -> None:
         exclude(state, attempt, row.since, record.mono)
 
 
+@_on(e.PermissionRevoked)
+def _permission_revoked(state: State, record: Record, event: e.PermissionRevoked) -> None:
+    for row in list(state.gates.values()):
+        rules = row.gate.context.get("rules")
+        if row.answer is not None and isinstance(rules, list) and event.rule in rules:
+            left = [rule for rule in rules if rule != event.rule]
+            change_gate(state, row.id, context={**row.gate.context, "rules": left})
+
+
 @_on(e.HandedOver)
 def _handed_over(state: State, record: Record, event: e.HandedOver) -> None:
     row = state.gates.get(event.gate)

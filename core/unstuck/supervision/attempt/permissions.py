@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from unstuck.contract import DENIED, Capabilities, Denial, Directive, Gate, Observation, Report
+from unstuck.contract import DENIED, Capabilities, Denial, Directive, Gate, Observation, Report, Scope
 from unstuck.escalation.permission_rules import allowed, rules_for
 from unstuck.eventlog import events as e
+from unstuck.eventlog.memory.permission_file import kept_rules
 from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.supervision.attempt.observer import Holding, permission_key
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
-from unstuck.supervision.gates.gate_types import grant
+from unstuck.supervision.gates.gate_types import gives_permission
 from unstuck.supervision.gates.live_questions import ask
 from unstuck.supervision.gates.service import standing_of
 from unstuck.text import Clean, admit, one_line
@@ -21,15 +24,32 @@ _NOT_ASKED = Clean("This was not allowed: it could not be asked.")
 _TEXT_LIMIT = 2_000
 
 
+class Grant(NamedTuple):
+    """A permission rule of a run: its scope, and the task and the question that gave it."""
+
+    rule: str
+    scope: Scope
+    task: str
+    gate: str
+
+
+def grants(state: State) -> Iterator[Grant]:
+    """Yield the permission rules that persons and answer rules have given for longer than once."""
+    for row in state.gates.values():
+        answer = row.answer
+        if answer is None or not gives_permission(row.gate, answer):
+            continue
+        # A call of an agent that only runs is allowed for the run, because it comes again in a later attempt.
+        scope = "run" if row.gate.type == "question" and answer.scope == "once" else answer.scope
+        if scope != "once":
+            yield from (Grant(str(rule), scope, row.gate.task, row.id) for rule in row.gate.context["rules"])
+
+
 def granted(state: State, row: TaskRow) -> tuple[str, ...]:
-    """Return the permission rules that persons and answer rules have given for ``row``."""
-    given = (
-        rule
-        for gate in state.gates.values()
-        if gate.answer is not None and grant(gate.gate) and gate.answer.number == grant(gate.gate)
-        for rule in gate.gate.context["rules"]
-    )
-    return tuple(dict.fromkeys(given))
+    """Return the permission rules in force for ``row``, also those that its user has given for always."""
+    # One for always is in the user's file, where it may have been revoked since.
+    own = (one.rule for one in grants(state) if one.scope == "run" or (one.scope == "task" and one.task == row.id))
+    return tuple(dict.fromkeys((*kept_rules(), *own)))
 
 
 def unsettled(state: State, row: TaskRow, report: Report) -> tuple[Denial, ...]:
@@ -97,6 +117,7 @@ class Permitting:
             "agent_id": row.task.agent or row.task.agent_type,
             "problem": _said(observation),
             "tool": observation.tool,
+            "rules": list(rules_for(observation.tool, observation.text)),
         }
         if why:
             context["context"] = admit(why, limit=_TEXT_LIMIT)
