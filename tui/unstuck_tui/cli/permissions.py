@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unstuck.runs.permissions import permission_rows, revoke
+from unstuck.runs.answers.permissions import permission_rows, revoke
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 

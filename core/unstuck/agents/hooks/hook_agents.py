@@ -58,12 +58,14 @@ class HookedAgent(ConfiguredAgent):
         return {event: self._group(event, command) for event in self.events}
 
     def found(self, command: str) -> dict[str, Any]:
-        """Return the handlers of each event, without their groups."""
-        return {event: group["hooks"] for event, group in self.entry(command).items()}
+        """Return the handlers of each event for the program of ``command``, without their groups."""
+        current = self.command(Path(self.program(command)))
+        return {event: group["hooks"] for event, group in self.entry(current).items()}
 
     def command(self, program: Path) -> str:
-        """Return the shell command of the hooks, which names the agent."""
-        return f"{shlex.quote(str(program))} {self.name}"
+        """Return the shell command of the hooks, which names the agent. It is silent where ``program`` is gone."""
+        path = shlex.quote(str(program))
+        return f"[ ! -x {path} ] || {path} {self.name}"
 
     def commands(self, found: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the distinct commands of ``found`` handlers."""

@@ -103,9 +103,9 @@ async def _version(path: str, environ: Mapping[str, str]) -> str:
     return one_line(said.strip().partition(b"\n")[0], 60)
 
 
-def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the installed hooks, with their problems and their trust."""
-    for file in settings_files(KNOWN, place.root, environ):
+def hooks(place: Project, environ: Mapping[str, str], of: str = "") -> Iterator[Finding]:
+    """Yield the installed hooks, with their problems and their trust; with ``of`` those of one agent."""
+    for file in settings_files({of: KNOWN[of]} if of in KNOWN else KNOWN, place.root, environ):
         where = " --here" if file.scope == "project" else ""
         mend = f"unstuck hooks install {file.agent.name}{where}"
         path = one_line(str(file.path), 300)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 
 from unstuck.agents.factory import require_agent
+from unstuck.agents.hooks.hook_agents import KNOWN
 from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
 from unstuck.runs.doctor.programs import hooks
@@ -69,9 +70,9 @@ def _looks(plan: Plan, place: Project, environ: Mapping[str, str]) -> Iterator[C
     for name, own in sorted(checks.items()):
         look = first_look(plan.agents[name].command, dict.fromkeys(own), place.directory, environ)
         yield from map(admit, look.warnings)
-        if look.agent:
-            untrusted = (one for one in hooks(place, environ) if not one.ok and one.value.startswith(f"{look.agent}: "))
-            yield from (admit(f"hooks: {one.value}; {one.mend}", limit=500) for one in untrusted)
+        if look.agent in KNOWN:
+            bad = (one for one in hooks(place, environ, look.agent) if not one.ok)
+            yield from (admit(f"hooks: {one.value}; {one.mend}", limit=500) for one in bad)
 
 
 def _checks(plan: Plan) -> list[str]:
