@@ -71,7 +71,7 @@ def benches() -> Iterable[Bench]:
     """Each against ``python -c pass`` in the same run, and a hook against the barest start of Python."""
     python = milliseconds([sys.executable, "-c", "pass"])
     barest = milliseconds([sys.executable, "-S", "-c", "pass"])
-    forwarder = [sys.executable, str(Path(unstuck.__file__).parent / "agents" / "forwarder.py"), "claude"]
+    forwarder = [sys.executable, "-IS", str(Path(unstuck.__file__).parent / "agents" / "forwarder.py"), "claude"]
     yield Bench(
         name="a hook with nobody listening",
         unit="ms",

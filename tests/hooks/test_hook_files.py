@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,17 @@ def test_a_hook_that_was_left_over_is_silent(person: Home, shell: str) -> None:
     done = subprocess.run([shell, "-c", command], input=b"{}", capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert person.look("claude").missing == str(person.forwarder)
+
+
+def test_the_python_beside_it_starts_without_its_packages(person: Home) -> None:
+    """It is the quickest start, and another environment's variables cannot break it."""
+    person.forwarder.with_name("python").symlink_to(sys.executable)
+    person.forwarder.write_text("import sys\nprint(sys.flags.no_site, sys.flags.isolated, *sys.argv[1:])\n")
+    person.install("claude")
+    (command,) = person.look("claude").commands
+    done = subprocess.run(["sh", "-c", command], env={"PYTHONPATH": "/nonsense"}, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1 1 claude\n", "")
+    assert person.look("claude").state == "installed"
 
 
 def test_hooks_of_an_earlier_version_are_known(person: Home) -> None:

@@ -63,9 +63,13 @@ class HookedAgent(ConfiguredAgent):
         return {event: group["hooks"] for event, group in self.entry(current).items()}
 
     def command(self, program: Path) -> str:
-        """Return the shell command of the hooks, which names the agent. It is silent where ``program`` is gone."""
-        path = shlex.quote(str(program))
-        return f"[ ! -x {path} ] || {path} {self.name}"
+        """Return the shell command of the hooks, which names the agent. It is silent where ``program`` is gone.
+
+        The Python beside it starts without its packages, a fifth faster: the forwarder needs none.
+        """
+        path, python = shlex.quote(str(program)), program.with_name("python")
+        call = f"{shlex.quote(str(python))} -IS {path}" if python.is_file() else path
+        return f"[ ! -x {path} ] || {call} {self.name}"
 
     def commands(self, found: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the distinct commands of ``found`` handlers."""
