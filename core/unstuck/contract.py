@@ -24,6 +24,7 @@ GateTypeName = Literal[
     "stuck", "timeout", "loop_detected", "question", "permission",
     "remediation", "budget", "integration", "recovery", "disk",
 ]  # fmt: skip
+Scope = Literal["once", "pattern", "task", "run", "always"]
 GateStatus = Literal["open", "answered", "sent", "delivered", "withdrawn"]
 Standing = Literal["", "held", "frozen", "runs_on"]
 CheckResult = Literal["passed", "failed", "could_not_run", "contradicted", "none"]
@@ -45,6 +46,8 @@ PROOF = "<proof>"
 """Among the paths of such a question: the check is believed without a proof."""
 ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
 """Options of a question about changed protected files."""
+DENIED = "denied"
+"""Key of a question about a call that the agent's own permissions do not allow."""
 HELD = "held"
 """Key of a question that a person opened: the task is held, or does not start."""
 QUOTA = "quota"
@@ -97,7 +100,7 @@ class Guidance:
     """Complete input of one attempt, recorded in ``attempt_started``.
 
     ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
-    in the text.
+    in the text. ``allowed`` are the permission rules that persons have given for it.
     """
 
     attempt: str
@@ -108,6 +111,7 @@ class Guidance:
     approach: Clean | None = None
     session: str | None = None
     answers: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,19 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """A call that the agent's own permissions did not allow.
+
+    ``rules`` allow it. ``cure`` says how, in one sentence; with ``grants`` the adapter can apply the rules itself.
+    """
+
+    what: Clean
+    rules: tuple[str, ...]
+    cure: Clean = Clean("")
+    grants: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The agent's own account of an attempt. It never decides success.
 
@@ -171,6 +188,8 @@ class Report:
     observation has reported. ``last_message`` is the agent's last message, ``model`` the model it names. ``claim`` is
     what it claims about the work; the supervisor sets it, and it is empty in old logs. ``said`` are the agent's last
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
+    ``denied`` are the calls that were not allowed, in their order. ``unread`` is true if the program got the prompt by
+    its file alone and did not read it.
     """
 
     exit_code: int | None = None
@@ -199,6 +218,8 @@ class Report:
     last_message: Clean | None = None
     model: str = ""
     claim: Claim | Literal[""] = ""
+    denied: tuple[Denial, ...] = ()
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,13 +248,14 @@ class Directive:
 class Answer:
     """Answer to a question. ``number`` is in seconds for ``extend`` and a position from 1 for ``choose``.
 
-    ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check.
+    ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check. A permission
+    may hold for the task, for the run, or in every project of the user (``always``).
     """
 
     choice: Choice
     text: Clean = Clean("")
     number: float | None = None
-    scope: Literal["once", "pattern", "task"] = "once"
+    scope: Scope = "once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

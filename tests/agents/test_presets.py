@@ -50,6 +50,12 @@ def told(command: tuple[str, ...], session: str | None, text: str = "Build it") 
             "opencode run --format json --more 'Build it'",
             "opencode run --session S --format json --more 'Build it'",
         ),
+        (
+            "pi",
+            "pi --mode json --more -p 'Build it'",
+            "pi --session S --mode json --more -p 'Build it'",
+        ),
+        ("cline", "cline --json --more 'Build it'", "cline --json --more 'Build it'"),
     ],
 )
 def test_each_preset(name: str, first: str, again: str) -> None:
@@ -58,9 +64,9 @@ def test_each_preset(name: str, first: str, again: str) -> None:
     assert told(command, None) == first
     assert told(command, SESSION) == again.replace(" S ", f" {SESSION} ")
     assert stream_of(command) == name
-    assert can_resume(command)
+    assert can_resume(command) == (first != again)
     assert stream_of(preset_command(name)) == name
-    assert set(PRESETS) == set(STREAMS)
+    assert set(PRESETS) == {*STREAMS, "aider"}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_an_unknown_preset() -> None:
 def test_a_prompt_is_never_a_command_or_an_option(name: str, text: str) -> None:
     """A task of one word that is also a command of the agent's own reaches it as words."""
     placed = place(preset_command(name), text, Path("prompt.txt"), session=None, limit=1000)
-    is_value = name in ("gemini", "qwen") and not text.startswith("-")
+    is_value = name in ("gemini", "qwen", "aider") and not text.startswith("-")
     assert placed.command.count(text if is_value else f" {text}") == 1
     assert is_value or text not in placed.command
 

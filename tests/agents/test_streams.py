@@ -40,6 +40,40 @@ def steps(told: list[Observation]) -> list[tuple[str, str, str, int | None]]:
     ]
 
 
+LOOKED = [
+    ("message", "message", "I look.", None),
+    ("action", "bash", "echo hello > greeting.txt; ls; exit 3", None),
+    ("failure", "bash", "greeting.txt", 3),
+    ("message", "message", "All done here.", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "session", "cost"), [("pi", "01a2087d-9bd6-7795-af29-00dd39babbdf", 0.00024), ("cline", "", 0.0)]
+)
+def test_pi_and_cline(name: str, session: str, cost: float) -> None:
+    """Messages, the failing command with its exit code, usage and cost, the session where there is one, and the end."""
+    stream, told = read(name)
+    assert steps(told) == LOOKED
+    used = [one for one in told if one.kind == "usage"]
+    assert sum(one.tokens for one in used) == 220
+    assert sum(one.cost or 0 for one in used) == pytest.approx(cost)
+    assert (stream.session, stream.ended, stream.error, stream.model) == (session, True, "", "scripted")
+
+
+FAILED = {
+    "pi": '{"type":"message_end","message":{"role":"assistant","stopReason":"error","errorMessage":"%s"}}',
+    "cline": '{"type":"error","message":"%s"}',
+}
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_their_own_errors(name: str) -> None:
+    """What they report as an error is theirs."""
+    stream, _ = read(name, [(FAILED[name] % "401 Unauthorized").encode()])
+    assert stream.error == "401 Unauthorized"
+
+
 FAILING = "echo oops >&2; exit 3"
 
 

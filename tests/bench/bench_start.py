@@ -68,15 +68,16 @@ def listening() -> Iterator[Path]:
 
 
 def benches() -> Iterable[Bench]:
-    """Each against ``python -c pass`` in the same run."""
+    """Each against ``python -c pass`` in the same run, and a hook against the barest start of Python."""
     python = milliseconds([sys.executable, "-c", "pass"])
-    forwarder = [sys.executable, str(Path(unstuck.__file__).parent / "agents" / "forwarder.py"), "claude"]
+    barest = milliseconds([sys.executable, "-S", "-c", "pass"])
+    forwarder = [sys.executable, "-IS", str(Path(unstuck.__file__).parent / "agents" / "forwarder.py"), "claude"]
     yield Bench(
         name="a hook with nobody listening",
         unit="ms",
         measure=milliseconds(forwarder, PAYLOAD),
-        against=python,
-        budget="ratio 4",
+        against=barest,
+        budget="ratio 2",
         rounds=15,
     )
     with listening() as path:
@@ -84,8 +85,8 @@ def benches() -> Iterable[Bench]:
             name="a hook with a supervisor that lets it go on",
             unit="ms",
             measure=milliseconds(forwarder, PAYLOAD, UNSTUCK_SOCKET=str(path)),
-            against=python,
-            budget="ratio 4",
+            against=barest,
+            budget="ratio 2",
             rounds=15,
         )
     for name, arguments, budget in COMMANDS if (BIN / "unstuck").exists() else ():

@@ -72,6 +72,104 @@ def test_a_person_answers_later(repo: Path, inside: Inside) -> None:
     assert events(out, "answer_delivered")[0]["gate"] == gate
 
 
+def kept(inside: Inside, repo: Path) -> list[tuple[str, str]]:
+    """The permissions in force, as rules with their scopes."""
+    code, out, _ = inside(repo, "permissions", "list", "--json")
+    assert code == 0
+    return [(row["rule"], row["scope"]) for row in map(json.loads, out.splitlines())]
+
+
+def asked(inside: Inside, repo: Path) -> str:
+    """The id of the open question."""
+    (gate,) = re.findall(r"\? (g\d+-[0-9a-f]{4})  permission", inside(repo, "show")[1])
+    return str(gate)
+
+
+@pytest.mark.parametrize(("call", "code"), [("make deploy *", 0), ("make *", 0), ("make test *", 3)])
+def test_a_rule_is_for_a_command(repo: Path, inside: Inside, call: str, code: int) -> None:
+    """A rule with `call` answers for such calls alone."""
+    (repo / "answers.yaml").write_text(f"- {{gate: permission, call: '{call}', answer: allow}}\n")
+    assert inside(repo, *RUN, "--answers", "answers.yaml")[0] == code
+
+
+def two_tasks(repo: Path, scope: str) -> tuple[str, ...]:
+    """A run of two tasks that ask for the same, and one rule with this scope."""
+    again = "test $(grep -c '\"accept\"' heard.jsonl) -ge 2"
+    tasks = [{"id": "a", "prompt": "Deploy it.", "verify": ALLOWED}, {"id": "b", "prompt": "Again.", "verify": again}]
+    plan = {"agents": {"own": {"command": ["codex", "app-server"]}}, "tasks": tasks, "settings": {"max_parallel": 1}}
+    tasks[1]["needs"] = ["a"]  # type: ignore[assignment]
+    (repo / "plan.yaml").write_text(json.dumps(plan))
+    (repo / "answers.yaml").write_text(f"- {{gate: permission, answer: allow, scope: {scope}}}\n")
+    return ("run", "plan.yaml", "--json", "--headless", "--answers", "answers.yaml")
+
+
+@pytest.mark.parametrize(("scope", "questions", "code"), [("once", 2, 3), ("task", 2, 3), ("run", 1, 0)])
+def test_for_a_task_or_for_the_run(repo: Path, inside: Inside, scope: str, questions: int, code: int) -> None:
+    """What is allowed for the run is not asked in another task."""
+    ended, out, errors = inside(repo, *two_tasks(repo, scope))
+    assert (ended, errors) == (code, "")
+    assert len(events(out, "gate_opened")) == questions
+    assert kept(inside, repo) == ([("make deploy *", scope)] if scope != "once" else [])
+
+
+def test_for_always_until_it_is_revoked(repo: Path, inside: Inside) -> None:
+    """Kept beside the user's settings, used by the next runs, seen, and taken back."""
+    assert inside(repo, *RUN)[0] == 3
+    code, said, _ = inside(repo, "answer", asked(inside, repo), "allow", "--for", "always")
+    assert code == 0, said
+    assert kept(inside, repo) == [("make deploy *", "always")]
+    assert inside(repo, "run", "--headless", "--resume", "last")[0] == 0
+    (repo / "heard.jsonl").unlink()
+    code, out, _ = inside(repo, *RUN)
+    assert code == 0
+    assert events(out, "gate_opened") == []
+    shown = inside(repo, "permissions", "list")[1]
+    assert shown.startswith("make deploy *")
+    assert inside(repo, "permissions", "revoke", "make deploy *")[1] == "revoked: make deploy * (always)\n"
+    assert kept(inside, repo) == []
+    (repo / "heard.jsonl").unlink()
+    assert inside(repo, *RUN)[0] == 3
+
+
+def test_a_revoked_permission_is_asked_about_again_in_the_same_run(repo: Path, inside: Inside) -> None:
+    """The log holds that it was revoked, and a resumed run asks."""
+    inside(repo, *two_tasks(repo, "run")[:-2])
+    assert inside(repo, "answer", asked(inside, repo), "allow", "--for", "run")[0] == 0
+    assert inside(repo, "permissions", "revoke", "make deploy *")[0] == 0
+    assert kept(inside, repo) == []
+    code, out, _ = inside(repo, "run", "--json", "--headless", "--resume", "last")
+    assert code == 3
+    assert events(out, "gate_opened")[-1]["context"]["problem"] == "make deploy"
+    assert inside(repo, "permissions", "revoke", "make deploy *")[0] == 2
+
+
+def test_a_damaged_file_of_permissions_allows_nothing(repo: Path, inside: Inside) -> None:
+    """Nor does one of another form."""
+    from unstuck.eventlog.memory.permission_file import keep_rules, permission_file
+
+    keep_rules(["make deploy *"])
+    assert permission_file().stat().st_mode & 0o077 == 0
+    for text in (
+        "{",
+        "[]",
+        '{"allow": {"make deploy *": 1}}',
+        '{"allow": "make deploy *"}',
+        '{"allow": ["make\\ndeploy"]}',
+    ):
+        permission_file().write_text(text)
+        assert kept(inside, repo) == []
+    assert inside(repo, *RUN)[0] == 3
+
+
+@pytest.mark.parametrize("scope", ["pattern", "everywhere"])
+def test_other_scopes_are_refused(repo: Path, inside: Inside, scope: str) -> None:
+    """A permission holds once, for the task, for the run, or for always."""
+    inside(repo, *RUN)
+    code, _, errors = inside(repo, "answer", asked(inside, repo), "allow", "--for", scope)
+    assert code == 2
+    assert scope in errors
+
+
 def test_it_has_to_be_wanted(repo: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Codex itself calls experimental is used only where the settings say so, and the message says how."""
     monkeypatch.delenv("UNSTUCK_EXPERIMENTAL")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +74,7 @@ def test_in_and_out_without_a_trace(person: Home, agent: str, scope: Scope) -> N
     path = person.install(agent, scope)
     assert person.look(agent, scope).state == "installed"
     (command,) = person.look(agent, scope).commands
-    assert command == f"'{person.forwarder}' {agent}"
+    assert command == f"[ ! -x '{person.forwarder}' ] || '{person.forwarder}' {agent}"
     person.remove(agent, scope)
     assert person.everything() == before
     path.parent.mkdir(exist_ok=True)
@@ -83,6 +86,42 @@ def test_in_and_out_without_a_trace(person: Home, agent: str, scope: Scope) -> N
     person.install(agent, scope)
     person.remove(agent, scope)
     assert person.everything() == before
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh", "fish") if shutil.which(shell)])
+def test_a_hook_that_was_left_over_is_silent(person: Home, shell: str) -> None:
+    """Where the program is gone the agent hears nothing and goes on; the next look at the file says that it is gone."""
+    person.install("claude")
+    (command,) = person.look("claude").commands
+    person.forwarder.write_text("#!/bin/sh\necho called with $1; exit 2\n")
+    person.forwarder.chmod(0o755)
+    done = subprocess.run([shell, "-c", command], input=b"{}", capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"called with claude\n", b"")
+    person.forwarder.unlink()
+    done = subprocess.run([shell, "-c", command], input=b"{}", capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert person.look("claude").missing == str(person.forwarder)
+
+
+def test_the_python_beside_it_starts_without_its_packages(person: Home) -> None:
+    """It is the quickest start, and another environment's variables cannot break it."""
+    person.forwarder.with_name("python").symlink_to(sys.executable)
+    person.forwarder.write_text("import sys\nprint(sys.flags.no_site, sys.flags.isolated, *sys.argv[1:])\n")
+    person.install("claude")
+    (command,) = person.look("claude").commands
+    done = subprocess.run(["sh", "-c", command], env={"PYTHONPATH": "/nonsense"}, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1 1 claude\n", "")
+    assert person.look("claude").state == "installed"
+
+
+def test_hooks_of_an_earlier_version_are_known(person: Home) -> None:
+    """A command that would complain about a program that is gone is replaced by the next installation."""
+    path = person.install("claude")
+    plain = f"'{person.forwarder}' claude"
+    path.write_text(path.read_text().replace(f"[ ! -x '{person.forwarder}' ] || {plain}", plain))
+    assert person.look("claude").state == "outdated"
+    person.install("claude")
+    assert person.look("claude").state == "installed"
 
 
 def test_each_counts_in_its_own_unit(person: Home) -> None:

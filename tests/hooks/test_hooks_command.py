@@ -96,7 +96,7 @@ def test_whether_codex_trusts_them(
     """Codex is asked itself, by status and by doctor; one that does not answer, or is not there, leaves it open."""
     inside(repo, "hooks", "install", "codex", "--yes")
     file = isolated / ".codex" / "hooks.json"
-    forwarder = json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"].split()[0]
+    forwarder = json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"].split()[-2]
     bin = isolated / "bin"
     bin.mkdir()
     codex = bin / "codex"

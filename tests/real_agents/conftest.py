@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.real_agents.programs import ADAPTERS, PROGRAMS, install, prepare
+from tests.real_agents.programs import ADAPTERS, CLINE, PROGRAMS, install, prepare
 from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
 
 # As it was before any test had a home of its own: a package registry may be configured there.
@@ -20,7 +20,7 @@ ENVIRON = dict(os.environ)
 CACHE = "UNSTUCK_AGENTS_DIR"
 PATIENCE = 300
 VERSIONS: dict[str, str] = {}
-KNOWN = {**PROGRAMS, **ADAPTERS}
+KNOWN = {**PROGRAMS, **ADAPTERS, CLINE.name: CLINE}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

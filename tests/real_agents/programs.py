@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ADAPTERS", "PROGRAMS", "Program", "install", "prepare"]
+__all__ = ["ADAPTERS", "CLINE", "PROGRAMS", "Program", "install", "prepare"]
 
 INSTALL_S = 600
 
@@ -119,6 +119,19 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
     return {"OPENCODE_CONFIG": str(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
+def _pi(home: Path, url: str) -> dict[str, str]:
+    folder = home / ".pi" / "agent"
+    folder.mkdir(parents=True, exist_ok=True)
+    model = {"id": "scripted", "name": "scripted", "contextWindow": 100_000, "maxTokens": 1_000}
+    provider = {"baseUrl": f"{url}/v1", "apiKey": "none", "api": "openai-completions", "models": [model]}
+    (folder / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}), encoding="utf-8")
+    return {"PI_OFFLINE": "1"}
+
+
+def _cline(home: Path, url: str) -> dict[str, str]:
+    return {"CLINE_URL": f"{url}/v1"}  # for `cline auth`, which a test runs
+
+
 PROGRAMS: Mapping[str, Program] = {
     program.name: program
     for program in (
@@ -145,9 +158,18 @@ PROGRAMS: Mapping[str, Program] = {
             arguments=("--auth-type", "openai", "--yolo"),
         ),
         Program(name="opencode", package="opencode-ai", version="1.18.33", prepare=_opencode),
+        Program(
+            name="pi",
+            package="@mariozechner/pi-coding-agent",
+            version="0.73.1",
+            prepare=_pi,
+            arguments=("--provider", "scripted", "--model", "scripted"),
+        ),
     )
 }
 
+CLINE = Program(name="cline", package="cline", version="3.0.65", prepare=_cline)
+"""Cline continues no session, so it is walked apart from the others."""
 ADAPTERS: Mapping[str, Program] = {
     program.name: program
     for program in (

@@ -19,7 +19,7 @@ from typing import Any
 
 __all__ = ["Asked", "ScriptedModel", "Turn"]
 
-_SHELLS = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
+_SHELLS = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell", "run_commands")
 _USAGE = (100, 10)
 Call = tuple[str, Mapping[str, Any]]
 """A tool's name and what it is given."""
@@ -185,6 +185,8 @@ def _calls(body: dict[str, Any], turn: Turn) -> list[Call]:
 
 def _shell_call(body: dict[str, Any], command: str) -> Call:
     name, properties = _shell_tool(body)
+    if name == "run_commands":
+        return name, {"commands": [command]}
     key = "cmd" if "cmd" in properties else "command"
     as_list = properties.get(key, {}).get("type") == "array"
     given: dict[str, Any] = {key: ["bash", "-lc", command] if as_list else command}

@@ -36,6 +36,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "qwen": ("qwen", "--acp"),
     "opencode": ("opencode", "acp"),
     "vibe": ("vibe-acp",),
+    "cline": ("cline", "--acp"),
 }
 """Command of each known agent by name."""
 
@@ -49,6 +50,7 @@ _QUIRKS: Mapping[str, Quirks] = {
     "gemini": Quirks(words=_FLAGS, mode="autoEdit", instead=_APPROVAL, sign_in="gemini"),
     "qwen": Quirks(words=_FLAGS, mode="auto-edit", instead=_APPROVAL, sign_in="qwen"),
     "opencode": Quirks(words=("acp",), sign_in="opencode auth login"),
+    "cline": Quirks(words=("--acp",), sign_in="cline auth"),
     "vibe-acp": Quirks(mode="accept-edits", sums_session=True, sign_in="vibe --setup"),
 }
 

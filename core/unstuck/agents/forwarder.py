@@ -1,10 +1,11 @@
 #!python
 """Forwarder of ``unstuck-hook AGENT``: passes one hook call of a coding agent to the supervisor, prints the answer.
 
-It uses only the standard library and no other module of unstuck, because an agent waits for it at every step. It never
-disturbs the agent: without a listener, or after any error, it prints nothing and exits with 0, and the agent proceeds.
-If a supervisor hangs or has no room, it exits before the agent's own limit. It then reports that on standard error and
-in a file beside the supervisor's socket.
+It uses only the standard library and no other module of unstuck, because an agent waits for it at every step. The
+modules behind ``json``, ``socket``, ``signal`` and ``hashlib`` come first: those themselves take longer than Python's
+own start. It never disturbs the agent: without a listener, or after any error, it prints nothing and exits with 0, and
+the agent proceeds. If a supervisor hangs or has no room, it exits before the agent's own limit. It then reports that on
+standard error and in a file beside the supervisor's socket.
 """
 
 from __future__ import annotations
@@ -71,27 +72,38 @@ def log_file() -> int:
     return number if os.fstat(number).st_size < LOG_LIMIT else -1
 
 
+def first(*names: str) -> Any:
+    """Return the first of these modules that this Python has."""
+    for name in names:
+        try:
+            return __import__(name)
+        except ImportError:
+            pass
+    raise ImportError(names[-1])
+
+
 def forward(agent: str, raw: bytes) -> int:
     """Send the hook's input, print and acknowledge the reply, and return its exit code."""
     if "UNSTUCK_SOCKET" not in os.environ and not any(name.endswith(".sock") for name in os.listdir(runtime_dir())):
         return 0  # there is no listener, so parsing is not worth it
 
-    import json
-    import signal
     import time
 
+    signal = first("_signal", "signal")
     signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
-    payload = json.loads(raw)
-    line = request_line(agent, payload)
+    payload = parsed(raw)
+    line = request_line(agent, raw, payload)
     for pause in BUSY_PAUSES_S:
         connection = connect(payload)
         if connection is None:
             return 0
-        with connection:
-            reply = json.loads(exchange(connection, line))
+        try:
+            reply = parsed(exchange(connection, line))
             if not reply.get("busy"):
                 return deliver(connection, reply)
+        finally:
+            connection.close()
         time.sleep(pause)
     complain("the supervisor had no room for this call: the agent continues unsupervised (open)")
     return 0
@@ -99,12 +111,10 @@ def forward(agent: str, raw: bytes) -> int:
 
 def deliver(connection: socket, reply: dict[str, Any]) -> int:
     """Print, then acknowledge: an acknowledgement confirms that the agent has the bytes."""
-    import json
-
     if reply.get("output") is not None:
-        write_output(json.dumps(reply["output"]).encode() + b"\n")
+        write_output(written(reply["output"]) + b"\n")
     if reply.get("ack"):
-        connection.sendall(json.dumps({"v": 1, "ack": reply["ack"]}).encode() + b"\n")
+        connection.sendall(written({"v": 1, "ack": reply["ack"]}) + b"\n")
     return int(reply.get("exit", 0))
 
 
@@ -131,11 +141,51 @@ def exchange(connection: socket, line: bytes) -> bytes:
     return reply
 
 
-def request_line(agent: str, payload: dict[str, Any]) -> bytes:
+class Plain:
+    """Settings of the scanner of JSON that ``json.loads`` uses."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def parsed(raw: bytes) -> dict[str, Any]:
+    """Return the JSON object in ``raw``. Raises an exception for anything else."""
+    text = raw.decode().strip(" \t\r\n")
+    try:
+        value, end = first("_json").make_scanner(Plain)(text, 0)
+    except (ImportError, AttributeError, TypeError):
+        import json
+
+        value, end = json.loads(text), len(text)
+    if end != len(text) or not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return value
+
+
+def written(value: Any) -> bytes:
+    """Return ``value`` as JSON."""
+    try:
+        fast = first("_json")
+        encode = fast.make_encoder(None, None, fast.encode_basestring_ascii, None, ": ", ", ", False, False, True)
+        return "".join(encode(value, 0)).encode()
+    except (ImportError, AttributeError, TypeError):
+        import json
+
+        return json.dumps(value).encode()
+
+
+def request_line(agent: str, raw: bytes, payload: dict[str, Any]) -> bytes:
     """Return the message as one line of at most 1 MiB; the longest texts are cut first."""
+    message = {"v": 1, "do": "hook", "agent": agent, "payload": None}
+    # A line end in JSON is never part of a text.
+    line = written(message)[: -len("null}")] + raw.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"}"
+    if len(line) < MAX_LINE:
+        return line + b"\n"
+
     import json
 
-    message = {"v": 1, "do": "hook", "agent": agent, "payload": payload}
+    message["payload"] = payload
     line = json.dumps(message, separators=(",", ":")).encode()
     limit = MAX_LINE // 4
     while len(line) >= MAX_LINE and limit >= 64:
@@ -160,10 +210,9 @@ def connect(payload: dict[str, Any]) -> socket | None:
 
     A socket of another user is not tried: its listener could block the agent.
     """
-    from socket import AF_UNIX, socket
-
+    module = first("_socket", "socket")
     for path in socket_paths(payload):
-        connection = socket(AF_UNIX)
+        connection: socket = module.socket(module.AF_UNIX)
         try:
             if os.lstat(path).st_uid == os.getuid():
                 ASKED.append(path)
@@ -178,27 +227,29 @@ def connect(payload: dict[str, Any]) -> socket | None:
 
 def server_user(connection: socket) -> int:
     """Return the user id of the peer."""
-    import socket
-    import struct
-
-    if not hasattr(socket, "SO_PEERCRED"):
+    module = first("_socket", "socket")
+    if not hasattr(module, "SO_PEERCRED"):
         return os.getuid()
-    user: int = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
-    return user
+    # Three numbers: the process, the user and the group.
+    peer = connection.getsockopt(module.SOL_SOCKET, module.SO_PEERCRED, 12)
+    return int.from_bytes(peer[4:8], sys.byteorder)
 
 
 def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
     """Yield possible sockets of the project, first by the agent's own project folder: its directory may change."""
-    from hashlib import sha256
-
     if "UNSTUCK_SOCKET" in os.environ:
         yield os.environ["UNSTUCK_SOCKET"]
         return
     for start in (os.environ.get("CLAUDE_PROJECT_DIR"), payload.get("cwd"), "."):
         home = project_home(start) if start else None
         if home:
-            name = sha256(os.fsencode(os.path.realpath(home))).hexdigest()[:16]
-            yield os.path.join(runtime_dir(), name + ".sock")
+            yield os.path.join(runtime_dir(), hashed(os.path.realpath(home)) + ".sock")
+
+
+def hashed(path: str) -> str:
+    """Return the first sixteen digits of the SHA-256 of ``path``."""
+    digits: str = first("_sha2", "_sha256", "hashlib").sha256(os.fsencode(path)).hexdigest()[:16]
+    return digits
 
 
 def runtime_dir() -> str:
@@ -231,8 +282,6 @@ def parents(directory: str) -> Iterator[str]:
 
 def git_home(directory: str) -> str | None:
     """Return the home of the git worktree at ``directory``; a linked one has its own in the common home."""
-    from hashlib import sha256
-
     git = os.path.join(directory, ".git")
     if os.path.isfile(git):
         git = os.path.join(directory, read_line(git).removeprefix("gitdir:").strip())
@@ -242,7 +291,7 @@ def git_home(directory: str) -> str | None:
     if not os.path.exists(common):
         return os.path.join(git, "unstuck")
     shared = os.path.join(git, read_line(common))
-    return os.path.join(shared, "unstuck", "worktrees", sha256(os.fsencode(directory)).hexdigest()[:16])
+    return os.path.join(shared, "unstuck", "worktrees", hashed(directory))
 
 
 def read_line(path: str) -> str:

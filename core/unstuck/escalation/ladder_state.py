@@ -27,7 +27,7 @@ class Climb:
     sessions for a full context since the last progress.
     ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
     pivot or a person; ``named`` are the agent's own. ``advice`` holds earlier answers of persons. ``sizes`` are the
-    changed lines at the last failures in a row.
+    changed lines at the last failures in a row. ``denied`` are the permission rules that this climb lacked.
     """
 
     rung: Rung = "first"
@@ -58,6 +58,7 @@ class Climb:
     insights: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
+    denied: tuple[str, ...] = ()
 
     def noting(self, signature: str, approach: str, named: Sequence[str] = (), size: int = 0) -> Climb:
         """Return this climb after a failure of an attempt that followed ``approach`` and ``named`` others.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import AGENT, CHECK, CONTRADICTED, WEAKENED, CheckResult, Report
-from unstuck.diagnosis.classification.agent_troubles import TROUBLE
+from unstuck.contract import AGENT, CHECK, CONTRADICTED, DENIED, WEAKENED, CheckResult, Denial, Report
+from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent
@@ -25,12 +25,17 @@ from unstuck.text.last_words import last_line
 
 LEARNT = "what a person said"
 """Name of the rule for a person's own answer, among the used rules."""
+PERMISSION_DENIED = "permission_denied"
+"""Type of a failure: the agent's own permissions do not allow what it needs."""
 AGENT_LINE = 8
 """The line of a decision about an agent that failed itself."""
 FIXED = "I have fixed it: go on"
 """Option of a question about the agent's own failure: the attempt is repeated and no escalation level is used."""
+WITHOUT = "do without it: take another approach"
+"""Option of a question about a call that was not allowed."""
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
+MOST_DENIED = 32
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
@@ -48,7 +53,8 @@ class Facts:
     answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
     attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
     attempt ended badly, ``said`` the agent's last words then. ``fruitless``: it failed and changed no file. ``size`` is
-    the number of changed lines.
+    the number of changed lines. ``denied`` are the calls that were not allowed and that a person has not yet been asked
+    about, ``untouched``: it changed no file.
     """
 
     check: CheckResult
@@ -71,6 +77,8 @@ class Facts:
     said: str = ""
     fruitless: bool = False
     size: int = 0
+    denied: tuple[Denial, ...] = ()
+    untouched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +90,18 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskQuestion:
-    """Ask a person for information that no attempt can find."""
+    """Ask a person for information that no attempt can find.
+
+    ``call`` is one that was not allowed. With ``rules`` the first option grants them.
+    """
 
     key: str
     error_type: str
     question: str
     options: tuple[str, ...]
     line: int
+    call: str = ""
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +171,7 @@ def decide(facts: Facts, limits: Limits) -> Decision:
         or _context_exhausted(facts, limits)
         or _transient(facts, limits)
         or _stated_or_proven(facts)
+        or _denied(facts)
         or _agent_failed(facts, limits)
         or _fruitless(facts, limits)
         or _circular(facts)
@@ -254,7 +268,7 @@ def _needs_cure(facts: Facts) -> Decision | None:
     """Return the question about an agent that a person has to cure: no further attempt could end otherwise."""
     diagnosis = facts.diagnosis
     kind = diagnosis.signature.metadata.get(TROUBLE, "") if diagnosis else ""
-    if diagnosis is None or not kind:
+    if diagnosis is None or not kind or kind == PERMISSION:
         return None
     return _ask_cure(facts, f"agent_{kind}", f"{diagnosis.headline}\n{diagnosis.fix_hint}")
 
@@ -336,6 +350,35 @@ def _stated_or_proven(facts: Facts) -> Decision | None:
     if facts.infrastructure and facts.diagnosis is not None:
         return Block(issue=facts.diagnosis.headline)
     return None
+
+
+def not_allowed(denial: Denial, program: str) -> str:
+    """Return the sentence about a call that was not allowed, and its cure on a second line."""
+    use = "use" if denial.rules[0].endswith("(*)") else "run"
+    return f"{program or 'The agent'} was not allowed to {use} this: {denial.what}\n{denial.cure}".strip()
+
+
+def _denied(facts: Facts) -> Decision | None:
+    """Return the question about a call that was not allowed: twice, or once in an attempt that changed no file."""
+    needed = [rule for denial in facts.denied for rule in denial.rules]
+    again = (one for one in facts.denied if any(needed.count(r) > 1 or r in facts.climb.denied for r in one.rules))
+    found = next(again, facts.denied[0] if facts.denied and facts.untouched else None)
+    if found is None:
+        return None
+    problem = not_allowed(found, facts.report.program)
+    if not facts.may_ask:
+        return Halt(reason=PERMISSION_DENIED, details=problem)
+    rules = found.rules if found.grants else ()
+    allow = (f"allow `{', '.join(rules)}` for this run",) if rules else ()
+    return AskQuestion(
+        key=DENIED,
+        error_type=PERMISSION_DENIED,
+        question=problem,
+        options=(*allow, WITHOUT),
+        line=7,
+        call=found.what,
+        rules=rules,
+    )
 
 
 def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
@@ -465,7 +508,8 @@ def _noted(facts: Facts) -> tuple[Climb, bool]:
     approach = facts.climb.approach or facts.report.approach or ""
     noted = facts.climb.noting(identity, approach, facts.report.alternatives, facts.size)
     noted = replace(noted, fruitless=facts.climb.fruitless + 1 if facts.fruitless else 0)
-    noted = replace(noted, best=_best_now(facts))
+    denied = (*noted.denied, *(rule for denial in facts.denied for rule in denial.rules))
+    noted = replace(noted, best=_best_now(facts), denied=tuple(dict.fromkeys(denied))[-MOST_DENIED:])
     return noted, identity not in facts.climb.seen
 
 

@@ -67,6 +67,9 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
     "permission": (
         ChoiceWords("allow", "1", "Allow", "The agent may do this."),
         ChoiceWords("deny", "2", "Deny", "The agent may not do this, and is told so."),
+        ChoiceWords("allow__task", "3", "Allow such calls: this task", "Not asked again in this task."),
+        ChoiceWords("allow__run", "4", "Allow such calls: this run", "Not asked again in this run."),
+        ChoiceWords("allow__always", "5", "Allow such calls: always", "Not asked again in any project of yours."),
     ),
     "remediation": (
         ChoiceWords(

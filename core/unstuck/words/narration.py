@@ -219,6 +219,12 @@ def _proved(event: e.CheckProved, record: Record) -> _Text:
     return f"  ✓ proved: it fails without the work{tests}"
 
 
+_UNREAD = (
+    "the agent did not read its prompt, so it cannot hear what failed: put {prompt} into its command, "
+    "or let it read the file that UNSTUCK_PROMPT_FILE names"
+)
+
+
 def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
@@ -239,6 +245,8 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.untouched:
         said = f"; it said last: {last_line(event.said)}" if event.said else ""
         more.append(f"    the agent {event.ending}{said}")
+    if event.unread:
+        more.append(f"  ! {_UNREAD}")
     return [failed, *more] if more else failed
 
 
@@ -462,6 +470,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.GateOpened: ("asked", "!", "ask"),
     e.GateAnswered: ("answer", "›", "plain"),
     e.GateWithdrawn: ("withdrawn", "·", "quiet"),
+    e.PermissionRevoked: ("revoked", "·", "quiet"),
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),
     e.AgentTimeout: ("time is up", "◷", "wait"),
@@ -564,6 +573,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.GateOpened: _gate,
     e.GateAnswered: _answered,
     e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
+    e.PermissionRevoked: lambda event, record: f"  permission revoked: {event.rule}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
     e.HandedOver: lambda event, record: f"  {record.task} is edited by hand (files as of {event.checkpoint})",

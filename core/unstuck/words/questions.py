@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from unstuck.contract import AGENT, HELD, Gate
+from unstuck.contract import AGENT, DENIED, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
 from unstuck.words.amounts import span, time_of_day
@@ -19,7 +19,7 @@ _MEANWHILE = {
     "runs_on": "the agent cannot be held and keeps running meanwhile",
     "": "nothing is decided without you",
 }
-_ASKS = {HELD: "is paused", AGENT: "has an agent that needs you"}
+_ASKS = {HELD: "is paused", AGENT: "has an agent that needs you", DENIED: "has an agent that lacks a permission"}
 _FACT_LIMIT = 2_000
 _SAID_LIMIT, _FOUND_LINES = 300, 3
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")

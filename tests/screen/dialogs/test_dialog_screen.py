@@ -118,10 +118,12 @@ async def test_every_other_gate(opening: Opening) -> None:
             if action == "recovery.done":
                 continue
             task = "" if kind == "remediation" else f"web-{number}"
-            gate = await asks(world, kind, task=task, problem=f"conflict in {number}.py")
+            gate = await asks(world, kind, task=task, problem=f"conflict in {number}.py", rules=["make test *"])
             assert f"conflict in {number}.py" in world.shown()
             await world.choose(action)
-            assert (await world.answered(gate)).choice == action.partition(".")[2]
+            choice, _, scope = action.partition(".")[2].partition("__")
+            answer = await world.answered(gate)
+            assert (answer.choice, answer.scope) == (choice, scope or "once")
             assert world.supervisor.state.gates[gate].by == "human"
 
 

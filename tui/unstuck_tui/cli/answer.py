@@ -20,8 +20,8 @@ from unstuck_tui.cli.common import echo, here, project_option
 @click.option(
     "--for",
     "scope",
-    type=click.Choice(["once", "pattern", "task"]),
-    help="Scope of `continue`, `show-me` and `retry`.",
+    type=click.Choice(["once", "pattern", "task", "run", "always"]),
+    help="Scope of `continue`, `show-me`, `retry`, `allow` and the `choose` that allows.",
 )
 @project_option
 def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:

@@ -22,6 +22,7 @@ GROUPS = {
     "Decide": {
         "answer": "Answer an open question, from any terminal.",
         "memory": "List, promote or delete what unstuck remembers.",
+        "permissions": "List or revoke what you have allowed agents to do.",
     },
     "Files": {
         "checkpoints": "List, create, compare and restore checkpoints.",
@@ -63,6 +64,7 @@ _EXAMPLES = {
         'answer g3-1a2b skip "not needed"',
     ),
     "memory": ("memory list",),
+    "permissions": ("permissions list", 'permissions revoke "make test *"'),
     "checkpoints": ("checkpoints list",),
     "delete": ("delete 20261122-143000", "delete --all"),
     "fsck": ("fsck last", "fsck last --json"),

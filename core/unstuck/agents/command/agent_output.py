@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from unstuck.agents.command.signal_line import read_step
+from unstuck.agents.command.usage_lines import UsageLines
 from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
@@ -43,6 +44,7 @@ class AgentOutput:
     def __init__(self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: int = 0) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
         self._attempt, self._report = attempt, report
+        self._usage = UsageLines()
         self._count = 0
 
     @property
@@ -63,7 +65,7 @@ class AgentOutput:
     def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):
-            step = read_step(line)
+            step = read_step(line) or self._usage.read(line)
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]
@@ -101,6 +103,12 @@ class AgentOutput:
             return admit(last_words(printed), limit=SAID_LIMIT)
         beside = _beside_stream(printed) if code != 0 and not self._stream.ended else ""
         return admit(last_words(self._stream.error or beside or self._stream.last_message), limit=SAID_LIMIT)
+
+    def denied(self, printed: str) -> list[tuple[str, str]]:
+        """Return the calls that were not allowed, each a tool and what it was to do."""
+        if self._stream is None:
+            return []
+        return [*self._stream.denied.values(), *self._stream.denied_beside(_beside_stream(printed))]
 
     @property
     def marked(self) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
-from unstuck.agents.command.presets import can_resume, model_in, resumed, stream_of
+from unstuck.agents.command.presets import allowing, can_resume, denials, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -18,11 +20,12 @@ from unstuck.agents.command.process_agent import (
     prompt_file,
     surroundings,
 )
-from unstuck.agents.command.prompt_delivery import Placed, place
+from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Report, Task
 from unstuck.diagnosis.classification.agent_troubles import known_agent
 from unstuck.errors import AgentNotFound
+from unstuck.eventlog.storage.text_files import is_unread, mark_unread
 from unstuck.processes import Exit, Launch
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit
@@ -69,6 +72,7 @@ class CommandAgent(ProcessAgent):
             resume=can_resume(spec.command),
         )
         self._stream, self._prompt_limit = stream_of(spec.command), prompt_limit
+        self._by_file = spec.prompt != "stdin" and delivered_by_file(spec.command)
         self._used, self._used_before = dict[str, int](), used
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
@@ -101,13 +105,17 @@ class CommandAgent(ProcessAgent):
         finally:
             self._forget(guidance.attempt)
             self._used[parsed.session] = parsed.tokens
+        unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
         printed = await read_output(output)
-        return self._report(task, guidance, done, parsed, printed, output)
+        return replace(self._report(task, guidance, done, parsed, printed, output), unread=unread)
 
     async def _placed(self, guidance: Guidance) -> Placed:
         file = await prompt_file(self._folder, guidance)
+        if self._by_file:
+            await asyncio.to_thread(mark_unread, file)
         stdin = self._spec.prompt == "stdin"
         command = resumed(self._spec.command, guidance.session)
+        command = allowing(command, known_agent(command), guidance.allowed)
         return place(command, guidance.text, file, session=guidance.session, limit=self._prompt_limit, stdin=stdin)
 
     def _report(
@@ -143,4 +151,5 @@ class CommandAgent(ProcessAgent):
             program=known_agent(self._spec.command),
             marked=parsed.marked,
             message=parsed.message,
+            denied=denials(known_agent(self._spec.command), parsed.denied(printed)),
         )

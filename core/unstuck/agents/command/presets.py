@@ -6,6 +6,7 @@ A preset lets the agent edit files. The agent's own settings, or further argumen
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, NamedTuple
@@ -13,7 +14,10 @@ from typing import Literal, NamedTuple
 from unstuck.agents.acp_agents import KNOWN as ACP
 from unstuck.agents.acp_agents import PREFIX, speaks_acp
 from unstuck.agents.command.prompt_delivery import named_prompt
+from unstuck.contract import Denial
 from unstuck.errors import UsageError
+from unstuck.escalation.permission_rules import ANY, rules_for
+from unstuck.text import admit, one_line
 from unstuck.words.did_you_mean import near
 
 Protocol = Literal["", "acp", "app-server", "claude-sdk"]
@@ -56,6 +60,15 @@ PRESETS: Mapping[str, _Preset] = {
         ("--approval-mode", "--yolo", "-y"),
     ),
     "opencode": _Preset(("opencode", "run", "--format", "json", _ARGUMENTS, "{prompt}")),
+    # Whether the work becomes a commit is the person's choice, and its changes are looked at before.
+    "aider": _Preset(
+        (
+            *("aider", "--yes-always", "--no-check-update", "--no-show-release-notes", "--no-pretty", "--no-stream"),
+            *("--no-auto-commits", "--no-dirty-commits", _ARGUMENTS, "--message", "{prompt}"),
+        )
+    ),
+    "cline": _Preset(("cline", "--json", _ARGUMENTS, "{prompt}")),
+    "pi": _Preset(("pi", "--mode", "json", _ARGUMENTS, "-p", "{prompt}")),
 }
 """Agents that only run, by name."""
 
@@ -102,6 +115,19 @@ _JSON_OPTIONS = {
     "gemini": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume")),
     "qwen": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
     "opencode": _JsonOptions(("--format",), "json", "--session", ("-s", "--session", "-c", "--continue")),
+    "pi": _JsonOptions(("--mode",), "json", "--session", ("--session", "-c", "--continue", "--no-session", "--fork")),
+    # Its output does not name the session.
+    "cline": _JsonOptions(("--json",), "", "--id", ("--id", "--json")),
+}
+_ALLOW = {
+    "claude": ("--allowedTools", "Bash({}:*)", "Bash({})"),
+    "gemini": ("--allowed-tools", "run_shell_command({})", "run_shell_command({})"),
+    "qwen": ("--allowed-tools", "run_shell_command({})", "run_shell_command({})"),
+}
+"""Option that allows calls, with its value for a command with any arguments and for a whole command."""
+_NOT_ALONE = {
+    "codex": "Codex allows no single command: `--sandbox` and its settings say what its sandbox allows.",
+    "opencode": "`permission` in opencode.json says what opencode may run, and `--auto` allows everything.",
 }
 _MODEL_OPTIONS = ("--model", "-m")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -145,6 +171,40 @@ def stream_of(command: Sequence[str]) -> str:
         if value == options_of.value:
             return program
     return ""
+
+
+def allow_arguments(program: str, rules: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments with which ``program`` allows what ``rules`` do; none where it has no such option."""
+    if program not in _ALLOW:
+        return ()
+    option, any_arguments, whole = _ALLOW[program]
+    values = (
+        rule.removesuffix("(*)")
+        if rule.endswith("(*)")
+        else any_arguments.format(rule.removesuffix(ANY))
+        if rule.endswith(ANY)
+        else whole.format(rule)
+        for rule in rules
+    )
+    return tuple(word for value in values for word in (option, value))
+
+
+def allowing(command: Sequence[str], program: str, rules: Sequence[str]) -> tuple[str, ...]:
+    """Return ``command`` of the known agent ``program`` with the arguments that allow what ``rules`` do."""
+    at = command.index("--") if "--" in command else len(command)
+    return (*command[:at], *allow_arguments(program, rules), *command[at:])
+
+
+def denials(program: str, calls: Sequence[tuple[str, str]]) -> tuple[Denial, ...]:
+    """Return the ``calls``, each a tool and what it was to do, as denials with their cures."""
+    found = []
+    for tool, call in calls:
+        rules = rules_for(tool, call)
+        arguments = allow_arguments(program, rules)
+        cure = f"`{shlex.join(arguments)}` allows it." if arguments else _NOT_ALONE.get(program, "")
+        what = one_line(call if tool == "bash" else call.partition(" ")[0], 300)
+        found.append(Denial(what=what, rules=rules, cure=admit(cure, limit=600), grants=bool(arguments)))
+    return tuple(found)
 
 
 def model_in(command: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from unstuck.agents.command.agent_output import LAST_MESSAGE_LIMIT
 from unstuck.agents.command.signal_line import Signal, first_sentence, read_approach
 from unstuck.channel import socket_path
-from unstuck.contract import Capabilities, Guidance, Receipt, Report, Task
+from unstuck.contract import Capabilities, Denial, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
 from unstuck.eventlog.storage.text_files import write_text
 from unstuck.processes import Exit, Launch, Process, clean_environment
@@ -162,6 +162,7 @@ def account(
     said: Clean = Clean(""),
     program: str = "",
     marked: bool = False,
+    denied: tuple[Denial, ...] = (),
 ) -> Report:
     """Return the report of an attempt whose process is ``done`` and that ended with ``code``.
 
@@ -188,6 +189,7 @@ def account(
         said=said,
         program=program,
         marked=marked,
+        denied=denied,
         output=f"output/{output.name}",
         output_at=(done.start, done.end),
         output_lost=admit(done.lost, limit=200),

@@ -17,7 +17,7 @@ _PROMPT_OPTIONS = {
     "aider": ("-m", "--message", "--msg"),
 }
 # Agents that take the prompt as a free argument after one of these words, or with one of these options anywhere.
-_PROMPT_WORDS = {"claude": ("-p", "--print"), "codex": ("exec", "e"), "opencode": ("run",)}
+_PROMPT_WORDS = {"claude": ("-p", "--print"), "codex": ("exec", "e"), "opencode": ("run",), "pi": ("-p", "--print")}
 # Options of theirs whose value is the next argument, which is no prompt then.
 _WITH_VALUE = {
     "claude": (
@@ -29,6 +29,10 @@ _WITH_VALUE = {
     "codex": (
         "--add-dir --ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider"
         " --model -m --output-last-message -o --output-schema --profile -p --sandbox -s"
+    ),
+    "pi": (
+        "--api-key --append-system-prompt -e --extension --export --fork --mode --model --models --prompt-template"
+        " --provider --session --session-dir --skill --system-prompt -t --theme --thinking --tools"
     ),
     "opencode": (
         "--agent --attach --command --file -f --format --log-level --model -m --port --session -s --title --variant"
@@ -63,7 +67,7 @@ def place(
     """Put ``text`` into ``command``; past ``limit`` bytes an argument only points to ``file``."""
     argument = text if len(text.encode()) <= limit else f"Your task is in the file {file}. Read it first."
     program = PurePath(command[0]).name if command else ""
-    if argument.startswith("-") or (program in _PROMPT_WORDS and len(argument.split()) == 1):
+    if argument.startswith("-") or (program in (*_PROMPT_WORDS, "cline") and len(argument.split()) == 1):
         # A leading blank keeps it from being an option, or a single word from being a subcommand (`review`, `update`).
         argument = f" {argument}"
     pieces = {"{prompt}": argument, "{prompt_file}": str(file), "{session}": session or ""}
@@ -78,6 +82,11 @@ def stated_task(command: Sequence[str]) -> str | None:
     """Return the task in a known agent's command; None if there is none."""
     prompt = None if _names_prompt(command) else _stated(command)
     return prompt.text(command) if prompt is not None else None
+
+
+def delivered_by_file(command: Sequence[str]) -> bool:
+    """Return whether the prompt of ``command`` is only in the file that ``UNSTUCK_PROMPT_FILE`` names."""
+    return not _names_prompt(command) and _stated(command) is None
 
 
 def named_prompt(command: Sequence[str]) -> tuple[str, ...]:

@@ -58,12 +58,18 @@ class HookedAgent(ConfiguredAgent):
         return {event: self._group(event, command) for event in self.events}
 
     def found(self, command: str) -> dict[str, Any]:
-        """Return the handlers of each event, without their groups."""
-        return {event: group["hooks"] for event, group in self.entry(command).items()}
+        """Return the handlers of each event for the program of ``command``, without their groups."""
+        current = self.command(Path(self.program(command)))
+        return {event: group["hooks"] for event, group in self.entry(current).items()}
 
     def command(self, program: Path) -> str:
-        """Return the shell command of the hooks, which names the agent."""
-        return f"{shlex.quote(str(program))} {self.name}"
+        """Return the shell command of the hooks, which names the agent. It is silent where ``program`` is gone.
+
+        The Python beside it starts without its packages, a fifth faster: the forwarder needs none.
+        """
+        path, python = shlex.quote(str(program)), program.with_name("python")
+        call = f"{shlex.quote(str(python))} -IS {path}" if python.is_file() else path
+        return f"[ ! -x {path} ] || {call} {self.name}"
 
     def commands(self, found: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the distinct commands of ``found`` handlers."""

@@ -83,7 +83,8 @@ def is_ours(handler: Any) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    return any(PurePath(word).name == FORWARDER for word in words[:2])
+    called = words[3:4] if words[:3] == ["[", "!", "-x"] else words[:2]
+    return any(PurePath(word).name == FORWARDER for word in called)
 
 
 def _ours(top: Node, kept: Node | None) -> tuple[Node, int] | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unstuck.agents.streams.claude import ClaudeStream, QwenStream
+from unstuck.agents.streams.cline import ClineStream
 from unstuck.agents.streams.codex import CodexStream
 from unstuck.agents.streams.gemini import GeminiStream
 from unstuck.agents.streams.opencode import OpencodeStream
+from unstuck.agents.streams.pi import PiStream
 from unstuck.agents.streams.stream import LINE_LIMIT, Stream
 
 __all__ = ["LINE_LIMIT", "STREAMS", "Stream"]
@@ -21,4 +23,6 @@ STREAMS: Mapping[str, type[Stream]] = {
     "gemini": GeminiStream,
     "qwen": QwenStream,
     "opencode": OpencodeStream,
+    "pi": PiStream,
+    "cline": ClineStream,
 }

@@ -16,7 +16,6 @@ from unstuck.agents.streams.stream import Stream, amount, items, mapping, number
 from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
-_MOST_CALLS = 4_096
 _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
 
@@ -27,7 +26,6 @@ class ClaudeStream(Stream):
 
     def __init__(self, *, before: int = 0) -> None:
         super().__init__(before=before)
-        self._tools: dict[str, str] = {}
         self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
 
     def _id(self, data: Mapping[str, Any]) -> str:
@@ -57,8 +55,6 @@ class ClaudeStream(Stream):
                     yield from self._message(text(block, "text"), agent=agent)
                 case "tool_use":
                     call, tool = text(block, "id"), text(block, "name")
-                    if len(self._tools) < _MOST_CALLS:
-                        self._tools[call] = tool
                     yield self._call(call, tool, mapping(block, "input"), agent=agent)
         tokens = self._tokens(mapping(message, "usage"))
         if id and tokens:
@@ -77,7 +73,7 @@ class ClaudeStream(Stream):
         # The code becomes a number, and the text is the command's own output, if there is any.
         return self._result(
             call,
-            self._tools.pop(call, "tool"),
+            self._tool_of(call),
             output[found.end() :] or output if found else output,
             failed=failed,
             exit_code=int(found[1]) if found else None,
@@ -86,6 +82,11 @@ class ClaudeStream(Stream):
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         self.ended = True
+        for denied in items(data, "permission_denials"):
+            call = text(denied, "tool_use_id")
+            if call not in self.denied:
+                self._call(call, text(denied, "tool_name"), mapping(denied, "tool_input"))
+                self._deny(call)
         if data.get("is_error") is True or text(data, "subtype").startswith("error"):
             said = text(data, "result") or _texts(data, "errors") or text(mapping(data, "error"), "message")
             self.error = said or text(data, "subtype") or "it failed"

@@ -6,11 +6,15 @@ that of the whole thread so far, including earlier processes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
+from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text, unwrapped
 from unstuck.contract import Observation
+
+_REJECTED = re.compile(r'Rejected\(\\?"`(.{1,2000}?)` rejected: ')
+_READ_ONLY = "Read-only file system"
 
 
 class CodexStream(Stream):
@@ -40,6 +44,10 @@ class CodexStream(Stream):
                 # Reconnections are errors, too, so only the end of the turn decides.
                 self.error = text(data, "message") or self.error
 
+    def denied_beside(self, printed: str) -> Iterable[tuple[str, str]]:
+        """Return the commands that Codex itself rejected."""
+        return [("bash", unwrapped(found[1])) for found in _REJECTED.finditer(printed)]
+
     def _started(self, item: Mapping[str, Any]) -> Iterator[Observation]:
         id = text(item, "id")
         match text(item, "type"):
@@ -58,6 +66,8 @@ class CodexStream(Stream):
             case "command_execution":
                 code = exit_code(item, "exit_code")
                 failed = bool(code) or status in ("failed", "declined")
+                if status == "declined" or (failed and _READ_ONLY in text(item, "aggregated_output")):
+                    self._deny(id)
                 yield self._result(
                     id, "command_execution", text(item, "aggregated_output"), failed=failed, exit_code=code
                 )

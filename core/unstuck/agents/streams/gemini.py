@@ -15,7 +15,6 @@ from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"^(?:Exit Code|Command exited with code):? (\d{1,3})\b", re.MULTILINE)
 _PIECES_LIMIT = 64 * 1024
-_MOST_CALLS = 4_096
 
 
 class GeminiStream(Stream):
@@ -24,7 +23,6 @@ class GeminiStream(Stream):
     def __init__(self, *, before: int = 0) -> None:
         super().__init__(before=before)
         self._pieces = ""
-        self._tools: dict[str, str] = {}
 
     def _id(self, data: Mapping[str, Any]) -> str:
         return text(data, "tool_id")  # pieces of a message have none, because the same words may come twice
@@ -42,10 +40,7 @@ class GeminiStream(Stream):
                 self._names_session(data.get("session_id"))
                 self._names_model(data.get("model"))
             case "tool_use":
-                call, tool = text(data, "tool_id"), text(data, "tool_name")
-                if len(self._tools) < _MOST_CALLS:
-                    self._tools[call] = tool
-                yield self._call(call, tool, mapping(data, "parameters"))
+                yield self._call(text(data, "tool_id"), text(data, "tool_name"), mapping(data, "parameters"))
             case "tool_result":
                 yield self._tool_result(data)
             case "error" if text(data, "severity") != "warning":
@@ -58,7 +53,7 @@ class GeminiStream(Stream):
         output = text(data, "output") or text(mapping(data, "error"), "message")
         code = exit_code_in(output)
         failed = text(data, "status") == "error" or bool(code)
-        return self._result(call, self._tools.pop(call, "tool"), output, failed=failed, exit_code=code)
+        return self._result(call, self._tool_of(call), output, failed=failed, exit_code=code)
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         self.ended = True

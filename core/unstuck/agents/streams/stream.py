@@ -26,6 +26,18 @@ _NAME_LIMIT = 100
 _KEYS_KEPT = 4_096
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHELLS = frozenset({"bash", "shell", "run_shell_command", "exec_command", "local_shell", "command_execution"})
+_MOST_CALLS = 4_096
+_MOST_DENIED = 64
+_DENIED = re.compile(
+    r"(?:Error: )?(?:This (?:Bash )?command (?:requires approval|contains multiple operations\. The following parts? "
+    r"requires? approval(?:: (?P<part>[^\n]+))?)"
+    r"|Claude requested permissions? to .{1,300} but you haven't granted it yet"
+    r"|Permission to use .{1,300} has been denied|.{1,200} was blocked\. For security, Claude Code may only "
+    r"|Qwen Code requires permission to use .{1,200} but that permission was declined"
+    r"|Tool execution (?:for .{1,200} )?(?:was )?denied (?:by|because)|Tool \"run_shell_command\" not found"
+    r"|The user (?:rejected permission to use this|has specified a rule which prevents you from using this))"
+)
+"""Beginning of the result of a call that was not allowed, in the words of known agents."""
 _SHELL_WRAPPED = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh -l?c ")
 
 
@@ -35,7 +47,7 @@ class Stream(ABC):
     ``session`` is the agent's own session, ``model`` the model it names, ``messages`` its last messages, ``error`` its
     own error message; each may be empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its
     usage. For an agent that counts per session (``sums_session``), ``before`` is the session's usage before this
-    process.
+    process. ``denied`` are the calls that were not allowed, each a tool and what it was to do, by their ids.
     """
 
     sums_session = False
@@ -48,6 +60,8 @@ class Stream(ABC):
         self._messages: deque[str] = deque()
         self._messages_length = 0
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._actions: OrderedDict[str, tuple[Clean, Clean]] = OrderedDict()
+        self.denied: dict[str, tuple[str, str]] = {}
 
     @property
     def messages(self) -> str:
@@ -120,11 +134,31 @@ class Stream(ABC):
         command = given.get("command") if isinstance(given, Mapping) else None
         is_shell = tool.lower() in _SHELLS
         action = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
-        return Observation(kind="action", text=_clean(action), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
+        called = Observation(kind="action", text=_clean(action), id=_name(id), tool=_tool(tool), agent_id=_name(agent))
+        self._actions[id] = called.tool, called.text  # type: ignore[assignment]
+        if len(self._actions) > _MOST_CALLS:
+            self._actions.popitem(last=False)
+        return called
+
+    def _tool_of(self, id: str) -> str:
+        """Return the tool of the call with this id."""
+        return self._actions.get(id, ("tool", ""))[0]
+
+    def _deny(self, id: str, part: str = "") -> None:
+        """Note that the call with this id, or a ``part`` of its command, was not allowed."""
+        if id in self._actions and len(self.denied) < _MOST_DENIED:
+            tool, action = self._actions[id]
+            self.denied.setdefault(id, (tool, _clean(part) or action))
+
+    def denied_beside(self, printed: str) -> Iterable[tuple[str, str]]:
+        """Return the calls that were not allowed according to what the agent printed beside its JSON."""
+        return ()
 
     def _result(
         self, id: str, tool: str, output: str, *, failed: bool, exit_code: int | None = None, agent: str = ""
     ) -> Observation:
+        if failed and exit_code is None and (found := _DENIED.match(output)):
+            self._deny(id, found["part"] or "")
         kind: Literal["failure", "success"] = "failure" if failed else "success"
         return Observation(
             kind=kind, text=_clean(output), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)

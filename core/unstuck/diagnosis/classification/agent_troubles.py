@@ -14,11 +14,13 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.text import Clean, admit, one_line
 
 TroubleKind = Literal[
-    "login", "key", "credit", "licence", "model", "option", "configuration", "sandbox", "terminal"
+    "login", "key", "credit", "licence", "model", "option", "configuration", "sandbox", "terminal",
+    "permission",
 ]  # fmt: skip
 
 TROUBLE = "agent_trouble"
 """Key of the kind of trouble in the metadata of a signature."""
+PERMISSION: TroubleKind = "permission"
 LINES = 80
 LONGEST = 2_000
 # An agent that ended well may mention such a message: alone, it is nothing else.
@@ -312,6 +314,7 @@ GENERAL: dict[TroubleKind, str] = {
     "option": "Correct the arguments of the agent's command; its `--help` lists those of the installed version.",
     "configuration": "Correct the settings of the agent; start it once by hand to see whether it accepts them.",
     "sandbox": "Install what the agent's sandbox needs, or choose another sandbox in its arguments.",
+    "permission": "Allow it in the agent's own settings or arguments.",
     "terminal": (
         "Agents run without a terminal. Use the program's option for one prompt, such as `-p {prompt}`, "
         "`exec {prompt}` or `--message {prompt}`."
@@ -361,7 +364,7 @@ CURES: dict[tuple[str, TroubleKind], str] = {
     ("aider", "login"): "Set the provider's key, or give it with `--api-key PROVIDER=KEY`.",
     ("aider", "key"): "Set the provider's key, or give it with `--api-key PROVIDER=KEY`.",
     ("aider", "model"): "Choose another model with `--model`; `aider --list-models NAME` lists them.",
-    ("aider", "terminal"): "Use `aider --message {prompt} --yes-always`.",
+    ("aider", "terminal"): "Use `aider --message {prompt} --yes-always`, or `unstuck run --agent aider`.",
     ("goose", "login"): "Run `goose configure`.",
     ("goose", "key"): "Run `goose configure`, or set the provider's key.",
     ("goose", "model"): "Run `goose configure` and choose another model.",
@@ -369,6 +372,11 @@ CURES: dict[tuple[str, TroubleKind], str] = {
     ("goose", "terminal"): "Use `goose run --text {prompt}`.",
     ("cline", "login"): "Run `cline auth`.",
     ("cline", "key"): "Run `cline auth`.",
+    ("cline", "terminal"): "Use `cline --json {prompt}`, or `unstuck run --agent cline`.",
+    ("pi", "login"): "Run `pi` in a terminal and sign in with `/login`, or set the provider's key.",
+    ("pi", "key"): "Set the provider's key, or run `pi` in a terminal and sign in with `/login`.",
+    ("pi", "model"): "Choose another model with `--model`; `pi --list-models NAME` lists them.",
+    ("pi", "terminal"): "Use `pi -p {prompt}`, or `unstuck run --agent pi`.",
     ("amp", "login"): "Run `amp login`, or set AMP_API_KEY.",
     ("crush", "login"): "Run `crush login`, or set the provider's key.",
     ("crush", "terminal"): "Use `crush run {prompt}`.",

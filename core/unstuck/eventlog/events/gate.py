@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from unstuck.contract import GateTypeName, Standing
+from unstuck.contract import GateTypeName, Scope, Standing
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.event import Event, Object
 from unstuck.text import Clean
@@ -18,6 +18,7 @@ __all__ = [
     "GateOpened",
     "GateWithdrawn",
     "HoldRefused",
+    "PermissionRevoked",
     "TimerCancelled",
     "TimerStarted",
 ]
@@ -53,7 +54,7 @@ class GateAnswered(Event):
     choice: str
     text: Clean = Clean("")
     number: float | None = None
-    scope: Literal["once", "pattern", "task"] = "once"
+    scope: Scope = "once"
     effect: Literal[
         "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt"
     ]
@@ -81,6 +82,12 @@ class GateWithdrawn(Event):
 
     gate: str
     reason: str
+
+
+class PermissionRevoked(Event):
+    """A person took back a permission rule that an answer had given. A later answer may give it again."""
+
+    rule: Clean
 
 
 class AnswerSent(Event):

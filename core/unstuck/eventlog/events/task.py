@@ -206,7 +206,8 @@ class CheckFinished(Event):
     ``ending`` is how it ended and ``said`` the agent's last words; ``untouched`` is true if it changed no file.
     ``files`` is a hash of the files after a check that did not pass. ``approach`` is that of the attempt where the
     agent stated none, ``size`` the number of changed lines since the baseline. ``tests`` are the numbers of tests that
-    passed and that ran, zeros where no known test runner says so.
+    passed and that ran, zeros where no known test runner says so. ``unread`` is true if the agent's program did not
+    read its first prompt.
     """
 
     result: CheckResult
@@ -230,6 +231,7 @@ class CheckFinished(Event):
     approach: Clean = Clean("")
     size: int = 0
     tests: tuple[int, int] = (0, 0)
+    unread: bool = False
 
 
 class ProofStarted(Event):

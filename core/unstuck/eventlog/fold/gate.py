@@ -11,6 +11,7 @@ from unstuck.contract import (
     AGENT,
     BELIEVE_CHECK,
     CONTRADICTED,
+    DENIED,
     DISTRUST_CHECK,
     EDIT_CHECK,
     HELD,
@@ -133,7 +134,7 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         # The task was held before its start: its needs decide when it starts.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="blocked")
-    again = state.gates[event.gate].gate.key in (QUOTA, AGENT)
+    again = state.gates[event.gate].gate.key in (QUOTA, AGENT, DENIED)
     if event.effect == "go_on" and (again or (task.report is not None and task.report.how == "stopped")):
         # After a quota wait, the agent's own failure or a stop there is no result to check yet.
         change_gate(state, event.gate, status="delivered")
@@ -173,6 +174,15 @@ def _exclude_disk_wait(state: State, record: Record, row: GateRow) -> None:
         return
     for attempt in [attempt.id for attempt in state.attempts.values() if attempt.is_live]:
         exclude(state, attempt, row.since, record.mono)
+
+
+@_on(e.PermissionRevoked)
+def _permission_revoked(state: State, record: Record, event: e.PermissionRevoked) -> None:
+    for row in list(state.gates.values()):
+        rules = row.gate.context.get("rules")
+        if row.answer is not None and isinstance(rules, list) and event.rule in rules:
+            left = [rule for rule in rules if rule != event.rule]
+            change_gate(state, row.id, context={**row.gate.context, "rules": left})
 
 
 @_on(e.HandedOver)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,3 +93,17 @@ async def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
 def _plain_opener(path: str, flags: int) -> int:
     # Without O_NONBLOCK a pipe would block for ever.
     return plain(os.open(path, flags | os.O_NONBLOCK))
+
+
+def mark_unread(path: Path) -> None:
+    """Set the time of the last access of ``path`` to zero, so that the next reader shows. Does nothing if it cannot."""
+    with suppress(OSError):
+        os.utime(path, (0, path.stat().st_mtime))
+
+
+def is_unread(path: Path) -> bool:
+    """Return whether nothing has read ``path`` since it was marked; False where the file system does not say."""
+    with suppress(OSError):
+        silent = os.statvfs(path).f_flag & (getattr(os, "ST_NOATIME", 0) | os.ST_RDONLY)
+        return not silent and path.stat().st_atime == 0
+    return False

@@ -16,7 +16,7 @@ from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-_RULE_KEYS = ("gate", "key", "task", "answer", "approach", "text", "number", "scope", "always")
+_RULE_KEYS = ("gate", "key", "task", "call", "answer", "approach", "text", "number", "scope", "always")
 
 
 def load_answers(path: Path) -> AnswerRules:
@@ -40,6 +40,7 @@ def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
     word = number.value if isinstance(number, yaml.ScalarNode) else "" if number is None else kind_of(number)
     choice, scope = section.text("answer", required=True), section.text("scope")
     task, always = section.text("task") or "*", section.flag("always") or False
+    call = section.text("call") or ""
     key = section.text("key") or "*"
     try:
         answer = made_answer(choice or "skip", text=text, number=word, scope=scope)
@@ -49,4 +50,4 @@ def _rule(document: Document, node: yaml.Node) -> AnswerRule | None:
     taken = dict.fromkeys(choice for name in meant for choice in CHOICES[name])
     if meant and answer.choice not in taken:
         section.wrong("answer", f"`{one_line(gate)}` takes no `{answer.choice}`: only {', '.join(taken)}")
-    return AnswerRule(gate=gate, key=key, task=task, answer=answer, always=always, line=line_of(node))
+    return AnswerRule(gate=gate, key=key, task=task, call=call, answer=answer, always=always, line=line_of(node))

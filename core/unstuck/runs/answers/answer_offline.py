@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
@@ -28,18 +29,8 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
     Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused if no agent can receive the answer any more.
     """
     run = _run_with(place, gate)
-    lock = ProjectLock(place.home / "lock", run=run)
     try:
-        await _acquire(lock)
-    except ProjectLocked:
-        _require_open(place, run, gate)  # what holds the lock may have been given the answer of another
-        raise
-    try:
-        journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
-        try:
-            agents = ((row.pid, row.spawned) for row in journal.head.attempts.values() if row.pid)
-            if sign := agent_sign(os.getpid(), agents):
-                raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
+        async with offline_journal(place, run) as journal:
             if journal.head.run.kind == "watch":
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
             closed = answer_gate(journal, gate, answer, via="file")
@@ -49,11 +40,31 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
                 memory.load()
                 remember_given(memory, run, journal.head.gates[gate])
                 memory.sync()
+    except ProjectLocked:
+        _require_open(place, run, gate)  # what holds the lock may have been given the answer of another
+        raise
+    return run, closed
+
+
+@asynccontextmanager
+async def offline_journal(place: Project, run: str) -> AsyncIterator[Journal]:
+    """Open the log of a run without a live process for a person. Raises ProjectLocked, and AnswerRefused for an agent.
+
+    Nothing else works the project's runs meanwhile.
+    """
+    lock = ProjectLock(place.home / "lock", run=run)
+    await _acquire(lock)
+    try:
+        journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
+        try:
+            agents = ((row.pid, row.spawned) for row in journal.head.attempts.values() if row.pid)
+            if sign := agent_sign(os.getpid(), agents):
+                raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
+            yield journal
         finally:
             await journal.close()
     finally:
         lock.release()
-    return run, closed
 
 
 def _require_open(place: Project, run: str, gate: str) -> None:

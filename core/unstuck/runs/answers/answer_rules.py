@@ -6,16 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
-from unstuck.contract import Answer, Choice, Gate
+from unstuck.contract import Answer, Choice, Gate, Scope
 from unstuck.errors import AnswerRefused
+from unstuck.escalation.permission_rules import allowed
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.gates.gate_types import accept, admitted
+from unstuck.supervision.gates.gate_types import accept, admitted, call_of
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
-_SCOPES = ("once", "pattern", "task")
+_SCOPES = get_args(Scope)
+_SCOPED = ("allow", "choose", "continue", "show_me", "retry")
 _TEXT_CHOICES = ("show_me", "retry")
 _REASON_CHOICES = ("skip", "abandon", "deny")
 _NUMBER_CHOICES = ("extend", "choose")
@@ -23,12 +25,16 @@ _NUMBER_CHOICES = ("extend", "choose")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRule:
-    """An answer for the gates that match the patterns ``gate``, ``key`` and ``task``. ``line`` counts from 1."""
+    """An answer for the gates that match the patterns ``gate``, ``key`` and ``task``. ``line`` counts from 1.
+
+    ``call`` is a permission rule that allows the call of the gate; empty for any gate.
+    """
 
     answer: Answer
     gate: str = "*"
     key: str = "*"
     task: str = "*"
+    call: str = ""
     always: bool = False
     line: int = 0
 
@@ -36,7 +42,8 @@ class AnswerRule:
         """Return whether the patterns match the gate and the gate takes the answer."""
         kind = self.gate.replace("-", "_")
         meant = zip((gate.type, gate.key, gate.task), (kind, self.key, self.task), strict=True)
-        return all(fnmatchcase(value, pattern) for value, pattern in meant) and _takes(gate, self.answer)
+        fits = all(fnmatchcase(value, pattern) for value, pattern in meant) and _takes(gate, self.answer)
+        return fits and (not self.call or allowed((self.call,), *call_of(gate)))
 
 
 class AnswerRules:
@@ -100,15 +107,15 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     said = admitted(text)
     if known == "show_me" and not said.strip():
         raise AnswerRefused(f"{shown} needs the text that the agent is to follow")
-    if scope is not None and known not in ("continue", *_TEXT_CHOICES):
-        raise AnswerRefused(f"{shown} takes no scope: only continue, show-me and retry do")
+    if scope is not None and known not in _SCOPED:
+        raise AnswerRefused(f"{shown} takes no scope: only {', '.join(_spoken(_SCOPED[:-1]))} and retry do")
     if scope is not None and scope not in _SCOPES:
         raise AnswerRefused(f"no such scope: {one_line(scope)}: allowed are {', '.join(_SCOPES)}")
     return Answer(
         choice=cast(Choice, known),
         text=said,
         number=_number(known, number.strip()) if known in _NUMBER_CHOICES else None,
-        scope=cast(Literal["once", "pattern", "task"], scope or "once"),
+        scope=cast(Scope, scope or "once"),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from unstuck.contract import HELD, Answer, Choice, Gate
+from unstuck.contract import HELD, Answer, Choice, Gate, Scope
 from unstuck.errors import AnswerRefused
 from unstuck.eventlog.state import GateRow, State
 from unstuck.settings.durations import parse_duration
@@ -30,7 +30,6 @@ from unstuck.words.questions import (
 )
 
 Takes = Literal["", "lines", "line", "reason", "duration", "tokens", "cost", "command"]
-Scope = Literal["once", "pattern", "task"]
 
 _TOLD = ("stuck", "loop_detected", "timeout", "question")
 """The gates whose retry can carry words to the agent."""
@@ -162,11 +161,15 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
         choice, scope = _meaning(words.name)
         if gate.type in _VARIED and choice not in gate.choices and not why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
+        rules = each(gate.context.get("rules"), limit=300)
+        if choice == "allow" and scope != "once" and not rules:
+            continue
+        allows = f"`{'`, `'.join(rules)}`: " if choice == "allow" and scope != "once" else ""
         yield AnswerOption(
             name=words.name,
             key=words.key,
             label=words.label,
-            touches=_touches(state, row, words.name) or own_effect(gate, words.name) or words.effect,
+            touches=_touches(state, row, words.name) or own_effect(gate, words.name) or f"{allows}{words.effect}",
             choice=choice,
             scope=scope,
             takes=_takes(gate, choice),

@@ -9,7 +9,7 @@ from itertools import chain
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.doctor.locations import places
 from unstuck.runs.doctor.orphans import orphans
-from unstuck.runs.doctor.programs import agents, git, hooks, mcp_servers, versions
+from unstuck.runs.doctor.programs import agents, git, hooks, looks, mcp_servers, versions
 from unstuck.workspace.project import Project
 
 __all__ = ["Finding", "check_up"]
@@ -22,6 +22,8 @@ async def check_up(place: Project, environ: Mapping[str, str]) -> AsyncIterator[
         yield finding
     for finding in await asked:
         yield finding
-    attached = await asyncio.to_thread(lambda: [*hooks(place, environ), *mcp_servers(place, environ)])
+    attached = await asyncio.to_thread(
+        lambda: [*looks(place, environ), *hooks(place, environ), *mcp_servers(place, environ)]
+    )
     for finding in chain(attached, await orphans(place, environ)):
         yield finding

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck import __version__
-from unstuck.agents.command.presets import PRESETS
+from unstuck.agents.command.presets import PRESETS, preset_command
 from unstuck.agents.config.settings_files import SettingsFile, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent
@@ -24,11 +24,12 @@ from unstuck.agents.mcp.mcp_agents import trouble_with
 from unstuck.errors import WorkspaceError
 from unstuck.processes import clean_environment
 from unstuck.runs.doctor.finding import Finding
+from unstuck.runs.doctor.first_look import first_look, version_of
+from unstuck.supervision.checks.check import detect_check
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 
-_OTHERS = ("aider",)
 _TIMEOUT_S = 3.0
 _OUTPUT_LIMIT = 4096
 
@@ -53,7 +54,7 @@ async def git() -> Finding:
 
 async def agents(environ: Mapping[str, str]) -> list[Finding]:
     """Return the installed known agents with their versions, which they have three seconds to print."""
-    found = {name: path for name in (*PRESETS, *_OTHERS) if (path := shutil.which(name, path=environ.get("PATH")))}
+    found = {name: path for name in PRESETS if (path := shutil.which(name, path=environ.get("PATH")))}
     if not found:
         return [Finding("agents", "none of the known ones on PATH; any program works after --")]
     said = await asyncio.gather(*(_version(path, environ) for path in found.values()))
@@ -61,8 +62,19 @@ async def agents(environ: Mapping[str, str]) -> list[Finding]:
     return [Finding("agents", ", ".join(told))]
 
 
+def looks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what a first look at each installed known agent finds, as the start of a run does."""
+    check = detect_check(place.root)
+    for name in PRESETS:
+        if shutil.which(name, path=environ.get("PATH")):
+            look = first_look(preset_command(name), [check] if check else [], place.directory, environ)
+            yield from (Finding("agent", warning) for warning in look.warnings)
+
+
 async def _version(path: str, environ: Mapping[str, str]) -> str:
-    """Return the first line of ``--version``; empty without one, or from a program that does not end in time."""
+    """Return the version by the package, or the first line of ``--version``; empty if the program does not end."""
+    if known := version_of(path, environ):
+        return known
     try:
         process = await asyncio.create_subprocess_exec(
             path,
@@ -90,9 +102,9 @@ async def _version(path: str, environ: Mapping[str, str]) -> str:
     return one_line(said.strip().partition(b"\n")[0], 60)
 
 
-def hooks(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the installed hooks, with their problems and their trust."""
-    for file in settings_files(KNOWN, place.root, environ):
+def hooks(place: Project, environ: Mapping[str, str], of: str = "") -> Iterator[Finding]:
+    """Yield the installed hooks, with their problems and their trust; with ``of`` those of one agent."""
+    for file in settings_files({of: KNOWN[of]} if of in KNOWN else KNOWN, place.root, environ):
         where = " --here" if file.scope == "project" else ""
         mend = f"unstuck hooks install {file.agent.name}{where}"
         path = one_line(str(file.path), 300)

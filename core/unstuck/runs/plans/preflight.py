@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from unstuck.agents.factory import require_agent
+from unstuck.agents.hooks.hook_agents import KNOWN
 from unstuck.errors import UsageError
+from unstuck.runs.doctor.first_look import first_look
+from unstuck.runs.doctor.programs import hooks
 from unstuck.runs.plans.plan import Plan
 from unstuck.supervision.checks.check import detect_check
 from unstuck.supervision.checks.check_command import check_warnings, missing_program
@@ -56,7 +59,20 @@ async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str],
         offered = detect_check(place.root)
         hint = f"; this project looks like it has one: {offered}" if offered else ""
         warnings.append(admit(f"without a check a task ends unverified{hint}", limit=500))
-    return warnings + await asyncio.to_thread(_check_warnings, plan, environ)
+    return warnings + await asyncio.to_thread(lambda: [*_check_warnings(plan, environ), *_looks(plan, place, environ)])
+
+
+def _looks(plan: Plan, place: Project, environ: Mapping[str, str]) -> Iterator[Clean]:
+    """Yield what a first look at the agents of the plan finds."""
+    checks: dict[str, list[str]] = {}
+    for planned in plan.tasks.values():
+        checks.setdefault(planned.task.agent, []).extend(filter(None, [planned.task.verify]))
+    for name, own in sorted(checks.items()):
+        look = first_look(plan.agents[name].command, dict.fromkeys(own), place.directory, environ)
+        yield from map(admit, look.warnings)
+        if look.agent in KNOWN:
+            bad = (one for one in hooks(place, environ, look.agent) if not one.ok)
+            yield from (admit(f"hooks: {one.value}; {one.mend}", limit=500) for one in bad)
 
 
 def _checks(plan: Plan) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,8 +97,11 @@ def restarted(state: State, row: TaskRow, directive: DirectiveRow) -> Clean:
     return Clean("\n\n".join(filter(None, (words, _interruption(state, row), directive.restored_note))))
 
 
-def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
-    """Return the text of the last attempt again, with the end of an attempt that was cut short."""
+def repeated(state: State, row: TaskRow, guidance: Guidance, allowed: Sequence[str]) -> Clean:
+    """Return the text of the last attempt again, with the end of an attempt that was cut short.
+
+    ``allowed`` are the permission rules of the next attempt.
+    """
     text = guidance.text.partition(_AGAIN)[0]
     note = _edited_by_hand(state, row)
     if note not in text:
@@ -106,7 +109,9 @@ def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
     cut_short = row.report is not None and row.report.how != "ended"
     passing = row.diagnosis is not None and row.diagnosis.category is ErrorCategory.TRANSIENT
     ended = ended_badly(row.check.ending, row.check.said) if row.check and cut_short and not passing else ""
-    return Clean(f"{text}{_AGAIN}{ended}" if ended else text)
+    more = [f"`{rule}` is allowed now." for rule in allowed if rule not in guidance.allowed]
+    again = "\n\n".join(filter(None, (ended, " ".join(more))))
+    return Clean(f"{text}{_AGAIN}{again}" if again else text)
 
 
 def note_for(state: State, row: TaskRow) -> str:

@@ -3,20 +3,63 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from unstuck.contract import Capabilities, Directive, Gate, Observation
+from unstuck.contract import DENIED, Capabilities, Denial, Directive, Gate, Observation, Report, Scope
+from unstuck.escalation.permission_rules import allowed, rules_for
 from unstuck.eventlog import events as e
-from unstuck.eventlog.state import GateRow
+from unstuck.eventlog.memory.permission_file import kept_rules
+from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.supervision.attempt.observer import Holding, permission_key
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.gate_types import gives_permission
 from unstuck.supervision.gates.live_questions import ask
 from unstuck.supervision.gates.service import standing_of
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 
 NOBODY = Clean("Nobody may be asked whether this is allowed, so it is not. Do without it.")
 _NOT_ASKED = Clean("This was not allowed: it could not be asked.")
 _TEXT_LIMIT = 2_000
+
+
+class Grant(NamedTuple):
+    """A permission rule of a run: its scope, and the task and the question that gave it."""
+
+    rule: str
+    scope: Scope
+    task: str
+    gate: str
+
+
+def grants(state: State) -> Iterator[Grant]:
+    """Yield the permission rules that persons and answer rules have given for longer than once."""
+    for row in state.gates.values():
+        answer = row.answer
+        if answer is None or not gives_permission(row.gate, answer):
+            continue
+        # A call of an agent that only runs is allowed for the run, because it comes again in a later attempt.
+        scope = "run" if row.gate.type == "question" and answer.scope == "once" else answer.scope
+        if scope != "once":
+            yield from (Grant(str(rule), scope, row.gate.task, row.id) for rule in row.gate.context["rules"])
+
+
+def granted(state: State, row: TaskRow) -> tuple[str, ...]:
+    """Return the permission rules in force for ``row``, also those that its user has given for always."""
+    # One for always is in the user's file, where it may have been revoked since.
+    own = (one.rule for one in grants(state) if one.scope == "run" or (one.scope == "task" and one.task == row.id))
+    return tuple(dict.fromkeys((*kept_rules(), *own)))
+
+
+def unsettled(state: State, row: TaskRow, report: Report) -> tuple[Denial, ...]:
+    """Return the denials of ``report`` without those that a person wants ``row`` to do without."""
+    settled = {
+        one.gate.context.get("call")
+        for one in state.gates.values()
+        if one.gate.key == DENIED and one.gate.task == row.id and one.effect == "prepare"
+    }
+    return tuple(one for one in report.denied if one.what not in settled)
 
 
 class Permitting:
@@ -25,6 +68,7 @@ class Permitting:
     def __init__(self, core: RunContext, task: str, can: Capabilities, holding: Holding) -> None:
         self._core, self._task, self._can, self._holding = core, task, can, holding
         self._one_at_a_time = asyncio.Lock()
+        self.denied: list[Denial] = []
 
     async def permit(self, observation: Observation, *, why: Clean) -> Directive:
         """Return the answer to this action. A loop or another open question is settled first."""
@@ -34,7 +78,13 @@ class Permitting:
                 return held
             if (given := self._given_before(observation)) is not None:
                 return await self._holding.hand_over(given, observation.id)
+            row = self._core.row(self._task)
+            if allowed(granted(self._core.head, row), observation.tool, observation.text):
+                return Directive(kind="go_on")
             if not self._core.may_ask:
+                self.denied.append(
+                    Denial(what=one_line(observation.text, 300), rules=rules_for(observation.tool, observation.text))
+                )
                 return Directive(kind="deny", text=NOBODY)
             self._ask(observation, why)
             return await self._holding.hold(observation, None) or Directive(kind="deny", text=_NOT_ASKED)
@@ -67,6 +117,7 @@ class Permitting:
             "agent_id": row.task.agent or row.task.agent_type,
             "problem": _said(observation),
             "tool": observation.tool,
+            "rules": list(rules_for(observation.tool, observation.text)),
         }
         if why:
             context["context"] = admit(why, limit=_TEXT_LIMIT)

@@ -13,6 +13,7 @@ from unstuck.escalation.research_targets import research_targets
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import DirectiveRow, TaskRow
 from unstuck.supervision.attempt import guidance
+from unstuck.supervision.attempt.permissions import granted
 from unstuck.supervision.checkpointing import INTERRUPTED
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
@@ -123,6 +124,6 @@ def _repeat(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     given = last.guidance if last is not None else guidance.first_guidance(row, can, core.settings.prompts)
     # A session that did not even report its name could not be continued: the next try would end in the same way.
     session = given.session if row.report is not None and row.report.session else None
-    text = guidance.repeated(core.head, row, given)
+    text = guidance.repeated(core.head, row, given, granted(core.head, row))
     event = e.DirectivePrepared(level=given.level, text=text, approach=given.approach, session=session)
     core.append(event, task=row.id)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, QUOTA, Actor, Answer, Gate, GateTypeName
+from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, DENIED, QUOTA, Actor, Answer, Gate, GateTypeName, Scope
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
@@ -87,8 +87,10 @@ def check_answer(gate: Gate, answer: Answer) -> None:
     if answer.choice not in gate.choices:
         allowed = ", ".join(choice.replace("_", "-") for choice in gate.choices)
         raise AnswerRefused(f"{spoken} is not an answer to {gate.id} ({gate.type}); it takes: {allowed}")
-    if answer.scope not in ("once", "pattern", "task"):
-        raise AnswerRefused(f"{spoken} is for once, pattern or task")
+    if answer.scope not in get_args(Scope):
+        raise AnswerRefused(f"{spoken} is for once, pattern, task, run or always")
+    if answer.scope in ("run", "always") or (answer.choice in ("allow", "choose") and answer.scope != "once"):
+        _check_grant(gate, answer, spoken)
     if answer.choice == "show_me" and not answer.text.strip():
         raise AnswerRefused(f"show-me needs a text: unstuck answer {gate.id} show-me TEXT")
     if answer.choice == "retry" and answer.text and not answer.text.strip():
@@ -129,6 +131,27 @@ def admitted(text: str) -> Clean:
     return told
 
 
+def _check_grant(gate: Gate, answer: Answer, spoken: str) -> None:
+    """Raise AnswerRefused unless the answer can give a permission for longer."""
+    if answer.scope == "pattern" or not gives_permission(gate, answer):
+        raise AnswerRefused(f"{spoken} does not hold for {answer.scope} here: only a permission for calls does")
+
+
+def gives_permission(gate: Gate, answer: Answer) -> bool:
+    """Return whether ``answer`` gives the permission rules of ``gate``."""
+    if gate.type == "permission":
+        return answer.choice == "allow" and bool(gate.context.get("rules"))
+    return answer.choice == "choose" and grant(gate) != 0 and answer.number == grant(gate)
+
+
+def call_of(gate: Gate) -> tuple[str, str]:
+    """Return the tool and the text of the call that ``gate`` is about; empty where it is about none."""
+    if gate.type == "permission":
+        return str(gate.context.get("tool", "")), str(gate.context.get("problem", ""))
+    rules = gate.context.get("rules") or ("",)
+    return "" if str(rules[0]).endswith("(*)") else "bash", str(gate.context.get("call", ""))
+
+
 def _check_rule(gate: Gate, answer: Answer) -> None:
     """Raise AnswerRefused unless the answer can become a rule: it needs text and a known failure."""
     spoken = answer.choice.replace("_", "-")
@@ -146,6 +169,11 @@ def asked_by_agent(gate: Gate) -> str:
     """Return the agent's own question of ``gate``; empty where the agent did not ask."""
     own = gate.type == "question" and (gate.key in ("blocked", "needs_guidance") or gate.key.startswith(ASKED))
     return str(gate.context.get("question", "")) if own else ""
+
+
+def grant(gate: Gate) -> int:
+    """Return the option of ``gate`` that grants its permission rules; 0 without one."""
+    return 1 if gate.key == DENIED and gate.context.get("rules") else 0
 
 
 def effect_of(gate: Gate, answer: Answer) -> Effect:
@@ -189,7 +217,9 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "go_on"  # without the permission
         case "question", "choose" if gate.key == CHECK:
             return "recheck"
-        case "question", "choose" if gate.key in (QUOTA, AGENT):
+        case "question", "choose" if gate.key in (QUOTA, AGENT) or (
+            gate.key == DENIED and answer.number == grant(gate)
+        ):
             return "go_on"
         case _, "show_me" | "retry" | "choose" | "deny":
             return "tell" if gate.attempt else "prepare"

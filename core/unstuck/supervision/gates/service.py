@@ -9,6 +9,7 @@ from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
 from unstuck.escalation.prompts import answer_to
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.memory.permission_file import keep_rules
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_timers import start_timer
 from unstuck.supervision.gates.gate_types import CHOICES, accept, asked_by_agent, gate_id
@@ -107,6 +108,8 @@ def answer_gate(
     if row.status != "open":
         raise GateClosed(gate, row.by or "the supervisor", row.closed)
     answer, effect = accept(row.gate, answer)
+    if answer.scope == "always":
+        _keep_permission(row.gate)
     task = journal.head.tasks.get(row.gate.task)
     goes_on = task is not None and task.state == "waiting" and effect in ("prepare", "tell", "stop")
     said = answer_to(asked_by_agent(row.gate), answer.text)
@@ -128,6 +131,14 @@ def answer_gate(
     if answer.choice == "choose" and row.gate.context.get("error_type") == CONTRADICTED:
         _settle_others(journal, row.gate)
     return journal.head.gates[gate].gate
+
+
+def _keep_permission(gate: Gate) -> None:
+    """Keep the permission of ``gate`` for always. Raises AnswerRefused, so that nothing is promised and not kept."""
+    try:
+        keep_rules(gate.context["rules"])
+    except OSError as error:
+        raise AnswerRefused(f"the permission cannot be kept for always: {error}") from error
 
 
 def _settle_others(journal: Journal, answered: Gate) -> None:

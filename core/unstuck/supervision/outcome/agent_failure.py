@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
-from unstuck.diagnosis.classification.agent_troubles import TROUBLE, agent_trouble
+from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.errors import WorkspaceError
+from unstuck.escalation.precedence import not_allowed
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
+from unstuck.supervision.attempt.permissions import unsettled
 from unstuck.supervision.checks.check import read_output
 from unstuck.supervision.context.context import RunContext
-from unstuck.text import Clean, admit
+from unstuck.text import Clean, admit, one_line
 from unstuck.text.last_words import SAID_LIMIT, last_line, last_words
 from unstuck.words.exit_words import exit_words
 
@@ -126,6 +128,10 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
 
     words = f"{ending.said}\n{report.error}" if report.error and report.error not in ending.said else ending.said
     trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
+    if trouble is None and not failed and (denied := unsettled(core.head, row, report)):
+        trouble = AgentTrouble(
+            PERMISSION, one_line(not_allowed(denied[0], report.program).splitlines()[0], 400), denied[0].cure
+        )
     if trouble is not None and (own := found(trouble.message) or found("the agent failed")) is not None:
         signature = replace(own.signature, metadata={**own.signature.metadata, TROUBLE: trouble.kind})
         return replace(

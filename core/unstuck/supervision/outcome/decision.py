@@ -27,6 +27,7 @@ from unstuck.escalation.precedence import (
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import Standing, TaskRow
+from unstuck.supervision.attempt.permissions import unsettled
 from unstuck.supervision.checkpointing import checkpoint, hand_over, said_of, saved_before
 from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
@@ -123,6 +124,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
             approach=tried.approach,
             size=tried.size,
             tests=tests_in(done.text) if done.text else (0, 0),
+            unread=report.unread and row.attempts == 1,
         ),
         task=row.id,
         attempt=row.attempt,
@@ -256,6 +258,8 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         said=row.check.said if row.check else "",
         fruitless=bool(row.check and row.check.untouched and failed_itself(report)),
         size=row.check.size if row.check else 0,
+        denied=unsettled(core.head, row, report),
+        untouched=bool(row.check and row.check.untouched),
     )
 
 
@@ -364,6 +368,7 @@ def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None
         "context": report.context or "",
         "phase": report.phase or "",
         "error_type": decision.error_type,
+        **({"call": decision.call, "rules": list(decision.rules)} if decision.call else {}),
         **({"weakened": list(row.check.weakened)} if row.check and row.check.weakened else {}),
         **about_ending(row),
         **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),

@@ -21,7 +21,7 @@ from unstuck.supervision.attempt import preparation, worktree_setup
 from unstuck.supervision.attempt.baseline_check import check_baseline
 from unstuck.supervision.attempt.guidance import first_guidance, note_for
 from unstuck.supervision.attempt.observer import Holding
-from unstuck.supervision.attempt.permissions import Permitting
+from unstuck.supervision.attempt.permissions import Permitting, granted
 from unstuck.supervision.checkpointing import checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
@@ -63,6 +63,8 @@ class Session:
             count_usage(self._core, self._task, attempt, report.tokens, report.cost)
             self._permitting.withdraw(attempt)
             seconds = round(self._core.clock.monotonic() - live.started, 3)
+            report = replace(report, denied=(*report.denied, *self._permitting.denied))
+            self._permitting.denied.clear()
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
             self._core.append(ended, task=self._task, attempt=attempt, actor="agent")
         else:
@@ -220,7 +222,12 @@ class Session:
             prepared = row.prepared or first_guidance(row, self.can, core.settings.prompts)
             note = note_for(core.head, row)
             guidance = replace(
-                prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
+                prepared,
+                attempt=attempt,
+                number=number,
+                workdir=workdir,
+                text=Clean(prepared.text + note),
+                allowed=granted(core.head, row),
             )
             limit = core.time_left(row) if self.can.stop else 0.0
             event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note, phase=self._phase())
@@ -289,4 +296,13 @@ def _admitted(report: Report) -> Report:
         output_lost=admit(report.output_lost, limit=200),
         options=tuple(one_line(option, _OPTION_LIMIT) for option in report.options),
         alternatives=tuple(one_line(way, _APPROACH_LIMIT) for way in report.alternatives),
+        denied=tuple(
+            replace(
+                one,
+                what=one_line(one.what, _APPROACH_LIMIT),
+                rules=tuple(one_line(rule, _APPROACH_LIMIT) for rule in one.rules),
+                cure=admit(one.cure, limit=_APPROACH_LIMIT * 2),
+            )
+            for one in report.denied
+        ),
     )

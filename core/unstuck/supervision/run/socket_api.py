@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
+from unstuck.eventlog import events as e
 from unstuck.eventlog.state import State
 from unstuck.processes import agent_sign
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_types import admitted
 from unstuck.supervision.intervention.allowed import RUNGS, NextRung
-from unstuck.text import admit
+from unstuck.text import admit, one_line
 
 
 class Hooks(Protocol):
@@ -59,6 +60,7 @@ class RunControl(Protocol):
 _FOR_PEOPLE = {
     # Silence is never consent, and neither is what an agent says in the person's name.
     "answer": "an agent may not answer: this question needs a person",
+    "revoke": "an agent may not change permissions",
     "keep": "an agent may not stop the clock of a question",
     "hold": "an agent may not hold another one",
     "step": "an agent may not decide about a task",
@@ -104,6 +106,10 @@ class Answers:
             case "answer":
                 gate = await supervisor.answer(str(message.get("gate", "")), _answer_in(message), via=_via(message))
                 return {"gate": gate.id, "run": supervisor.run}
+            case "revoke":
+                rule = one_line(str(message.get("rule", "")), 300)
+                supervisor.core.append(e.PermissionRevoked(rule=rule), actor="human")
+                await supervisor.core.journal.committed()
             case "keep":
                 await supervisor.keep_open(str(message.get("gate", "")))
             case "hold":
