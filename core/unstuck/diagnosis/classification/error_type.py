@@ -44,6 +44,10 @@ def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
         return None if ARITY.search(parsed.lowered.text) else SYNTAX.first_in(parsed.lowered)
+    if parsed.name and parsed.name != "shell":
+        return None
+    if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
+        return ErrorType.VALUE_ERROR
     return None if parsed.name else by_expectation(parsed.lowered.text)
 
 
@@ -78,7 +82,7 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR
-    if given := GIVEN.first_in(parsed.lowered):
+    if parsed.kind != "test" and (given := GIVEN.first_in(parsed.lowered)):
         return given
     exited = parsed.code.removeprefix("exit ")
     return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

@@ -119,7 +119,7 @@ STRONG = Table(
     (
         ErrorType.VALUE_ERROR,
         Phrases(
-            ("json", r"^syntaxerror: .*\bjson\b"),
+            ("json", r"^(?:\w+: )?(?:syntaxerror|parse error): .*\bjson\b"),
             "in json at position",
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
@@ -214,7 +214,6 @@ WEAK = Table(
             "can't find crate",
             "can't find package",
             "cannot load such file",
-            "could not open requirements file",
             "unable to locate package",
             "has no installation candidate",
             "as a dependency of package",
@@ -258,6 +257,7 @@ WEAK = Table(
             "violates",
             (" does not exist", r"(?:relation|column|function) .{1,80} does not exist"),
             "no such table",
+            "unable to open database",
             "no such column",
             (" does not exist", r"(?:role|database) .{1,80} does not exist"),
             ('": syntax', r'near ".*": syntax'),
@@ -274,6 +274,7 @@ WEAK = Table(
             "can't call method",
             ("has no ", r"has no (?:member|attribute|field|method|property)"),
             (" named", r"no (?:method|field|member)s? named"),
+            "request for member",
             ("undefined (type ", r"undefined \(type .* has no"),
         ),
     ),
@@ -303,6 +304,8 @@ WEAK = Table(
             "cannot find symbol",
             "was not declared",
             "not callable",
+            "non-numeric argument to",
+            ("attempt to ", r"\battempt to (?:index|call|compare|concatenate|perform arithmetic on) "),
             "object is not subscriptable",
             "object is not iterable",
             "unsupported operand type",
@@ -319,7 +322,7 @@ WEAK = Table(
             "unexpected keyword argument",
         ),
     ),
-    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b"))),
+    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b(?!=)"))),
     (
         ErrorType.CONNECTION_ERROR,
         Phrases(
@@ -348,6 +351,7 @@ WEAK = Table(
             "cannot connect to the docker daemon",
             "can't connect to",
             "unable to establish ssl connection",
+            "open a connection to",
             ("connection ", r"connection (?:refused|reset|closed|aborted|error)"),
         ),
     ),
@@ -392,8 +396,43 @@ WEAK = Table(
             ("want", r"\bwant\b"),
         ),
     ),
-    (ErrorType.KEY_ERROR, Phrases(("keyerror", r"\bkeyerror\b"), ("key ", r"key .{1,60} not found"), "key not found")),
-    (ErrorType.INDEX_ERROR, Phrases("index out of range", "index out of bounds", "out_of_range", "range check failed")),
+    (
+        ErrorType.KEY_ERROR,
+        Phrases(
+            ("keyerror", r"\bkeyerror\b"),
+            ("key ", r"key .{1,60} not found"),
+            "no such key",
+            "key not found",
+            "key is not an element",
+        ),
+    ),
+    (
+        ErrorType.INDEX_ERROR,
+        Phrases(
+            "index out of range",
+            "index out of bounds",
+            "out_of_range",
+            "range check failed",
+            "subscript out of bounds",
+            "empty list",
+        ),
+    ),
+    # git, whose refusals are about the state of the repository
+    (
+        ErrorType.RUNTIME_ERROR,
+        Phrases(
+            (
+                ": ",
+                (
+                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge"
+                    r"|merging|commit|"
+                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
+                    r"|push|clone|"
+                    r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
+                ),
+            ),
+        ),
+    ),
     (
         ErrorType.VALUE_ERROR,
         Phrases(
@@ -456,22 +495,11 @@ WEAK = Table(
             "unhandled promise rejection",
             ("killed", r"\bkilled\b"),
             ("aborted", r"\baborted\b"),
-            # git, whose refusals are about the state of the repository
             ("conflict", r"^conflict \(|\bmerge conflict\b|\bfix conflicts\b"),
             "dubious ownership",
             "patch failed",
             "patch does not apply",
             ("hunk…", r"\bhunks? (?:#\d+ )?failed\b"),
-            (
-                ": ",
-                (
-                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge"
-                    r"|merging|commit|"
-                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
-                    r"|push|clone|"
-                    r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
-                ),
-            ),
             ("could not ", r"^(?:error: )?could not (?:apply|revert) [0-9a-f]{6,40}\b"),
             ("rejected", r"^! \[(?:remote )?rejected\]"),
             "no tracking information",
@@ -507,7 +535,7 @@ WEAK = Table(
             "unable to open",
             "cannot open",
             "can't open",
-            "failed to open",
+            ("failed to ", r"\bfailed to (?:open|load|read|write|create|start|run|execute)\b"),
             "could not read",
             "unable to read",
             "unable to load",
@@ -527,11 +555,56 @@ WEAK = Table(
     ),
     (ErrorType.TYPE_ERROR, Phrases(("typeerror", r"\btypeerror\b"))),
 )
-# Words of any program about what it was given. In those of a compiler they are about types as well.
+# Words of any program about what it needs, what it was given and what it cannot do. In those of a compiler they are
+# about types as well.
 GIVEN = Table(
     (
+        ErrorType.IMPORT_ERROR,
+        Phrases(
+            *(
+                (said, rf"\b(?:package|library|module|program|executable|command)s?\b.{{0,200}}\b{said}\b")
+                for said in ("not found", "not installed")
+            ),
+            (": not found", r"^(?:\w+: )?\S+: not found$"),
+        ),
+    ),
+    (
         ErrorType.VALUE_ERROR,
-        Phrases(("invalid", r"(?:^|: )(?:\S{1,40}: )?invalid\b"), ("unrecogni…", r"\bunrecogni[sz]ed\b")),
+        Phrases(
+            *(
+                (said, rf"(?:^|: )(?:\S{{1,40}}: )?{said}\b")
+                for said in ("invalid", "illegal", "bad", "unknown", "unsupported", "malformed", "ambiguous")
+            ),
+            *(
+                (said, rf"\b{said}\b")
+                for said in ("too many", "too few", "wrong number of", "not an? valid", "no valid")
+            ),
+            ("unrecogni…", r"\bunrecogni[sz]ed\b"),
+            ("expected", r"\b(?:expression|operator|operand|number|integer|argument|value) expected$"),
+            ("argument", r"\bnon-\w+ argument\b"),
+            ("not a", r"\bnot an? (?:\w+ ){0,2}(?:file|archive|image|number|integer|value|name|identifier)\b"),
+            ("must ", r"\bmust (?:specify|provide|supply|name)\b"),
+            ("out of range", r"\bout of range\b"),
+            "does not contain",
+            "garbage",
+        ),
+    ),
+    (
+        ErrorType.RUNTIME_ERROR,
+        Phrases(
+            "cannot",
+            "can't",
+            "could not",
+            "couldn't",
+            "unable to",
+            "does not",
+            "do not",
+            ("not found", r"[^:] not found\b"),
+            "no such",
+            ("found", r"\bno (?!error|problem|issue|warning|vulnerab|match|change|test).{1,60} found\b"),
+            "not something",
+            "not mounted",
+        ),
     ),
 )
 # Phrases of compilers and linters. In the words of other programs they are about values as well.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.run_summary import run_summaries
+from unstuck.diagnosis.parsing.wrappers import SUMMED_UP
+from unstuck.text import admit
 
 # How sure a line of a known tool is, and a line that only says that there is an error.
 REPORTED, SAID = 58, 42
@@ -13,6 +17,8 @@ REPORTED, SAID = 58, 42
 NEAR = 3
 # An output of so few lines is its last line.
 SHORT = 4
+TITLE = "Traceback (most recent call last)"
+TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
 WELL = Lazy(
     r"(?i)(?!.*\b(?:not|no|un\w+|fail\w*|errors?|0)\b).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
     r"|completed?|finished)\b"
@@ -28,15 +34,26 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return False
     if parsed.context_exhausted:
         return True
-    lines = [line.strip() for line in parsed.seen.text.split("\n") if line and not line.isspace()]
-    if not lines or WELL.match(lines[-1]):
+    said = [line for line in parsed.seen.text.split("\n") if line and not line.isspace()]
+    if not said or WELL.match(said[-1].strip()) or _went_on(parsed, said):
         return False
     if parsed.weight >= REPORTED:
         return True
-    if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and parsed.headline in lines[-1]:
-        return True
-    return (
-        parsed.weight >= SAID
-        and parsed.kind != "lint"
-        and any(parsed.headline in line for line in (*lines[:NEAR], *lines[-NEAR:]))
-    )
+    lines = [line for line in said if not SUMMED_UP.match(line.strip())] or said
+    if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _is_in(parsed, lines[-1:]):
+        return lines[-1][0] not in " \t"
+    return parsed.weight >= SAID and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
+
+
+def _is_in(parsed: ParsedOutput, lines: Iterable[str]) -> bool:
+    """Return whether the headline is in one of ``lines``, which have not been admitted."""
+    return any(parsed.headline in line or parsed.headline in admit(line) for line in lines)
+
+
+def _went_on(parsed: ParsedOutput, said: list[str]) -> bool:
+    """Return whether the program of a Python traceback printed more below it: an exception that ends one is its end."""
+    if parsed.kind != "run" or TITLE not in parsed.seen.text or not _is_in(parsed, said):
+        return False
+    last = max(number for number, line in enumerate(said) if _is_in(parsed, [line]))
+    below = said[last + 1 :]
+    return bool(below) and not any(line[0] in " \t" or TROUBLE.search(line) for line in below)

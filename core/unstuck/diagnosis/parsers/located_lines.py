@@ -99,9 +99,17 @@ LOCATED: tuple[Rule, ...] = (
         r" at (?P<file>\S{1,300}) line LINE\.$",
         "run",
     ),
-    rule(71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)) line LINE(?:\.|, .*)$", "run", "die"),
-    rule(87, "…near ", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: (?P<msg>.{1,300} near .*)$", "run", "SyntaxError"),
-    rule(86, "lua…", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: MSG$", "run", "error"),
+    rule(
+        71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)|-e|-) line LINE(?:\.|, .*)$", "run", "die"
+    ),
+    rule(
+        87,
+        "…near ",
+        r"lua\S*: (?P<file>\(command line\)|[^\s:]{1,300}):LINE: (?P<msg>.{1,300} near .*)$",
+        "run",
+        "SyntaxError",
+    ),
+    rule(86, "lua…", r"lua\S*: (?P<file>\(command line\)|[^\s:]{1,300}):LINE: MSG$", "run", "error"),
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
     rule(80, "patch failed", r"error: (?P<msg>patch failed): FILE:LINE$", "run"),

@@ -15,7 +15,14 @@ ERRNO = (
 CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 # What stands before the reason, and how programs call what they were given and do not know.
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
-REFUSED = r"(?:[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+# A line that a program begins with its own name, and words by which it is a complaint.
+PROGRAM = r"(?!(?:warning|note|hint|info|debug|help|usage|remark)\b)[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
+COMPLAINT = (
+    r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad|missing|"
+    r"must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists|non-\w+)\b)"
+    r"(?!(?:warning|note|hint|info|debug)\b)"
+)
 
 PLAIN: tuple[Rule, ...] = (
     # An agent's own tools
@@ -29,7 +36,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(74, "InputValidationError", r"(?:Error: )?(?P<msg>(?P<name>InputValidationError): .*)$", "run"),
     rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
     rule(70, "resets", r".{0,80}?\b[Ll]imit .{0,40}\bresets\b.*", "run"),
-    rule(70, "curl: (", r"curl: \((?P<code>\d{1,3})\).*", "run"),
+    rule(70, "curl: (", r".*?(?P<msg>curl: \((?P<code>\d{1,3})\).*)", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
     rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b.*", "run", code="exit 137"),
@@ -102,7 +109,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "Could not understand", r"MSG$", "run", code="usage"),
     rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
     rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
-    rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
+    rule(60, "…command", rf"{BEFORE}(?P<msg>{REFUSED} (?:sub)?command\b.*)$", "run", code="usage"),
     rule(58, "status code", r".*?\bstatus code:? (?P<code>[45]\d\d)\b.*", "run"),
     rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>(?!Waiting for)[^\[\s].*)"),
     rule(
@@ -123,9 +130,6 @@ PLAIN: tuple[Rule, ...] = (
     rule(56, "ld returned", r"collect2: (?:fatal )?error: (?P<msg>ld returned .*)$"),
     rule(57, "linker command failed", r"\S{0,100}error: (?P<msg>linker command failed.*)$"),
     rule(79, "multiple definition of", r".*?: (?P<msg>multiple definition of .*?)(?:; .*)?$"),
-    rule(46, "no tracking information", r"There is no tracking information .*", "run"),
-    rule(46, "requested permissions", r"Claude requested permissions .*", "run"),
-    rule(46, "Can't load", r".*Can't load .*", "run"),
     rule(46, "does not exist", r"(?:File|Path|Directory) does not exist\b.*", "run", code="ENOENT"),
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
@@ -143,19 +147,12 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: .*", "run"),
+    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{1,60})\b.*)$", "run"),
+    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: (?!-?[\d.]+%?$).*", "run"),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
-    rule(
-        44,
-        ": ",
-        r"(?:/\S{1,100}/)?(?P<msg>(?:cp|mv|rm|ln|ls|cat|tar|gzip|gunzip|bzip2|xz|zip|unzip|mount|umount|mkdir|rmdir|chmod|chown|"
-        r"touch|find|grep|sed|sort|head|tail|cut|tr|wc|date|dd|df|du|kill|strip|objdump|objcopy|nm|ar|ldd|readelf|ld|as|"
-        r"su|sudo|useradd|userdel|usermod|passwd|service|systemctl|rsync|scp|sftp|wget|openssl|gpg|base64|patch|diff|"
-        r"test|expr|bc|file|stat|readlink|realpath|mktemp|install|chgrp|dpkg|rpm|apk|jq|yq): +"
-        r"(?!(?:warning|note|hint|Exiting|Removing|line \d)\b)\S.*)$",
-        "run",
-    ),
+    rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
     rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
+    rule(43, "There is no", r"There is no (?!error|problem|issue|need|difference)\w.*", "run"),
     rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),
     rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
     rule(42, "timed out", r".*timed out.*", "run"),

@@ -25,7 +25,7 @@ def tcl(text: str, lines: list[str]) -> Finding | None:
     spot = next(filter(None, map(IN_FILE.match, below)), None)
     return Finding(
         weight=84,
-        headline=lines[start - 1].strip(),
+        headline=lines[start - 2 if lines[start - 1].startswith("in expression ") else start - 1].strip(),
         name="TclError",
         location=place(spot["file"], spot["line"]) if spot else None,
         function=procedure["function"] if procedure else "",
