@@ -43,7 +43,10 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
-        return None if ARITY.search(parsed.lowered.text) else SYNTAX.first_in(parsed.lowered)
+        if ARITY.search(parsed.lowered.text):
+            return None
+        grammar = by_expectation(parsed.lowered.text) is ErrorType.SYNTAX_ERROR
+        return ErrorType.SYNTAX_ERROR if grammar else SYNTAX.first_in(parsed.lowered)
     if parsed.name and parsed.name != "shell":
         return None
     if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
@@ -73,7 +76,7 @@ def _by_class(name: str) -> ErrorType | None:
 
 def _by_tool(parsed: ParsedOutput) -> ErrorType:
     """Return the type by the tool: a compiler's error is one of types, an unknown class is a runtime error."""
-    if parsed.kind == "build" and parsed.weight >= COMPILED:
+    if parsed.kind == "build" and parsed.weight >= COMPILED and not parsed.name:
         denied = parsed.code.startswith("error=") or "-W" in parsed.code
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:

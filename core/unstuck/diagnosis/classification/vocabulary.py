@@ -17,14 +17,14 @@ _CLASSES: dict[ErrorType, str] = {
         "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError "
         "UndefinedFunctionError"
     ),
-    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException",
+    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException Not_found",
     ErrorType.VALUE_ERROR: (
         "ValueError JSONDecodeError UnicodeDecodeError UnicodeEncodeError NumberFormatException "
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
         "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
         "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
-        "ParserError ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
+        "Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "

@@ -57,6 +57,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(82, "runtime error: ", r"FILE:LINE:\d+: (?P<msg>runtime error: .*)$", "run", "UndefinedBehavior"),
     rule(81, "[Ee]rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
     rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
+    rule(80, " error : ", r"(?P<file>[^\s:]{1,300}):LINE: \w{1,30} error : MSG$", name="SyntaxError"),
     rule(81, ": Error: ", r"FILE:LINE:(?:\d+:)? (?:Fatal )?Error: MSG$"),
     rule(80, "ERROR]", r"\[ERROR\] FILE:\[LINE,\d+\] (?:error: )?MSG$"),
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
