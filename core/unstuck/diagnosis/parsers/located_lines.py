@@ -128,7 +128,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
-    rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
+    rule(35, "*** [", r"g?make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
     # What a linter says of a line, with the name of its rule at the end
     rule(
         41,
