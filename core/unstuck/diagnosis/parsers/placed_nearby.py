@@ -218,7 +218,8 @@ def bandit(text: str, lines: list[str]) -> Finding | None:
 
 
 CYCLE = Lazy(
-    r"(?:package (?P<package>\S{1,300})|\s+imports (?P<next>\S{1,300}?)(?P<end>: import cycle not allowed.*)?)$"
+    r"(?:package (?P<package>\S{1,300})"
+    r"|\s+imports (?P<next>\S{1,300}?)(?: from \S{1,300}?)?(?P<end>: import cycle not allowed.*)?)$"
 )
 
 
