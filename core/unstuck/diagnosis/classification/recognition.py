@@ -19,6 +19,8 @@ NEAR = 3
 SHORT = 4
 TITLE = "Traceback (most recent call last)"
 TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
+# A line that no rule knows is a complaint by its first word.
+REFUSED = Lazy(r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b")
 WELL = Lazy(
     r"(?i)(?!.*\b(?:not|no|un\w+|fail\w*|errors?|0)\b).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
     r"|completed?|finished)\b"
@@ -41,7 +43,9 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return True
     lines = [line for line in said if not SUMMED_UP.match(line.strip())] or said
     if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _is_in(parsed, lines[-1:]):
-        return lines[-1][0] not in " \t"
+        told = parsed.weight > 0 or error_type is ErrorType.HTTP_ERROR
+        return told or REFUSED.match(lines[-1]) is not None
+    lines = [line for line in lines if line[0] not in " \t"]
     return parsed.weight >= SAID and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
 
 

@@ -20,7 +20,7 @@ REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]ll
 PROGRAM = r"(?!(?:warning|note|hint|info|debug|help|usage|remark)\b)[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
 COMPLAINT = (
     r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad|missing|"
-    r"must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists|non-\w+)\b)"
+    r"must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists|non-\w+|unexpected|unterminated|unmatched)\b)"
     r"(?!(?:warning|note|hint|info|debug)\b)"
 )
 
@@ -151,7 +151,12 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
     rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{1,60})\b.*)$", "run"),
-    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: (?!-?[\d.]+%?$).*", "run"),
+    rule(
+        45,
+        "[Ee]rror",
+        r"(?:\w[\w./-]{0,40}: )?(?:(?:fatal|parse|syntax) )?error(?: [\w-]{1,20}){0,4}: (?!-?[\d.]+%?$).*",
+        "run",
+    ),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
     rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
     rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
