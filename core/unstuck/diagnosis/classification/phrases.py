@@ -322,7 +322,10 @@ WEAK = Table(
             "unexpected keyword argument",
         ),
     ),
-    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b(?!=)"))),
+    (
+        ErrorType.TIMEOUT_ERROR,
+        Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b(?!=|: (?:invalid|failed|cannot))")),
+    ),
     (
         ErrorType.CONNECTION_ERROR,
         Phrases(
@@ -428,7 +431,7 @@ WEAK = Table(
                     r"|merging|commit|"
                     r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
                     r"|push|clone|"
-                    r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
+                    r"submodule|detached|email|identity|references?|local changes|object|source|index\.lock)\b"
                 ),
             ),
         ),
@@ -583,6 +586,8 @@ GIVEN = Table(
             ("expected", r"\b(?:expression|operator|operand|number|integer|argument|value) expected$"),
             ("argument", r"\bnon-\w+ argument\b"),
             ("not a", r"\bnot an? (?:\w+ ){0,2}(?:file|archive|image|number|integer|value|name|identifier)\b"),
+            ("usage: ", r"(?:^|: )usage: "),
+            ("--help", r"\btry .{0,40}--help\b"),
             ("must ", r"\bmust (?:specify|provide|supply|name)\b"),
             ("out of range", r"\bout of range\b"),
             "does not contain",
@@ -601,7 +606,7 @@ GIVEN = Table(
             "do not",
             ("not found", r"[^:] not found\b"),
             "no such",
-            ("found", r"\bno (?!error|problem|issue|warning|vulnerab|match|change|test).{1,60} found\b"),
+            ("found", r"\bno (?!broken|error|problem|issue|warning|vulnerab|match|change|test).{1,60} found\b"),
             "not something",
             "not mounted",
         ),

@@ -22,8 +22,8 @@ TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*
 # A line that no rule knows is a complaint by its first word.
 REFUSED = Lazy(r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b")
 WELL = Lazy(
-    r"(?i)(?!.*\b(?:not|no|un\w+|fail\w*|errors?|0)\b).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
-    r"|completed?|finished)\b"
+    r"(?i)(?!.*(?:\b(?:not|no|un\w+|fail\w*|errors?|0)\b|`)).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
+    r"|completed?|finished)\b|.*\b(?:ignored|skipped)$"
 )
 
 
@@ -41,11 +41,10 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return False
     if parsed.weight >= REPORTED:
         return True
-    lines = [line for line in said if not SUMMED_UP.match(line.strip())] or said
+    lines = [line for line in said if line[0] not in " \t#>" and not SUMMED_UP.match(line)]
     if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _is_in(parsed, lines[-1:]):
         told = parsed.weight > 0 or error_type is ErrorType.HTTP_ERROR
         return told or REFUSED.match(lines[-1]) is not None
-    lines = [line for line in lines if line[0] not in " \t"]
     return parsed.weight >= SAID and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
 
 

@@ -19,9 +19,9 @@ REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]ll
 # A line that a program begins with its own name, and words by which it is a complaint.
 PROGRAM = r"(?!(?:warning|note|hint|info|debug|help|usage|remark)\b)[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
 COMPLAINT = (
-    r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad|missing|"
-    r"must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists|non-\w+|unexpected|unterminated|unmatched)\b)"
-    r"(?!(?:warning|note|hint|info|debug)\b)"
+    r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad"
+    r"|missing|must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists"
+    r"|non-\w+|unexpected|unterminated|unmatched|is a directory)\b)(?!(?:warning|note|hint|info|debug)\b)"
 )
 
 PLAIN: tuple[Rule, ...] = (
@@ -60,6 +60,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(62, "CMake Error: ", r"CMake Error: MSG"),
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
+    rule(74, "[!] ", r"\[!\] (?:\([^)]{1,80}\) )?MSG$"),
     rule(61, "[FATAL] ", r"\[FATAL\] MSG", "run"),
     rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
     rule(
@@ -95,7 +96,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         60,
         "option",
-        rf"{BEFORE}(?P<msg>option \S{{1,80}}:? "
+        rf"{BEFORE}(?P<msg>option(?: \S{{1,80}}:?)? "
         r"(?:is (?:unknown|ambiguous)|requires (?:an? )?(?:argument|parameter|value)).*)$",
         "run",
         code="usage",
@@ -142,7 +143,11 @@ PLAIN: tuple[Rule, ...] = (
     rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
     rule(54, "..Failed", r"\S.{0,80}?\.{3,80}(?:\(.{1,60}\))?Failed$", "lint"),
     rule(54, "Code style issues", r"(?:\[warn\] )?MSG", "lint"),
-    *(rule(52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
+    # A number after the name, which is no address, is that of a table of such names.
+    *(
+        rule(52, code, rf".*?\b(?P<code>{code})\b(?!['\"]?[\s:=]{{1,3}}-?\d{{1,5}}\b(?![.:]\d)).*", "run")
+        for code in ERRNO.split()
+    ),
     rule(50, "panic", r"panic: .*", "run", "panic"),
     rule(46, "…Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
     rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
