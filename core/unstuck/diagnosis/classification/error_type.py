@@ -27,7 +27,9 @@ ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keywo
 def error_type_of(parsed: ParsedOutput) -> ErrorType:
     """Return the error type: by class or code, else by a phrase of the headline, else by the exit code."""
     if parsed.kind == "lint":
-        wrong = _by_code(parsed) or _by_class(parsed.name) or SYNTAX.first_in(parsed.lowered)
+        wrong = _by_code(parsed) or _by_class(parsed.name)
+        # A linter's own rule has a name in lower case.
+        wrong = wrong or (None if parsed.code.islower() else SYNTAX.first_in(parsed.lowered))
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
         STRONG.first_in(parsed.lowered)

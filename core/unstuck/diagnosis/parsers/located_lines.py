@@ -95,9 +95,9 @@ LOCATED: tuple[Rule, ...] = (
     rule(72, " line ", r"(?P<msg>syntax error) at (?P<file>\S{1,300}) line LINE, .*$", "run", "SyntaxError"),
     rule(
         72,
-        " line ",
+        "Can't locate",
         r"(?P<msg>Can't locate (?:.{1,80}? in @INC|object method .{1,200}?))(?: \(.*\))?"
-        r" at (?P<file>\S{1,300}) line LINE\.$",
+        r"(?: at (?P<file>\S{1,300}) line LINE)?\.$",
         "run",
     ),
     rule(

@@ -16,6 +16,8 @@ CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 # What stands before the reason, and how programs call what they were given and do not know.
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
 REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+# A rate or a count of errors is none.
+NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$)"
 # A line that a program begins with its own name, and words by which it is a complaint.
 PROGRAM = r"(?!(?:warning|note|hint|info|debug|help|usage|remark)\b)[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
 COMPLAINT = (
@@ -95,8 +97,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "option", rf"{BEFORE}(?P<msg>{REFUSED} (?:command[- ]line )?(?:VM )?option\b.*)$", "run", code="usage"),
     rule(
         60,
-        "option",
-        rf"{BEFORE}(?P<msg>option(?: \S{{1,80}}:?)? "
+        "[Oo]ption",
+        rf"{BEFORE}(?P<msg>[Oo]ption(?: \S{{1,80}}:?)? "
         r"(?:is (?:unknown|ambiguous)|requires (?:an? )?(?:argument|parameter|value)).*)$",
         "run",
         code="usage",
@@ -121,7 +123,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
     rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
-    rule(56, "ERROR:  ", r"ERROR:  MSG", "run", "DatabaseError"),
+    rule(56, "ERROR:  ", r"ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),
     rule(64, "dubious ownership", r"fatal: .*", "run"),
@@ -159,12 +161,13 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         45,
         "[Ee]rror",
-        r"(?:\w[\w./-]{0,40}: )?(?:(?:fatal|parse|syntax) )?error(?: [\w-]{1,20}){0,4}: (?!-?[\d.]+%?$).*",
+        rf"(?:\w[\w./-]{{0,40}}: )?(?:(?:fatal|parse|syntax) )?error(?: [\w-]{{1,20}}){{0,4}}: {NO_COUNT}.*",
         "run",
     ),
+    rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),
     rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
     rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
-    rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
+    rule(44, "…Error", rf"(?:\S{{1,60}}: )?(?:[A-Z]\w{{0,60}})?Error(?: \[\w+\])?: {NO_COUNT}.*", "run"),
     rule(43, "find", r"(?:\w[\w.-]{0,40} )?(?:[Cc]ouldn't|[Cc]ould not|[Cc]an't|[Cc]annot) find (?!any\b)\S.*", "run"),
     rule(43, "There is no", r"There is no (?!error|problem|issue|need|difference)\w.*", "run"),
     rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
