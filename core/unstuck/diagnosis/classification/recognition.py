@@ -11,8 +11,8 @@ from unstuck.diagnosis.parsing.run_summary import run_summaries
 from unstuck.diagnosis.parsing.wrappers import SUMMED_UP
 from unstuck.text import admit
 
-# How sure a line of a known tool is, and a line that only says that there is an error.
-REPORTED, SAID = 58, 42
+# How sure a line of a known tool is, one that is called an error, and one that only says what went wrong.
+REPORTED, CALLED, SAID = 58, 45, 42
 # A line that only says "error" counts where it begins or ends the output, a report where nothing good follows it.
 NEAR = 3
 # An output of so few lines is its last line.
@@ -21,7 +21,7 @@ TITLE = "Traceback (most recent call last)"
 TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
 # A line that no rule knows is a complaint by its first word.
 REFUSED = Lazy(
-    r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b|\w+: usage: "
+    r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b(?!:)|\w+: usage: "
 )
 WELL = Lazy(
     r"(?i)(?!.*(?:\b(?:not|no|un\w+|fail\w*|errors?|usage|0)\b|`)).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
@@ -45,9 +45,10 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return True
     lines = [line for line in said if line[0] not in " \t#>" and not SUMMED_UP.match(line)]
     if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _is_in(parsed, lines[-1:]):
-        told = parsed.weight > 0 or error_type is ErrorType.HTTP_ERROR
+        told = parsed.weight >= SAID or error_type is ErrorType.HTTP_ERROR
         return told or REFUSED.match(lines[-1]) is not None
-    return parsed.weight >= SAID and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
+    least = SAID if error_type is not ErrorType.UNKNOWN else CALLED
+    return parsed.weight >= least and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
 
 
 def _is_in(parsed: ParsedOutput, lines: Iterable[str]) -> bool:

@@ -19,7 +19,10 @@ REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]ll
 # A rate or a count of errors is none.
 NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$)"
 # A line that a program begins with its own name, and words by which it is a complaint.
-PROGRAM = r"(?!(?:warning|note|hint|info|debug|help|usage|remark)\b)[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
+PROGRAM = (
+    r"(?!(?:warning|note|hint|info|debug|help|usage|remark|skipp\w+|ignor\w+|handled|caught)\b)"
+    r"[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
+)
 COMPLAINT = (
     r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad"
     r"|missing|must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists"
@@ -41,9 +44,9 @@ PLAIN: tuple[Rule, ...] = (
     rule(70, "curl: (", r".*?(?P<msg>curl: \((?P<code>\d{1,3})\).*)", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
-    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b.*", "run", code="exit 137"),
+    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d).*", "run", code="exit 137"),
     rule(66, "Out of memory", r".*Out of memory: Killed process.*", "run", code="exit 137"),
-    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b.*", "run", code="exit 134"),
+    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:).*", "run", code="exit 134"),
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
     rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
@@ -170,8 +173,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(44, "…Error", rf"(?:\S{{1,60}}: )?(?:[A-Z]\w{{0,60}})?Error(?: \[\w+\])?: {NO_COUNT}.*", "run"),
     rule(43, "find", r"(?:\w[\w.-]{0,40} )?(?:[Cc]ouldn't|[Cc]ould not|[Cc]an't|[Cc]annot) find (?!any\b)\S.*", "run"),
     rule(43, "There is no", r"There is no (?!error|problem|issue|need|difference)\w.*", "run"),
-    rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
-    rule(42, "timed out", r".*timed out.*", "run"),
+    rule(41, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
+    rule(41, "timed out", r".*timed out.*", "run"),
     rule(42, "[Nn]o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
     rule(42, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
     rule(42, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
