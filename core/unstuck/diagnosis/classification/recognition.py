@@ -21,7 +21,8 @@ TITLE = "Traceback (most recent call last)"
 TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
 # A line that no rule knows is a complaint by its first word.
 REFUSED = Lazy(
-    r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b(?!:)|\w+: usage: "
+    r"(?i)(?:no|not|cannot|can't|could not|couldn't|unable|failed|invalid|unknown|bad|illegal|missing)\b(?!:)"
+    r"|\w+: usage: "
 )
 WELL = Lazy(
     r"(?i)(?!.*(?:\b(?:not|no|un\w+|fail\w*|errors?|usage|0)\b|`)).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
