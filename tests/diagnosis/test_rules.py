@@ -468,3 +468,8 @@ def test_a_failed_assertion_is_not_in_the_helper_below_it() -> None:
     report = "  1) Failure:\nT#test_a [a.rb:4]:\nExpected: 1\n  Actual: 2\n    a.rb:9:in `helper'\n"
     assert found(report).location == "a.rb:4"
     assert "function" not in found(report).signature.metadata
+
+
+def test_a_failed_test_without_a_message_names_no_file() -> None:
+    """Go may say only the name of a test that failed."""
+    assert found("--- FAIL: TestTotal (0.00s)\nFAIL").files == ()
