@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.classification.complaints import GIVEN
 from unstuck.diagnosis.classification.expectations import by_expectation
-from unstuck.diagnosis.classification.phrases import GIVEN, STRONG, SYNTAX, WEAK
+from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
