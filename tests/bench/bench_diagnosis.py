@@ -42,6 +42,11 @@ def per_kilobyte(text: str) -> float:
     )
 
 
+def milliseconds(text: str) -> float:
+    """Milliseconds of one diagnosis."""
+    return processor_seconds(lambda: diagnose(text, exit_code=1)) * 1e3
+
+
 @cache
 def corpus() -> dict[str, Case]:
     """The labelled outputs by id."""
@@ -175,8 +180,22 @@ def costs() -> Iterable[Bench]:
         yield Bench(
             name=f"diagnose {name}",
             unit="ms",
-            measure=lambda text=text: processor_seconds(lambda: diagnose(text, exit_code=1)) * 1e3,
+            measure=lambda text=text: milliseconds(text),
             budget="30",
+        )
+    bare = output(10 * 2**20, "all is well\n")
+    for name, prefix in (
+        ("a task", "web:build: "),
+        ("a service", "web-1  | "),
+        ("a time", "2026-05-01T12:00:30.123Z "),
+    ):
+        text = "".join(f"{prefix}{line}\n" for line in bare.splitlines())
+        yield Bench(
+            name=f"diagnose 10 MB behind {name}, more than without",
+            unit="ms",
+            measure=lambda text=text: milliseconds(text) - milliseconds(bare),
+            budget="3",
+            rounds=15,
         )
 
 

@@ -270,3 +270,27 @@ def test_a_project_in_memory_has_places_and_a_pipe_has_none(file: str, place: st
     found = diagnose(told, exit_code=1, root="/dev/shm/shop")
     assert found is not None
     assert found.location == place
+
+
+def test_a_banner_is_no_run_of_pytest() -> None:
+    """Lines of equal signs alone do not make a tool's error one of pytest."""
+    said = "ERROR: could not load the plugin\n"
+    banner, session = (
+        diagnose(f"===== {title} =====\n{said}", exit_code=1) for title in ("Deploying", "test session starts")
+    )
+    assert banner is not None
+    assert session is not None
+    assert banner.category.value == "agent_failure"
+    assert session.category.value == "configuration"
+
+
+@pytest.mark.parametrize("code", ["", " [E_STOCK]"])
+def test_an_error_of_a_users_own_class_has_its_code(code: str) -> None:
+    """In JavaScript a line above a frame is an error whatever its class is called, with its code."""
+    found = diagnose(f"OutOfStock{code}: no apples\n    at sell (/app/shop.js:7:3)\n", exit_code=1)
+    other = diagnose("OutOfStock [E_OTHER]: no apples\n    at sell (/app/shop.js:7:3)\n", exit_code=1)
+    assert found is not None
+    assert other is not None
+    assert found.location == "/app/shop.js:7"
+    assert found.signature.context_hash != other.signature.context_hash
+    assert found.headline == f"OutOfStock{code}: no apples"

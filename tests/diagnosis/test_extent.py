@@ -104,3 +104,37 @@ def test_the_count_of_a_projects_own_runner_is_read(line: str, count: int) -> No
     text = f"checking\n{line}\n"
     assert extent_of(text, diagnose(text, exit_code=1, phase="test")).errors == count
     assert contradiction(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "better", "broke"),
+    [
+        (Extent("load", 3), Extent("parse", 1), True, False),
+        (Extent("parse", 4), Extent("load", 3), False, False),
+        (Extent("run", 2, 3), Extent("load", 1), True, False),
+        (Extent("load", 1), Extent("run", 2, 3), False, True),
+        (Extent("", 1), Extent("run", 2, 3), True, False),
+        (Extent("run", 1, 4), Extent("run", 2, 3), True, False),
+        (Extent("run", 3, 2), Extent("run", 2, 3), False, False),
+        (Extent("run", 2, 4), Extent("run", 2, 3), True, False),
+        (Extent("run", 0, 4), Extent("run", 2, 3), False, False),
+        (Extent("load", 5), Extent("load", 2), False, True),
+        (Extent("load", 2), Extent("load", 2), False, False),
+        (Extent("load", 1), Extent("load", 2), True, False),
+        (Extent("load", 5), Extent("load", 0), False, False),
+        (Extent("load", 5), Extent("parse", 2), True, False),
+        (Extent("", 5), Extent("", 2), False, False),
+    ],
+)
+def test_what_is_closer_to_passing_and_what_has_broken(now: Extent, before: Extent, better: bool, broke: bool) -> None:
+    """A later stage or fewer errors are closer; nothing that runs, or more errors at the same stage, is broken."""
+    assert now.is_better_than(before) is better
+    assert now.broke(before) is broke
+
+
+@pytest.mark.parametrize(
+    ("best", "now", "stage"), [("run", "load", "run"), ("parse", "load", "load"), ("", "run", "run")]
+)
+def test_a_stage_stays_reached(best: str, now: str, stage: str) -> None:
+    """The best extent keeps the latest stage, with the counts of now."""
+    assert Extent(now, 2, 3).after(Extent(best, 1, 1)) == Extent(stage, 2, 3)  # type: ignore[arg-type]

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from unstuck.diagnosis.classification.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
+from unstuck.diagnosis.classification.complaints import GIVEN
 from unstuck.diagnosis.classification.failure_types import VERIFICATION_FAILED
-from unstuck.diagnosis.classification.phrases import GIVEN, STRONG, WEAK, Phrase
+from unstuck.diagnosis.classification.phrases import STRONG, WEAK, Phrase
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.lazy_regex import lines_with
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
@@ -63,6 +64,22 @@ READ = [
     ("awk: line 1: missing ) near }", "SYNTAX_ERROR", None),
     ("[FATAL] Non-readable POM /w/pom.xml: no more data available - expected end tag", "SYNTAX_ERROR", None),
     ("error obtaining VCS status: exit status 128", "UNKNOWN", None),
+    ("bash: line 1: cd: too many arguments", "VALUE_ERROR", None),
+    ("bash: line 1: hash: nosuch: not found", "IMPORT_ERROR", None),
+    ("mv: missing destination file operand after 'a'", "VALUE_ERROR", None),
+    ("find: missing argument to `-exec'", "VALUE_ERROR", None),
+    ("tar (child): a.tgz: Cannot open: No such file or directory", "RUNTIME_ERROR", None),
+    ("dpkg-query: package 'nosuch' is not installed", "IMPORT_ERROR", None),
+    ("ERROR:  Could not find a valid gem 'nosuch' (>= 0)", "RUNTIME_ERROR", None),
+    ("E: Command line option --nope is not understood", "VALUE_ERROR", None),
+    ("timeout: invalid time interval 'abc'", "VALUE_ERROR", None),
+    ("fatal: not a valid object name: HEAD", "RUNTIME_ERROR", None),
+    ("a.asm:3: error: parser: instruction expected", "SYNTAX_ERROR", "a.asm:3"),
+    ('[!] RollupError: Could not resolve "./nope.js" from "a.js"', "IMPORT_ERROR", None),
+    ("[PARSE_ERROR] Unexpected token\n   ╭─[ a.js:1:11 ]", "SYNTAX_ERROR", "a.js:1"),
+    ('[MISSING_EXPORT] "x" is not there\n   ╭─[ a.js:1:11 ]', "IMPORT_ERROR", "a.js:1"),
+    ("[UNKNOWN_OPTION] x\n   ╭─[ a.js:1:11 ]", "TYPE_ERROR", "a.js:1"),
+    ("--- FAIL: TestTotal (0.00s)\nFAIL", "ASSERTION_ERROR", None),
 ]
 # And by lines that look alike and are no place: clocks, notes, warnings, addresses.
 NO_PLACE = [
@@ -445,3 +462,15 @@ def test_a_command_that_was_not_found_is_known_by_the_exit_code() -> None:
     assert found(line, 127).error_type == ErrorType.IMPORT_ERROR
     assert found(line, 127).category.value == "configuration"
     assert found("bash: nope.sh: No such file or directory", 127).error_type is ErrorType.RUNTIME_ERROR
+
+
+def test_a_failed_assertion_is_not_in_the_helper_below_it() -> None:
+    """Minitest names the test's own line; a frame below it is no function of the failure."""
+    report = "  1) Failure:\nT#test_a [a.rb:4]:\nExpected: 1\n  Actual: 2\n    a.rb:9:in `helper'\n"
+    assert found(report).location == "a.rb:4"
+    assert "function" not in found(report).signature.metadata
+
+
+def test_a_failed_test_without_a_message_names_no_file() -> None:
+    """Go may say only the name of a test that failed."""
+    assert found("--- FAIL: TestTotal (0.00s)\nFAIL").files == ()

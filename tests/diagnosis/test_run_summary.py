@@ -90,6 +90,14 @@ NOTHING = {
     "node": "# tests 0\n# pass 0\n# fail 0",
     "go": "?   \texample.com/a\t[no test files]\n?   \texample.com/b\t[no test files]",
     "go run": "ok  \texample.com/a\t0.002s [no tests to run]",
+    "go cached": "ok  \texample.com/a\t(cached) [no tests to run]\n?   \texample.com/b\t[no test files]",
+    "go cover": "\texample.com/a\t\tcoverage: 0.0% of statements\n?   \texample.com/b\t[no test files]",
+    "go -json": '{"Time":"2026-01-02T03:04:05Z","Action":"output","Package":"a.test/b",'
+    '"Output":"?   \\ta.test/b\\t[no test files]\\n"}\n'
+    '{"Time":"2026-01-02T03:04:05Z","Action":"skip","Package":"a.test/b","Elapsed":0}',
+    "go -json run": '{"Time":"2026-01-02T03:04:05Z","Action":"output","Package":"a.test/d",'
+    '"Output":"ok  \\ta.test/d\\t0.003s [no tests to run]\\n"}\n'
+    '{"Time":"2026-01-02T03:04:05Z","Action":"pass","Package":"a.test/d","Elapsed":0.003}',
     "cargo": "     Running unittests src/lib.rs (target/debug/deps/x)\n"
     "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished",
     "ctest": "No tests were found!!!",
@@ -125,7 +133,9 @@ PASSED = {
     "eslint": "✖ 2 problems (0 errors, 2 warnings)",
     "tap todo": "ok 1 - adds\nnot ok 2 - later # TODO not written\nnot ok 3 - other # skip no network\n1..3",
     "stestr": " - Passed: 3\n - Failed: 0\n",
-    "go -json": '{"Time":"2026-01-02T03:04:05Z","Action":"pass","Package":"a.test/add","Test":"TestAdd"}',
+    "go -json": '{"Time":"2026-01-02T03:04:05Z","Action":"pass","Package":"a.test/add","Test":"TestAdd"}\n'
+    '{"Time":"2026-01-02T03:04:05Z","Action":"output","Package":"a.test/b",'
+    '"Output":"?   \\ta.test/b\\t[no test files]\\n"}',
     "black": "All done!\n3 files would be left unchanged.",
     "ruff format": "3 files already formatted",
     "a workspace": "No tests found, exiting with code 0\nTests:       4 passed, 4 total",

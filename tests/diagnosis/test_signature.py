@@ -153,3 +153,84 @@ def test_the_time_of_a_failure() -> None:
     before = time.time()
     assert before <= extract_failure_signature("ValueError: bad").timestamp <= time.time()
     assert FailureSignature.from_error("ValueError: bad", timestamp=1.5).timestamp == 1.5
+
+
+# One failure twice, with what changes between two runs.
+SAME = [
+    ("server failed: Dec 10 07:08:28 lost", "server failed: Jan  3 17:01:02 lost"),
+    ("[Mon Dec 05 07:57:02 2005] error: bad child", "[Tue Jan 17 01:00:59 2006] error: bad child"),
+    ("10/Dec/2024:07:08:28 +0000 failed", "3/Jan/2025:17:08:28 +0100 failed"),
+    ("error: expired Sun, 10 Dec 2024 07:08:28 GMT", "error: expired Wed, 03 Jan 2025 17:08:28 GMT"),
+    ("I0501 12:00:01.123456 1234 f.go:12] failed", "I1223 02:40:01.003456 9234 f.go:12] failed"),
+    ("error: certificate expired on March 3, 2025", "error: certificate expired on December 14, 2026"),
+    ("error: pod app-7d9f8b6c5-x2x4z not ready", "error: pod app-5c8d4f7b9d-k9l2m not ready"),
+    ("error: pod agent-x2x4z not ready", "error: pod agent-k9l2m not ready"),
+    ("cannot open '/tmp/tmpab12cd34'", "cannot open '/tmp/tmpzz_9k3mq'"),
+    ("cannot open /tmp/tmp.aB3dE", "cannot open /tmp/tmp.Zk9Qw"),
+    ("cannot open tmp.aB3dExyzQW", "cannot open tmp.ZZ11aaBBcc"),
+    ("FileNotFoundError: '/tmp/pip-req-build-k3j2h1_x'", "FileNotFoundError: '/tmp/pip-req-build-0asdf9__'"),
+    ("failed in /tmp/pip-xyz", "failed in /tmp/pip-abc"),
+    ("failed in /tmp/pytest-of-root/pytest-12/test_a0/x", "failed in /tmp/pytest-of-root/pytest-13/test_a0/x"),
+    ("order 01ARZ3NDEKTSV4RRFFQ69G5FAV not found", "order 01BX5ZZKBKACTAV9WEVGEMMVS0 not found"),
+    ("error: timed out after 1m 23s", "error: timed out after 4m 2s"),
+    ("error: timed out after 1h2m3s", "error: timed out after 44s"),
+    ("error in com.sun.$Proxy42 call", "error in com.sun.$Proxy7 call"),
+    ("[gw0] error: node down", "[gw3] error: node down"),
+    ("limit reached, resets 3pm", "limit reached, resets 8:30pm"),
+    ("error: quota resets Oct 6 at 1:00:00", "error: quota resets Nov 26 at 12:00:00"),
+    (
+        "HASH(0x55d0) is not a CODE reference at a.pl line 3, <STDIN> line 42.",
+        "HASH(0x99aa) is not a CODE reference at a.pl line 9, <STDIN> line 7.",
+    ),
+    ("lua: a.lua:3: table: 0x55a1b2 is no basket", "lua: a.lua:9: table: 0x7fa1b2 is no basket"),
+    (
+        "Error in f(x) : bad <environment: 0x55d5c8>\nExecution halted\n",
+        "Error in f(x) : bad <environment: 0x11d5c8>\nExecution halted\n",
+    ),
+    (
+        "run.hs: no 4\nCallStack (from HasCallStack):\n  error, called at run.hs:1:8 in main:Main",
+        "run.hs: no 4\nCallStack (from HasCallStack):\n  error, called at run.hs:9:8 in main:Main",
+    ),
+    ("cp: cannot stat '/var/folders/ab/T/tmp8a7b6c5d/x'", "cp: cannot stat '/var/folders/cd/T/tmpqqq6c5d1/x'"),
+    ("mv: cannot move '/tmp/build-ab12cd3_' to 'x'", "mv: cannot move '/tmp/build-zz99cd3_' to 'x'"),
+]
+# Two failures that look alike.
+OTHER = [
+    ("cannot open /tmp/config", "cannot open /tmp/data"),
+    ("cannot open tmp.json", "cannot open tmp.yaml"),
+    ("error: pod app-mysql not ready", "error: pod app-redis not ready"),
+    ("error: Marker 10 bad", "error: Decoder 10 bad"),
+    ("error: svc web-front bad", "error: svc web-backs bad"),
+    ("invalid weekday 'Monday'", "invalid weekday 'Tuesday'"),
+    ("pip-tools failed", "pip-audit failed"),
+    ("cannot open '/tmp/my-settings'", "cannot open '/tmp/my-profiles'"),
+    ("error: May be wrong", "error: Jun be wrong"),
+    ("order ABCDEFGHJKMNPQRSTVWXYZABCD not found", "order ABCDEFGHJKMNPQRSTVWXYZABCE not found"),
+    ("cannot import tmpfile", "cannot import tmpname"),
+    ("error: module sun.security bad", "error: module mon.security bad"),
+    ("Error in f(x) : bad a\nExecution halted\n", "Error in f(x) : bad b\nExecution halted\n"),
+    ("Error in f(x) : bad\nExecution halted\n", "Error in g(x) : bad\nExecution halted\n"),
+    ("lua: a.lua:3: no basket", "lua: b.lua:3: no basket"),
+    (
+        "run.hs: no a\nCallStack (from HasCallStack):\n  error, called at run.hs:1:8 in main:Main",
+        "run.hs: no b\nCallStack (from HasCallStack):\n  error, called at run.hs:1:8 in main:Main",
+    ),
+    ("bad a at a.pl line 3.", "bad b at a.pl line 3."),
+    ("FileNotFoundError: '/tmp/run1/a.csv'", "FileNotFoundError: '/tmp/run1/b.csv'"),
+    ("error: limit 512m", "error: limit 256m"),
+    ("error: memory is 5d", "error: memory is 6d"),
+    ("pip-compile: bad", "pip-sync: bad"),
+    ("cannot import tmp_folders", "cannot import tmp_buffers"),
+]
+
+
+@pytest.mark.parametrize(("one", "again"), SAME)
+def test_what_changes_with_every_run_is_no_part_of_a_failure(one: str, again: str) -> None:
+    """Another day, process, pod, temporary file or id is the same failure."""
+    assert extract_failure_signature(one).is_identical_to(extract_failure_signature(again))
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_a_name_that_looks_temporary_is_part_of_a_failure(one: str, other: str) -> None:
+    """Another file, pod, size, function or message is another failure."""
+    assert not extract_failure_signature(one).is_identical_to(extract_failure_signature(other))

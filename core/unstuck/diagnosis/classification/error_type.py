@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from unstuck.diagnosis.classification.complaints import GIVEN
 from unstuck.diagnosis.classification.expectations import by_expectation
-from unstuck.diagnosis.classification.phrases import GIVEN, STRONG, SYNTAX, WEAK
+from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
@@ -27,7 +28,9 @@ ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keywo
 def error_type_of(parsed: ParsedOutput) -> ErrorType:
     """Return the error type: by class or code, else by a phrase of the headline, else by the exit code."""
     if parsed.kind == "lint":
-        wrong = _by_code(parsed) or _by_class(parsed.name) or SYNTAX.first_in(parsed.lowered)
+        wrong = _by_code(parsed) or _by_class(parsed.name)
+        # A linter's own rule has a name in lower case.
+        wrong = wrong or (None if parsed.code.islower() else SYNTAX.first_in(parsed.lowered))
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
         STRONG.first_in(parsed.lowered)
@@ -43,7 +46,14 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
-        return None if ARITY.search(parsed.lowered.text) else SYNTAX.first_in(parsed.lowered)
+        if ARITY.search(parsed.lowered.text):
+            return None
+        grammar = by_expectation(parsed.lowered.text) is ErrorType.SYNTAX_ERROR
+        return ErrorType.SYNTAX_ERROR if grammar else SYNTAX.first_in(parsed.lowered)
+    if parsed.name and parsed.name != "shell":
+        return None
+    if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
+        return ErrorType.VALUE_ERROR
     return None if parsed.name else by_expectation(parsed.lowered.text)
 
 
@@ -69,7 +79,7 @@ def _by_class(name: str) -> ErrorType | None:
 
 def _by_tool(parsed: ParsedOutput) -> ErrorType:
     """Return the type by the tool: a compiler's error is one of types, an unknown class is a runtime error."""
-    if parsed.kind == "build" and parsed.weight >= COMPILED:
+    if parsed.kind == "build" and parsed.weight >= COMPILED and not parsed.name:
         denied = parsed.code.startswith("error=") or "-W" in parsed.code
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
@@ -78,7 +88,7 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR
-    if given := GIVEN.first_in(parsed.lowered):
+    if parsed.kind != "test" and (given := GIVEN.first_in(parsed.lowered)):
         return given
     exited = parsed.code.removeprefix("exit ")
     return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

@@ -11,7 +11,7 @@ _QUOTED = r"""['"‘“`<](?:[^\w\s]{1,4}|end|in|then|do|of|as|is|fi|from|where|
 _NOUN = (
     r"(?:(?:closing|opening|block|function|property|attribute|variable|indented|top-level|double-quoted|declaration) )?"
     r"(?:identifier|expression|statements?|declarations?|declarators?|specifiers?|initializers?|tokens?|newline|"
-    r"semicolon|comma|colon|delimiter|operator|keyword|pattern|item|type|selector|(?:un)?qualified-id|"
+    r"semicolon|comma|colon|delimiter|operator|keyword|pattern|item|type|selector|(?:un)?qualified-id|instruction|"
     r"primary-expression|parameter|block|brace|bracket|parenthesis|paren|string delimiter|[a-z]+ name|key|"
     r"(?:start|end)[_ ]tag|end of (?:file|input|line|statement|block|declaration)|eof|block end)"
 )

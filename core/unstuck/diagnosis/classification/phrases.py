@@ -77,6 +77,7 @@ STRONG = Table(
             "cannot open shared object file",
             ("cannot find ", r"cannot find (?:implementation or library stub for )?(?:module|package)\b"),
             "could not resolve '",
+            ("to import", r"\bfind .{1,40} to import\b"),
             'could not resolve "',
             "is not exported by",
             "import cycle not allowed",
@@ -119,7 +120,7 @@ STRONG = Table(
     (
         ErrorType.VALUE_ERROR,
         Phrases(
-            ("json", r"^syntaxerror: .*\bjson\b"),
+            ("json", r"^(?:\w+: )?(?:syntaxerror|parse error): .*\bjson\b"),
             "in json at position",
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
@@ -214,7 +215,6 @@ WEAK = Table(
             "can't find crate",
             "can't find package",
             "cannot load such file",
-            "could not open requirements file",
             "unable to locate package",
             "has no installation candidate",
             "as a dependency of package",
@@ -258,6 +258,7 @@ WEAK = Table(
             "violates",
             (" does not exist", r"(?:relation|column|function) .{1,80} does not exist"),
             "no such table",
+            "unable to open database",
             "no such column",
             (" does not exist", r"(?:role|database) .{1,80} does not exist"),
             ('": syntax', r'near ".*": syntax'),
@@ -274,6 +275,7 @@ WEAK = Table(
             "can't call method",
             ("has no ", r"has no (?:member|attribute|field|method|property)"),
             (" named", r"no (?:method|field|member)s? named"),
+            "request for member",
             ("undefined (type ", r"undefined \(type .* has no"),
         ),
     ),
@@ -303,6 +305,10 @@ WEAK = Table(
             "cannot find symbol",
             "was not declared",
             "not callable",
+            "non-numeric argument to",
+            "cannot be coerced",
+            ("cannot be ", r"\bcannot be (?:added|subtracted|multiplied|divided)\b"),
+            ("attempt to ", r"\battempt to (?:index|call|compare|concatenate|perform arithmetic on) "),
             "object is not subscriptable",
             "object is not iterable",
             "unsupported operand type",
@@ -319,7 +325,10 @@ WEAK = Table(
             "unexpected keyword argument",
         ),
     ),
-    (ErrorType.TIMEOUT_ERROR, Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b"))),
+    (
+        ErrorType.TIMEOUT_ERROR,
+        Phrases("deadline exceeded", ("time…", r"\btimed? ?out\b(?!=| -|: (?:invalid|failed|cannot))")),
+    ),
     (
         ErrorType.CONNECTION_ERROR,
         Phrases(
@@ -348,6 +357,7 @@ WEAK = Table(
             "cannot connect to the docker daemon",
             "can't connect to",
             "unable to establish ssl connection",
+            "open a connection to",
             ("connection ", r"connection (?:refused|reset|closed|aborted|error)"),
         ),
     ),
@@ -392,8 +402,43 @@ WEAK = Table(
             ("want", r"\bwant\b"),
         ),
     ),
-    (ErrorType.KEY_ERROR, Phrases(("keyerror", r"\bkeyerror\b"), ("key ", r"key .{1,60} not found"), "key not found")),
-    (ErrorType.INDEX_ERROR, Phrases("index out of range", "index out of bounds", "out_of_range", "range check failed")),
+    (
+        ErrorType.KEY_ERROR,
+        Phrases(
+            ("keyerror", r"\bkeyerror\b"),
+            ("key ", r"key .{1,60} not found"),
+            "no such key",
+            "key not found",
+            "key is not an element",
+        ),
+    ),
+    (
+        ErrorType.INDEX_ERROR,
+        Phrases(
+            "index out of range",
+            "index out of bounds",
+            "out_of_range",
+            "range check failed",
+            "subscript out of bounds",
+            "empty list",
+        ),
+    ),
+    # git, whose refusals are about the state of the repository
+    (
+        ErrorType.RUNTIME_ERROR,
+        Phrases(
+            (
+                ": ",
+                (
+                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge"
+                    r"|merging|commit|"
+                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
+                    r"|push|clone|"
+                    r"submodule|detached|email|identity|references?|local changes|object|source|index\.lock)\b"
+                ),
+            ),
+        ),
+    ),
     (
         ErrorType.VALUE_ERROR,
         Phrases(
@@ -456,22 +501,11 @@ WEAK = Table(
             "unhandled promise rejection",
             ("killed", r"\bkilled\b"),
             ("aborted", r"\baborted\b"),
-            # git, whose refusals are about the state of the repository
             ("conflict", r"^conflict \(|\bmerge conflict\b|\bfix conflicts\b"),
             "dubious ownership",
             "patch failed",
             "patch does not apply",
             ("hunk…", r"\bhunks? (?:#\d+ )?failed\b"),
-            (
-                ": ",
-                (
-                    r"^(?:fatal|error|git): .*\b(?:pathspec|refspec|revision|branch|repository|rebase|merge"
-                    r"|merging|commit|"
-                    r"index|work(?: |ing )?trees?|stash|tag|remote|upstream|head|cherry-pick|revert|checkout"
-                    r"|push|clone|"
-                    r"submodule|detached|email|identity|references?|local changes|bad object|index\.lock)\b"
-                ),
-            ),
             ("could not ", r"^(?:error: )?could not (?:apply|revert) [0-9a-f]{6,40}\b"),
             ("rejected", r"^! \[(?:remote )?rejected\]"),
             "no tracking information",
@@ -507,7 +541,7 @@ WEAK = Table(
             "unable to open",
             "cannot open",
             "can't open",
-            "failed to open",
+            ("failed to ", r"\bfailed to (?:open|load|read|write|create|start|run|execute)\b"),
             "could not read",
             "unable to read",
             "unable to load",
@@ -526,13 +560,6 @@ WEAK = Table(
         ),
     ),
     (ErrorType.TYPE_ERROR, Phrases(("typeerror", r"\btypeerror\b"))),
-)
-# Words of any program about what it was given. In those of a compiler they are about types as well.
-GIVEN = Table(
-    (
-        ErrorType.VALUE_ERROR,
-        Phrases(("invalid", r"(?:^|: )(?:\S{1,40}: )?invalid\b"), ("unrecogni…", r"\bunrecogni[sz]ed\b")),
-    ),
 )
 # Phrases of compilers and linters. In the words of other programs they are about values as well.
 SYNTAX = Table(

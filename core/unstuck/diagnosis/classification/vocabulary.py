@@ -17,14 +17,14 @@ _CLASSES: dict[ErrorType, str] = {
         "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError "
         "UndefinedFunctionError"
     ),
-    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException",
+    ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException Not_found",
     ErrorType.VALUE_ERROR: (
         "ValueError JSONDecodeError UnicodeDecodeError UnicodeEncodeError NumberFormatException "
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
         "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
         "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
-        "ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
+        "Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
@@ -129,7 +129,7 @@ _CODES: dict[ErrorType, str] = {
     ErrorType.RUNTIME_ERROR: (
         "ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY ELIFECYCLE"
     ),
-    ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE usage",
+    ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE EUSAGE usage",
     ErrorType.TYPE_ERROR: (
         "ERR_INVALID_ARG_TYPE name-defined used-before-def call-arg call-overload arg-type return return-value"
         " assignment "

@@ -34,5 +34,4 @@ OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
 def says_context_exhausted(text: str) -> bool:
     """Return whether ``text``, a line or a few, reports a full context window."""
     lowered = text.lower()
-    possible = any(part in lowered for part, _ in CONTEXT_LITERALS.pairs)
-    return possible and CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None
+    return CONTEXT_EXHAUSTED.search(lowered) is not None and OUTPUT_LIMIT.search(lowered) is None

@@ -40,13 +40,13 @@ class Literals:
     """
 
     def __init__(self, *texts: str) -> None:
-        self._texts = texts
+        self.texts = texts
 
     @cached_property
     def pairs(self) -> list[tuple[str, frozenset[bytes]]]:
         """Each part with the words that a text with it has."""
         pairs = []
-        for text in self._texts:
+        for text in self.texts:
             case = _EITHER_CASE.match(text)
             part = text[case.end() :] if case else text.strip("…")
             spellings = [letter + part for letter in case.groups()] if case else [text]

@@ -15,6 +15,7 @@ from unstuck.diagnosis.parsers import (
     plain_lines,
     pytest_report,
     python,
+    r_haskell,
     tcl,
 )
 from unstuck.diagnosis.parsers.base import Finding, OutputParser, place
@@ -52,6 +53,7 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
         OutputParser(84, Literals(" - error: "), multiline.pyright),
         OutputParser(84, Literals("terminate called", "libc++abi: "), multiline.terminated),
         OutputParser(84, Literals("    while executing\n", "    invoked from within\n"), tcl.tcl),
+        OutputParser(84, Literals(r_haskell.CALL_STACK), r_haskell.haskell_error),
         OutputParser(83, Literals("\nCMake Error at "), multiline.cmake),
         OutputParser(83, Literals("Error: ", "Error (", "…: error:", ", line "), placed_nearby.placed_above),
         OutputParser(83, Literals("import cycle not allowed"), placed_nearby.import_cycle),
@@ -65,6 +67,7 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
         OutputParser(81, Literals("\nERROR in "), multiline.webpack),
         OutputParser(80, Literals("error  ", "✖  ", ":\n  "), multiline.listed),
         OutputParser(80, Literals(" ^ "), placed_nearby.htmlhint),
+        OutputParser(72, Literals(r_haskell.HALTED), r_haskell.r_error),
         OutputParser(71, CONTEXT_LITERALS, plain_lines.context_exhausted),
         OutputParser(62, Literals(docker.NOT_BUILT), docker.docker),
         OutputParser(62, Literals("\nNode.js v"), javascript.thrown),

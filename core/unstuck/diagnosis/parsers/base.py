@@ -76,8 +76,8 @@ class OutputParser:
 def is_library(file: str) -> bool:
     """Return whether ``file`` belongs to an installation, not to the project."""
     file = file.replace("\\", "/")
-    if file.startswith(("<", "[", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
-        # Generated code, node's own modules, a command line (-e), a pipe.
+    if file.startswith(("<", "[", "(", "libraries/", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
+        # Generated code, modules of node and GHC, a command line (-e), a pipe.
         return True
     if file.startswith("internal/") and file.endswith(".js"):
         # Node's modules without their scheme; other languages have an internal/, too.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, place
 
-NOT_BUILT = "failed to solve"
+NOT_BUILT = "failed to solve: "
 INSTRUCTION = Lazy(r"((?:\S*/)?(?:Docker|Container)file\S{0,40}):(\d{1,7})$")
 FAILED_STEP = Lazy(r"#(\d{1,5}) ERROR: ")
 STEP_LINE = Lazy(r"#(\d{1,5}) \d{1,7}\.\d{1,4} ?(.*)$")
@@ -15,7 +15,9 @@ RULE = "------"
 
 def docker(text: str, lines: list[str]) -> Finding | None:
     """Return the daemon's last line, and the line of the instruction."""
-    printed = next((line for line in lines if NOT_BUILT in line), "")
+    printed = next(
+        (line for line in lines if NOT_BUILT in line and line.partition(NOT_BUILT)[0].strip()[-1:] in ("", ":")), ""
+    )
     return Finding(62, printed, location=_instruction(lines), kind="build") if printed else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
@@ -16,6 +17,8 @@ MACROS = {
     "MSG": r"(?P<msg>\S.*?)",
     "CODE": r"(?P<code>[A-Za-z]{1,10}\d{1,5})",
 }
+# A word in capitals may have one of them within itself.
+MACRO = Lazy(rf"(?<![A-Z])(?:{'|'.join(MACROS)})(?![A-Z])")
 # Last lines of build tools and package managers, after the tool's own report.
 SUMMARIES = (
     "error: could not compile",
@@ -34,7 +37,7 @@ SUMMARIES = (
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}:")
+PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}[: ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,11 @@ def rule(weight: int, literal: str, pattern: str, kind: str = "build", name: str
     """Return a rule. FILE, LINE, MSG and CODE in its pattern stand for the groups of those names."""
     if pattern.endswith("MSG"):
         pattern += "$"
-    for macro, spelled in MACROS.items():
-        pattern = pattern.replace(macro, spelled)
-    return Rule(weight, Literals(literal), Lazy(pattern), kind, name, code)
+    return Rule(weight, Literals(literal), Lazy(MACRO.sub(_spelled, pattern)), kind, name, code)
+
+
+def _spelled(macro: re.Match[str]) -> str:
+    return MACROS[macro[0]]
 
 
 def first_match(rules: Prefilter[Rule], seen: IndexedText, floor: int = -1) -> Finding | None:

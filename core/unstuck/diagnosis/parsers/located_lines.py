@@ -57,6 +57,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(82, "runtime error: ", r"FILE:LINE:\d+: (?P<msg>runtime error: .*)$", "run", "UndefinedBehavior"),
     rule(81, "[Ee]rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
     rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
+    rule(80, " error : ", r"(?P<file>[^\s:]{1,300}):LINE: \w{1,30} error : MSG$", name="SyntaxError"),
     rule(81, ": Error: ", r"FILE:LINE:(?:\d+:)? (?:Fatal )?Error: MSG$"),
     rule(80, "ERROR]", r"\[ERROR\] FILE:\[LINE,\d+\] (?:error: )?MSG$"),
     rule(80, ": error CS", r"FILE\(LINE,\d+\): error CODE: MSG(?: \[.*\])?$"),
@@ -94,14 +95,22 @@ LOCATED: tuple[Rule, ...] = (
     rule(72, " line ", r"(?P<msg>syntax error) at (?P<file>\S{1,300}) line LINE, .*$", "run", "SyntaxError"),
     rule(
         72,
-        " line ",
+        "Can't locate",
         r"(?P<msg>Can't locate (?:.{1,80}? in @INC|object method .{1,200}?))(?: \(.*\))?"
-        r" at (?P<file>\S{1,300}) line LINE\.$",
+        r"(?: at (?P<file>\S{1,300}) line LINE)?\.$",
         "run",
     ),
-    rule(71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)) line LINE(?:\.|, .*)$", "run", "die"),
-    rule(87, "…near ", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: (?P<msg>.{1,300} near .*)$", "run", "SyntaxError"),
-    rule(86, "lua…", r"lua\S*: (?P<file>[^\s:]{1,300}):LINE: MSG$", "run", "error"),
+    rule(
+        71, " line ", r"(?P<msg>.{1,300}) at (?P<file>\S{1,300}\.(?:pl|pm|t)|-e|-) line LINE(?:\.|, .*)$", "run", "die"
+    ),
+    rule(
+        87,
+        "…near ",
+        r"lua\S*: (?P<file>\(command line\)|[^\s:]{1,300}):LINE: (?P<msg>.{1,300} near .*)$",
+        "run",
+        "SyntaxError",
+    ),
+    rule(86, "lua…", r"lua\S*: (?P<file>\(command line\)|[^\s:]{1,300}):LINE: MSG$", "run", "error"),
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
     rule(80, "patch failed", r"error: (?P<msg>patch failed): FILE:LINE$", "run"),
@@ -119,7 +128,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, "not found", r"(?P<file>[^\s:]{1,300}): LINE: (?P<msg>\S.*: not found)$", "run", code="exit 127"),
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
-    rule(35, "*** [", r"make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
+    rule(35, "*** [", r"g?make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
     # What a linter says of a line, with the name of its rule at the end
     rule(
         41,

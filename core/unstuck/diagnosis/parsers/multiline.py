@@ -100,7 +100,7 @@ def cmake(text: str, lines: list[str]) -> Finding | None:
             if message and ((not below.strip() and message[-1][-1] != ":") or len(message) == CMAKE_LINES):
                 break
         where = place(head["file"], head["line"])
-        return Finding(83, " ".join(message) or line, location=where, function=head["function"] or "", kind="build")
+        return Finding(83, " ".join(message) or line, "CMakeError", "", where, head["function"] or "", kind="build")
     return None
 
 

@@ -79,13 +79,15 @@ def placed_above(text: str, lines: list[str]) -> Finding | None:
             continue
         fortran, ocaml, haskell = (shape.match(line) for shape in ABOVE)
         spot = fortran or ocaml or haskell
-        if spot is None or is_library(spot["file"]):
+        typed = spot is not None and spot["file"].startswith("<")
+        if spot is None or (is_library(spot["file"]) and not typed):
             continue
         below = lines[number + 1 : number + BELOW_PLACE]
         message = _indented(below) if haskell else _error(below)
         if message:
             code = (haskell["code"] or "") if haskell else ""
-            return Finding(83, message, code=code, location=place(spot["file"], spot["line"]), kind="build")
+            where = None if typed else place(spot["file"], spot["line"])
+            return Finding(83, message, code=code, location=where, kind="build")
     return None
 
 
@@ -216,7 +218,8 @@ def bandit(text: str, lines: list[str]) -> Finding | None:
 
 
 CYCLE = Lazy(
-    r"(?:package (?P<package>\S{1,300})|\s+imports (?P<next>\S{1,300}?)(?P<end>: import cycle not allowed.*)?)$"
+    r"(?:package (?P<package>\S{1,300})"
+    r"|\s+imports (?P<next>\S{1,300}?)(?: from \S{1,300}?)?(?P<end>: import cycle not allowed.*)?)$"
 )
 
 

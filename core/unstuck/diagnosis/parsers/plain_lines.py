@@ -15,7 +15,19 @@ ERRNO = (
 CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 # What stands before the reason, and how programs call what they were given and do not know.
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
-REFUSED = r"(?:[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
+# A rate or a count of errors is none.
+NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$)"
+# A line that a program begins with its own name, and words by which it is a complaint.
+PROGRAM = (
+    r"(?!(?:warning|note|hint|info|debug|help|usage|remark|skipp\w+|ignor\w+|handled|caught)\b)"
+    r"[a-z_][\w.+-]{0,30}(?: \(\w{1,20}\))?"
+)
+COMPLAINT = (
+    r"(?=.{0,300}\b(?i:not|no|cannot|can't|couldn't|unable|fail(?:ed|ure)?|invalid|unknown|unrecogni[sz]ed|illegal|bad"
+    r"|missing|must|too|denied|refused|expected|required|requires|unsupported|corrupt|only|doesn't|isn't|already|exists"
+    r"|non-\w+|unexpected|unterminated|unmatched|is a directory)\b)(?!(?:warning|note|hint|info|debug)\b)"
+)
 
 PLAIN: tuple[Rule, ...] = (
     # An agent's own tools
@@ -29,12 +41,12 @@ PLAIN: tuple[Rule, ...] = (
     rule(74, "InputValidationError", r"(?:Error: )?(?P<msg>(?P<name>InputValidationError): .*)$", "run"),
     rule(72, "API Error", r".{0,20}?API Error:? *(?:\(?(?P<code>\d{3})\b)?.*\w.*", "run"),
     rule(70, "resets", r".{0,80}?\b[Ll]imit .{0,40}\bresets\b.*", "run"),
-    rule(70, "curl: (", r"curl: \((?P<code>\d{1,3})\).*", "run"),
+    rule(70, "curl: (", r".*?(?P<msg>curl: \((?P<code>\d{1,3})\).*)", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
-    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b.*", "run", code="exit 137"),
+    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d).*", "run", code="exit 137"),
     rule(66, "Out of memory", r".*Out of memory: Killed process.*", "run", code="exit 137"),
-    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b.*", "run", code="exit 134"),
+    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:).*", "run", code="exit 134"),
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
     rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
@@ -53,6 +65,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(62, "CMake Error: ", r"CMake Error: MSG"),
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
+    rule(74, "[!] ", r"\[!\] (?:\([^)]{1,80}\) )?MSG$"),
     rule(61, "[FATAL] ", r"\[FATAL\] MSG", "run"),
     rule(61, "No matching distribution", r"ERROR: (?P<msg>No matching distribution found for .*)"),
     rule(
@@ -87,8 +100,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "option", rf"{BEFORE}(?P<msg>{REFUSED} (?:command[- ]line )?(?:VM )?option\b.*)$", "run", code="usage"),
     rule(
         60,
-        "option",
-        rf"{BEFORE}(?P<msg>option \S{{1,80}}:? "
+        "[Oo]ption",
+        rf"{BEFORE}(?P<msg>[Oo]ption(?: \S{{1,80}}:?)? "
         r"(?:is (?:unknown|ambiguous)|requires (?:an? )?(?:argument|parameter|value)).*)$",
         "run",
         code="usage",
@@ -99,33 +112,33 @@ PLAIN: tuple[Rule, ...] = (
     rule(60, "unknown predicate", r"find: (?P<msg>unknown (?:predicate|primary or operator) .*)$", "run", code="usage"),
     rule(60, "Invalid operation", r"E: (?P<msg>Invalid operation .*)$", "run", code="usage"),
     rule(60, "Unknown command: ", r"(?:npm (?:error|ERR!) )?(?P<msg>Unknown command: .*)$", "run", code="usage"),
-    rule(60, "Could not understand", r"MSG$", "run", code="usage"),
     rule(60, "flag provided but not defined", r"MSG$", "run", code="usage"),
     rule(60, "unexpected argument", r"error: (?P<msg>unexpected argument '.{1,200}' found.*)$", "run", code="usage"),
-    rule(60, "…command", rf"{BEFORE}(?P<msg>(?:{REFUSED}|no such) (?:sub)?command\b.*)$", "run", code="usage"),
+    rule(60, "…command", rf"{BEFORE}(?P<msg>{REFUSED} (?:sub)?command\b.*)$", "run", code="usage"),
     rule(58, "status code", r".*?\bstatus code:? (?P<code>[45]\d\d)\b.*", "run"),
-    rule(58, ": *** ", r"make(?:\[\d+\])?: \*\*\* (?P<msg>(?!Waiting for)[^\[\s].*)"),
+    rule(58, ": *** ", r"g?make(?:\[\d+\])?: \*\*\* (?P<msg>(?!Waiting for)[^\[\s].*)"),
     rule(
         58,
         "make: ",
-        r"make(?:\[\d+\])?: (?P<msg>\S+: (?:No such file or directory|[Cc]ommand not found))$",
+        r"g?make(?:\[\d+\])?: (?P<msg>\S+: (?:No such file or directory|[Cc]ommand not found))$",
         code="exit 127",
     ),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
     rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
-    rule(56, "ERROR:  ", r"ERROR:  MSG", "run", "DatabaseError"),
+    rule(56, "ERROR:  ", r"ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),
     rule(64, "dubious ownership", r"fatal: .*", "run"),
-    rule(63, "assword", r"(?:ERROR: )?(?P<msg>.*(?:[Ww]rong|[Ii]ncorrect|[Bb]ad) password.*)$", "run"),
-    rule(63, "assword", r"MSG (?:password incorrect|incorrect password)$", "run"),
+    rule(
+        63,
+        "…assword",
+        r"(?:ERROR: )?(?P<msg>.*(?:[Ww]rong|[Ii]ncorrect|[Bb]ad) password\b.*|\S.* password incorrect\b.*)$",
+        "run",
+    ),
     rule(56, "ld returned", r"collect2: (?:fatal )?error: (?P<msg>ld returned .*)$"),
-    rule(57, "linker command failed", r"\S{0,100}error: (?P<msg>linker command failed.*)$"),
+    rule(57, "linker command failed", r"(?:\S{1,100}: )?error: (?P<msg>linker command failed.*)$"),
     rule(79, "multiple definition of", r".*?: (?P<msg>multiple definition of .*?)(?:; .*)?$"),
-    rule(46, "no tracking information", r"There is no tracking information .*", "run"),
-    rule(46, "requested permissions", r"Claude requested permissions .*", "run"),
-    rule(46, "Can't load", r".*Can't load .*", "run"),
     rule(46, "does not exist", r"(?:File|Path|Directory) does not exist\b.*", "run", code="ENOENT"),
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
@@ -135,7 +148,11 @@ PLAIN: tuple[Rule, ...] = (
     rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
     rule(54, "..Failed", r"\S.{0,80}?\.{3,80}(?:\(.{1,60}\))?Failed$", "lint"),
     rule(54, "Code style issues", r"(?:\[warn\] )?MSG", "lint"),
-    *(rule(52, code, rf".*?\b(?P<code>{code})\b.*", "run") for code in ERRNO.split()),
+    # A number after the name, which is no address, is that of a table of such names.
+    *(
+        rule(52, code, rf".*?\b(?P<code>{code})\b(?!['\"]?[\s:=]{{1,3}}-?\d{{1,5}}\b(?![.:]\d)).*", "run")
+        for code in ERRNO.split()
+    ),
     rule(50, "panic", r"panic: .*", "run", "panic"),
     rule(46, "…Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
     rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
@@ -143,27 +160,26 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(45, "[Ee]rror", r"(?:\w[\w./-]{0,40}: )?(?:fatal )?error(?: [\w-]{1,20}){0,4}: .*", "run"),
-    rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{1,60})\b.*)$", "run"),
     rule(
-        44,
-        ": ",
-        r"(?:/\S{1,100}/)?(?P<msg>(?:cp|mv|rm|ln|ls|cat|tar|gzip|gunzip|bzip2|xz|zip|unzip|mount|umount|mkdir|rmdir|chmod|chown|"
-        r"touch|find|grep|sed|sort|head|tail|cut|tr|wc|date|dd|df|du|kill|strip|objdump|objcopy|nm|ar|ldd|readelf|ld|as|"
-        r"su|sudo|useradd|userdel|usermod|passwd|service|systemctl|rsync|scp|sftp|wget|openssl|gpg|base64|patch|diff|"
-        r"test|expr|bc|file|stat|readlink|realpath|mktemp|install|chgrp|dpkg|rpm|apk|jq|yq): +"
-        r"(?!(?:warning|note|hint|Exiting|Removing|line \d)\b)\S.*)$",
+        45,
+        "[Ee]rror",
+        rf"(?:\w[\w./-]{{0,40}}: )?(?:(?:fatal|parse|syntax) )?error(?: [\w-]{{1,20}}){{0,4}}: {NO_COUNT}.*",
         "run",
     ),
-    rule(44, "…Error", r"(?:\S{1,60}: )?(?:[A-Z]\w{0,60})?Error(?: \[\w+\])?: .*", "run"),
-    rule(43, "couldn't find", r".*couldn't find .*", "run", code="configuration"),
-    rule(42, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
-    rule(42, "timed out", r".*timed out.*", "run"),
-    rule(41, "[Nn]o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
-    rule(41, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
-    rule(41, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
+    rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),
+    rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
+    rule(44, "…Error", rf"(?:\S{{1,60}}: )?(?:[A-Z]\w{{0,60}})?Error(?: \[\w+\])?: {NO_COUNT}.*", "run"),
+    rule(43, "find", r"(?:\w[\w.-]{0,40} )?(?:[Cc]ouldn't|[Cc]ould not|[Cc]an't|[Cc]annot) find (?!any\b)\S.*", "run"),
+    rule(43, "There is no", r"There is no (?!error|problem|issue|need|difference)\w.*", "run"),
+    rule(41, "[Cc]onnection refused", r".*[Cc]onnection refused.*", "run"),
+    rule(41, "timed out", r".*timed out.*", "run"),
+    rule(42, "[Nn]o such file or directory", r".*: [Nn]o such file or directory$", "run", code="ENOENT"),
+    rule(42, "[Pp]ermission denied", r".*: [Pp]ermission denied$", "run", code="EACCES"),
+    rule(42, "No space left", r".*No space left on device.*", "run", code="ENOSPC"),
     rule(36, "npm", r"npm (?:error|ERR!) (?P<msg>(?!A complete log|code |errno |path |syscall |command )\S.*)"),
-    rule(34, "*** [", r"make(?:\[\d+\])?: \*\*\* \[.*", "run"),
+    rule(34, "*** [", r"g?make(?:\[\d+\])?: \*\*\* \[.*", "run"),
     rule(30, "[Ff]ailed", r".*\b[Ff]ailed\b.*", "run"),
 )
 SYMBOL = Lazy(r"(?:\[ERROR\])?\s+symbol: {1,8}(\S.{0,200})$")

@@ -153,7 +153,7 @@ class _Reader:
         if " FAILURES " in line:
             # Errors before the tests are above this section and already parsed.
             self._failures, self._complete = True, bool(self._head)
-        if self._failures or "test session starts" in line or "short test summary" in line:
+        if self._failures or "test session starts" in line:
             self._active = True
         if "no tests ran" in line and not self._usage:
             self._usage = "no tests ran"

@@ -21,12 +21,13 @@ def tcl(text: str, lines: list[str]) -> Finding | None:
     if not start:
         return None
     below = lines[start:]
+    parsed = lines[start - 1].startswith("in expression ")
     procedure = next(filter(None, map(IN_PROCEDURE.match, below)), None)
     spot = next(filter(None, map(IN_FILE.match, below)), None)
     return Finding(
         weight=84,
-        headline=lines[start - 1].strip(),
-        name="TclError",
+        headline=lines[start - 2 if parsed else start - 1].strip(),
+        name="SyntaxError" if parsed else "TclError",
         location=place(spot["file"], spot["line"]) if spot else None,
         function=procedure["function"] if procedure else "",
     )

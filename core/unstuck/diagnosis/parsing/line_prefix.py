@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import takewhile
 
 from unstuck.diagnosis.matching.lazy_regex import Lazy
@@ -80,19 +81,35 @@ def _stripped(text: str) -> str | None:
 
 def _without(shape: str, lines: list[str], said: int) -> str | None:
     """Return the lines without the prefix of this shape where most of the ``said`` lines have it, else None."""
-    found = list(map(_PREFIXES[shape].match, lines))
-    labels = [one[shape].strip() if one and shape != "time" else "" for one in found]
+    found = list(_found(shape, lines))
+    labels = [label for _, label in found]
+    ends = [end for end, _ in found]
     if shape not in _CERTAIN:
         uses = Counter(labels)
-        found = [
-            one if (uses[label] > 1 or _RUN.search(label)) and not _MESSAGE.match(label) else None
-            for one, label in zip(found, labels, strict=True)
-        ]
-    count = len(found) - found.count(None)
+        names = {one for one in uses if (uses[one] > 1 or _RUN.search(one)) and not _MESSAGE.match(one)}
+        ends = [end if label in names else 0 for end, label in found]
+    count = len(ends) - ends.count(0)
     if not count or 10 * count < MOST * said:
         return None
-    rest = [line[one.end() :] if one else line for line, one in zip(lines, found, strict=True)]
+    rest = [line[end:] if end else line for line, end in zip(lines, ends, strict=True)]
     return "\n".join(_together(labels, rest) if 10 * count >= NEARLY_ALL * said else rest)
+
+
+def _found(shape: str, lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the end of each line's prefix, 0 for none, and its label. A name is mostly that of the line before."""
+    match = _PREFIXES[shape].match
+    before, label = "\n", ""
+    for line in lines:
+        if line.startswith(before):
+            yield len(before), label
+        elif (one := match(line)) is None:
+            yield 0, ""
+        elif shape == "time":
+            yield one.end(), ""
+        else:
+            label = one[shape].strip()
+            before = one[0] if one[0][-1] in " \t" else "\n"
+            yield one.end(), label
 
 
 def _together(labels: list[str], lines: list[str]) -> list[str]:

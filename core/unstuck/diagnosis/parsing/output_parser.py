@@ -17,7 +17,7 @@ from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
-from unstuck.diagnosis.parsing.wrappers import before_wrapper, without_wrappers
+from unstuck.diagnosis.parsing.wrappers import SUMMED_UP, before_wrapper, without_wrappers
 from unstuck.text import Clean, admit
 
 LINE_LIMIT = 2_000
@@ -42,19 +42,12 @@ PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in
 PLACE_ENDS = frozenset("0123456789'")
 # A frame's last line has no words.
 HAS_WORD = Lazy(r"\w")
+# A program's words about another one that it was to run; a path is that of a file.
+NO_COMMAND = Lazy(r"([^\s:]+): (?:[^/]{0,200}[ :])?[^/\s]{1,200}: No such file or directory$")
 # A launcher's report about the program that it ran.
 ENDED = Lazy(r"exit status \d{1,3}$")
 # An agent's tool says the exit code above the output.
 SAID_EXIT = Lazy(r"Exit code (\d{1,3})(?:\n|$)")
-# A count of what is said above, a farewell or a time taken says nothing itself.
-SUMMED_UP = Lazy(
-    r"(?:Found )?\d{1,7} (?:errors?|warnings?|problems?|diagnostics?|issues?|failures?|tests? failed)\b[^:]{0,60}$"
-    r"|Found \d|(?:Finished|Completed|Done|Failed) in |Duration|Started: |Stopped: |Total |Summary\b"
-    r"|Build failed\b.{0,30}$|Execution halted$|compilation terminated\.?$|Sub items Errors|Archives with Errors"
-    r"|at \S.* \(\S*:\d+:\d+\)$|[Rr]un .{1,60} for (?:usage|help|more)|Try '.*' for more|See .{1,80} for"
-    r" (?:details|more)"
-    r"|For more information"
-)
 LIVELY_EXITS = {124: "timed out", 137: "killed", 139: "segmentation fault", 143: "terminated", 127: "command not found"}
 # A package manager that runs a package's own build.
 INSTALLERS = Literals(
@@ -84,7 +77,7 @@ def parse_output(output: str | bytes, *, root: str | None = None, exit_code: int
     if exit_code in (None, 1) and (said := SAID_EXIT.match(seen.text)):
         exit_code = int(said[1]) or exit_code
     best = _found(seen, wrapped, inner, exit_code)
-    if exit_code == NOT_FOUND and best.code == "ENOENT" and not _is_shell(best.headline.partition(":")[0]):
+    if exit_code == NOT_FOUND and (absent := NO_COMMAND.match(best.headline)) and not _is_shell(absent[1]):
         # A program did not find the command that it was to run. A shell reports a missing script in the same way.
         best.code = f"exit {NOT_FOUND}"
     # Where no rule matches the output, the words of its task runner do not tell whether it was a test.

@@ -151,6 +151,12 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("go", '"Action":"pass"', r'\{"Time":.*"Action":"pass","Package":"[^"]*","Test":', passed=1),
             _closing("go", "ok ", r"ok {2}\t\S+\t(?!.*\[no tests to run\])(?:[\d.]+s|\(cached\))", passed=1),
             _closing("go", "[no test files]", r"\?\s+\S+\s+\[no test files\]$", ran=False),
+            # Since 1.22 a package without tests has its coverage, which is none.
+            _closing("go", "of statements", r"\t\S+\t\tcoverage: 0\.0% of statements$", ran=False),
+            *(
+                _closing("go", part, rf'\{{"Time":.*"Output":"(?:\?|ok) .*{re.escape(part)}\\n"\}}$', ran=False)
+                for part in ("[no test files]", "[no tests to run]")
+            ),
             _closing("go", "[no tests to run]", r"ok {2}\t\S+\t.*\[no tests to run\]", ran=False),
             _closing(
                 "junit",

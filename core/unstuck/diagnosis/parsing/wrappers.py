@@ -79,6 +79,15 @@ _LINES = (
 )
 _WRAPPER = Lazy(rf"^(?:{'|'.join(_LINES)})$", 8)
 _HAS_WORD = Lazy(r"\w")
+# A count of what is said above, a farewell or a time taken says nothing itself.
+SUMMED_UP = Lazy(
+    r"(?:Found )?\d{1,7} (?:errors?|warnings?|problems?|diagnostics?|issues?|failures?|tests? failed)\b[^:]{0,60}$"
+    r"|Found \d|(?:Finished|Completed|Done|Failed) in |Duration|Started: |Stopped: |Total |Summary\b"
+    r"|Build failed\b.{0,30}$|Execution halted$|compilation terminated\.?$|Sub items Errors|Archives with Errors"
+    r"|at \S.* \(\S*:\d+:\d+\)$|[Rr]un .{1,60} for (?:usage|help|more)|Try '.*' for more|See .{1,80} for"
+    r" (?:details|more)"
+    r"|For more information"
+)
 
 
 def without_wrappers(seen: IndexedText) -> str | None:

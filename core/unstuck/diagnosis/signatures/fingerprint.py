@@ -12,20 +12,43 @@ HASH_LENGTH = 16
 # The message of these is the key, which may be a number.
 KEYED = ("KeyError", "KeyNotFoundException")
 
+_CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
+_DAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_ZONE = r"(?: ?(?:[AP]M|[ap]m|Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
+# The letters of the names that Kubernetes makes, and a temporary name, which has eight random letters in Python.
+_SAFE = "[bcdfghjklmnpqrstvwxz2456789]"
+_RANDOM = r"(?=[a-z]{0,11}[A-Z\d_])\w"
+_TEMPORARY = rf"tmp[._-]{_RANDOM}{{5,12}}\b|tmp(?=[a-z_]{{0,7}}\d)\w{{8}}\b"
+
 # One pass, one alternation; the order decides, and every repetition is bounded.
 # Nearly every alternative starts a word, most with one of a few letters, so that most positions fail at once.
 _VOLATILE = Lazy(
-    r"(?<!\w)(?:(?=[\dA-Fa-fhjmprst])(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
-    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d{4}/\d\d/\d\d\b"
-    r"|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b)"
-    r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"(?<!\w)(?:(?=[\dA-FIJMNOSTWa-fhjmprst])(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
+    rf"|(?P<time>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    rf"|\d{{4}}/\d\d/\d\d\b|[IWEF]\d{{4}} {_CLOCK} +\d{{1,10}}\b"
+    rf"|(?:{_DAY},? {{1,2}})?(?:{_MONTH} {{1,2}}\d{{1,2}}\b|\d{{1,2}}[ /-]{_MONTH}\b)"
+    rf"(?:,?[ /-]\d{{4}})?(?:(?:[ :T]|,? (?:at )?){_CLOCK}{_ZONE})?(?: \d{{4}}\b)?"
+    rf"|(?:{_DAY},? )?{_CLOCK}{_ZONE}|\d{{1,2}}(?::\d\d)? ?[ap]m\b)"
+    r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|[0-7][0-9A-HJKMNP-TV-Z]{25}\b)"
     r"|(?P<address>0x[0-9a-fA-F]{2,16}\b)"
     r"|(?P<id>(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]{0,40}\d)[\w-]{3,60}\b)"
-    r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b)"
+    r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b"
+    r"|(?:\d{1,4}[dhm] ?){1,3}\d{1,3}(?:\.\d{1,9})?s\b|\d{1,4}[dh] ?\d{1,3}m\b)"
+    rf"|(?P<temporary>{_TEMPORARY})"
     r"|(?P<sha>(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}(?:-[0-9a-f]{2,40}){0,4}(?:::\w{1,40})?\b)"
     r"|(?P<pid>pid[ =:]{1,2}\d{1,10}\b|(?<=localhost:)\d{2,5}\b|(?<=\d\.\d\.\d:)\d{2,5}\b))"
-    r"|(?<!\.)(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300}))"
+    r"|(?<!\.)(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300})"
+    rf"|(?<=[a-z\d]-)(?P<pod>(?:{_SAFE}{{8,10}}-)?(?=[a-z]{{1,4}}\d|\d{{1,4}}[a-z]){_SAFE}{{5}}(?![\w-]))"
+    r"|(?P<worker>\$Proxy\d{1,9}|\[gw\d{1,4}\]))"
     r"|\((?P<position>\d{1,7}:\d{1,7})\)",
+)
+# In a directory for temporary files.
+_TEMPORARY_NAME = Lazy(
+    rf"{_TEMPORARY}|tmp\w{{8}}\b|pip-(?:[a-z]{{3,12}}-){{0,4}}\w{{3,8}}\b|(?<=[-_.])(?=[a-z]{{0,7}}[\d_])[a-z\d_]{{8}}\b"
 )
 _NAMED = {
     "time": "TIME",
@@ -35,10 +58,13 @@ _NAMED = {
     "duration": "TIME",
     "sha": "ID",
     "pid": "PORT",
+    "temporary": "TMP",
+    "pod": "ID",
+    "worker": "ID",
     "position": "(N:N)",
 }
-# Volatile parts have a digit or are a path; most headlines have neither.
-_CHANGING = Lazy(r"[\d/\\]")
+# Volatile parts have a digit, are a path or are temporary; most headlines have none.
+_CHANGING = Lazy(r"[\d/\\]|tmp")
 _NUMBER = Lazy(r"(?<![A-Za-z_\d])-?\d[\d,]{0,30}(?:\.\d{1,30})?(?![A-Za-z_\d])")
 _QUOTED = Lazy(r"'(?<!\w')([^'\n]{1,300})'|\"([^\"\n]{1,300})\"|`([^`\n]{1,300})`|‘([^’\n]{1,300})’|“([^”\n]{1,300})”")
 _STATUS = Lazy(r"(?:error|status|code|HTTP\S{0,8})\W{1,3}([1-5]\d\d)\b(?!\.\d)", re.IGNORECASE)
@@ -111,7 +137,8 @@ def _details(parsed: ParsedOutput, asserted: bool) -> list[str]:
 def _stand_in(match: re.Match[str]) -> str:
     kind = str(match.lastgroup)
     if kind == "path":
-        return _base_of(match[0])
+        base = _base_of(match[0])
+        return str(_TEMPORARY_NAME.sub("TMP", base)) if "/tmp/" in match[0] or "/T/" in match[0] else base
     if kind == "url":
         scheme, _, rest = match[0].partition("://")
         return f"{scheme}://{rest.partition('/')[2].partition('?')[0]}"
