@@ -25,6 +25,8 @@ __all__ = [
     "DISTRUST_CHECK",
     "EDIT_CHECK",
     "HELD",
+    "IN_WAIT",
+    "OUTAGE_LASTS",
     "PROOF",
     "QUOTA",
     "REFUSE_CHANGES",
@@ -86,8 +88,12 @@ ACCEPT_CHANGES, REFUSE_CHANGES = 1, 2
 """Options of a question about changed protected files."""
 HELD = "held"
 """Key of a question that a person opened: the task is held, or does not start."""
+IN_WAIT = "in_wait"
+"""In the context of such a question: the task waited for a service, and continues with the same attempt again."""
 QUOTA = "quota"
-"""Key of the question whether a task continues after a long quota wait."""
+"""Key of the question whether a task continues after a long quota wait, or after an outage that lasts."""
+OUTAGE_LASTS = "agent_outage"
+"""``error_type`` in the context of a question about an outage that lasted for the whole ``outage_limit``."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import AGENT, CHECK, CONTRADICTED, WEAKENED, CheckResult, Report
+from unstuck.contract import AGENT, CHECK, CONTRADICTED, OUTAGE_LASTS, QUOTA, WEAKENED, CheckResult, Report
+from unstuck.diagnosis.classification.agent_outages import OUTAGE
 from unstuck.diagnosis.classification.agent_troubles import TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
@@ -29,6 +30,7 @@ AGENT_LINE = 8
 """The line of a decision about an agent that failed itself."""
 FIXED = "I have fixed it: go on"
 """Option of a question about the agent's own failure: the attempt is repeated and no escalation level is used."""
+_SHORTEST_OUTAGE_WAIT, _LONGEST_OUTAGE_WAIT = 8.0, 300.0
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
 _AGENT_FAILED = {
@@ -93,13 +95,17 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
-    """Wait ``delay`` seconds, then repeat the attempt. ``retry`` counts from 1; ``quota`` marks a long wait."""
+    """Wait ``delay`` seconds, then repeat the attempt. ``retry`` counts from 1; ``quota`` marks a long wait.
+
+    ``outage`` marks a wait for an outage beyond the short ones.
+    """
 
     error_type: str
     retry: int
     delay: float
     climb: Climb
     quota: bool = False
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,13 +305,14 @@ def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
 
 def _transient(facts: Facts, limits: Limits) -> Decision | None:
     diagnosis = facts.diagnosis
-    if diagnosis is None or diagnosis.category is not ErrorCategory.TRANSIENT or facts.climb.transient_over:
+    if diagnosis is None or diagnosis.category is not ErrorCategory.TRANSIENT:
         return None
     retry = facts.climb.transient
-    if retry >= limits.transient_retries:
-        return None
     used_up = limits.blind_wait if diagnosis.signature.metadata.get("used_up") else 0.0
-    delay = _retry_after(diagnosis) or facts.resets_in or used_up or float(2**retry)
+    told = _retry_after(diagnosis) or facts.resets_in or used_up
+    if facts.climb.transient_over or retry >= limits.transient_retries:
+        return _outage(facts, diagnosis, told, limits) if OUTAGE in diagnosis.signature.metadata else None
+    delay = told or float(2**retry)
     quota = delay > limits.long_wait
     if quota and not (facts.may_ask or limits.resume_after_quota):
         details = f"{diagnosis.headline}: nothing continues after such a wait, and the run never asks a person"
@@ -314,6 +321,30 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     error_type = diagnosis.signature.error_type.value
     climb = replace(facts.climb, transient=retry + 1, waited=facts.climb.waited + 1, waited_for=error_type)
     return BackOff(error_type=error_type, retry=retry + 1, delay=delay, climb=climb, quota=quota)
+
+
+def _outage(facts: Facts, diagnosis: Diagnosis, told: float, limits: Limits) -> Decision:
+    """Return the next wait for an outage that the agent reports, or the question after the last one.
+
+    Without a time that the provider has ``told``, each wait is as long as those before it together.
+    """
+    climb = facts.climb
+    left = limits.outage_limit - climb.outage
+    if left <= 0 or told > left:
+        lasts = f"It has not passed in {_minutes(climb.outage)}." if climb.outage else "It has not passed."
+        over = f" The provider names {_minutes(told)} more." if told else ""
+        question = f"{diagnosis.headline}\n{lasts}{over} Continue?"
+        if not facts.may_ask:
+            return Halt(reason=OUTAGE_LASTS, details=question)
+        return AskQuestion(key=QUOTA, error_type=OUTAGE_LASTS, question=question, options=("Continue",), line=6)
+    delay = min(told or min(max(climb.outage, _SHORTEST_OUTAGE_WAIT), _LONGEST_OUTAGE_WAIT), left)
+    error_type = diagnosis.signature.error_type.value
+    waits = replace(climb, waited=climb.waited + 1, waited_for=error_type, outage=climb.outage + delay)
+    return BackOff(error_type=error_type, retry=waits.waited, delay=delay, climb=waits, outage=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 def _retry_after(diagnosis: Diagnosis) -> float:

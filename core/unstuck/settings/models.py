@@ -367,6 +367,10 @@ class Settings(ScreenSettings):
     """Questions that answer themselves: question type, then ``after``, ``answer``, and its ``number`` or
     ``approach``.
     """
+    outage_limit: Annotated[float, BeforeValidator(_time), Field(ge=0)] = 1800.0
+    """Time that a task waits for an outage or a spent quota that its agent reports, before Unstuck asks you. 0 asks
+    after the third short wait.
+    """
     after_quota: Literal["ask", "resume"] = "ask"
     """``resume`` lets a task continue after a quota wait of more than ten minutes. ``ask`` waits for you."""
     prompts: Prompts = Field(default_factory=dict)

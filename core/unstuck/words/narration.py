@@ -104,6 +104,8 @@ def moment_of(record: Record) -> Moment | None:
             text = text.removeprefix(glyph).strip()
         case e.TransientErrorRetry():
             text, seconds = f"{event.error_type}, wait {event.retry}", event.delay_seconds
+        case e.OutageWait():
+            seconds = event.delay_seconds
         case e.ResearchDone():
             text = f"found {counted(len(event.insights), 'finding')}"
         case e.InfrastructureBlocked():
@@ -472,6 +474,7 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
 
 MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.TransientErrorRetry: ("waits", "…", "wait"),
+    e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
     e.ResearchDone: ("research", "→", "work"),
     e.RestoreDone: ("restored", "↺", "quiet"),
@@ -530,6 +533,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: _waits,
+    e.OutageWait: lambda event, record: (
+        f"  … outage: again in {span(event.delay_seconds)}, {span(event.waited_seconds)} of "
+        f"{span(event.limit_seconds)} waited: {event.message}"
+    ),
     e.CommandRan: lambda event, record: (
         f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
     ),

@@ -77,6 +77,11 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
         trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
         if row.backoff_quota:
             return Attention(row.id, "…", f"waits for the quota: {trouble}", f"is over in {clock(left):>7}", "wait")
+        if row.backoff_outage is not None:
+            asks = f"asks you in {clock(left + row.backoff_outage)} at the latest"
+            return Attention(
+                row.id, "…", f"waits out an outage ({asks}): {trouble}", f"retries in {clock(left):>7}", "wait"
+            )
         return Attention(row.id, "…", f"waits: {trouble}", f"retries in {clock(left):>7}", "wait")
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 

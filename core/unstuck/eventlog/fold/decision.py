@@ -67,6 +67,24 @@ def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> No
         backoff_delay=event.delay_seconds,
         backoff_quota=event.quota,
         backoff_check=event.check_alone,
+        backoff_outage=None,
+        backoff_since=record.time,
+    )
+
+
+@_on(e.OutageWait)
+def _outage_wait(state: State, record: Record, event: e.OutageWait) -> None:
+    change_task(
+        state,
+        record,
+        state="backoff",
+        climb=event.climb,
+        backoff_until=record.mono + event.delay_seconds,
+        backoff_delay=event.delay_seconds,
+        backoff_quota=False,
+        backoff_check=False,
+        backoff_outage=event.limit_seconds - event.waited_seconds - event.delay_seconds,
+        backoff_since=record.time,
     )
 
 
@@ -85,7 +103,7 @@ def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
 def _transient_resolved(state: State, record: Record, event: e.TransientErrorResolved) -> None:
     row = state.tasks.get(record.task)
     if row is not None:
-        change_task(state, record, climb=replace(row.climb, waited=0))
+        change_task(state, record, climb=replace(row.climb, waited=0, outage=0.0))
 
 
 @_on(e.TransientErrorEscalated)

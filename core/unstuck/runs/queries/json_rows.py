@@ -40,7 +40,7 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
     }
     timelines = _timelines(state)
     for row in state.tasks.values():
-        yield _task(state, row) | {"timeline": timelines.get(row.id, [])}
+        yield _task(state, row, now) | {"timeline": timelines.get(row.id, [])}
     for gate in state.open_gates():
         yield {
             "gate": gate.id,
@@ -54,7 +54,17 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
         }
 
 
-def _task(state: State, row: TaskRow) -> dict[str, Any]:
+def _waits(row: TaskRow, now: float) -> dict[str, Any] | None:
+    """Return the wait for a service that the task is in, with the seconds that are left of it; None for no wait."""
+    if row.state != "backoff":
+        return None
+    kind = "quota" if row.backoff_quota else "transient" if row.backoff_outage is None else "outage"
+    left = max(0.0, (seconds_of(row.backoff_since) or now) + row.backoff_delay - now)
+    more = {} if row.backoff_outage is None else {"asks_in": round(left + row.backoff_outage, 1)}
+    return {"for": kind, "seconds": round(row.backoff_delay, 1), "left": round(left, 1), **more}
+
+
+def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
     diagnosis, used = row.diagnosis, usage_of(state, row)
     return {
         "task": row.id,
@@ -71,6 +81,7 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "reason": row.reason,
         "baseline_check": _baseline_check(row),
         "passed_before_work": row.passed_before_work,
+        "waits": _waits(row, now),
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],

@@ -38,6 +38,7 @@ def limits_of(settings: Settings) -> Limits:
         max_attempts=handler.max_attempts,
         task_failure_limit=settings.task_failure_limit,
         skip_to_ask=tuple(handler.skip_to_ask),
+        outage_limit=settings.outage_limit,
         resume_after_quota=settings.after_quota == "resume",
         auto_resolve=tuple((rule.pattern, rule.action, rule.command) for rule in handler.auto_resolve),
         patterns=tuple((way.pattern, way.approach, way.confidence) for way in handler.patterns),

@@ -207,7 +207,7 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
         return
     decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
     match decision:
-        case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
+        case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
         case Finish(status=status):
             if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
@@ -281,7 +281,19 @@ def _extent_of_baseline(row: TaskRow) -> Extent:
 
 
 def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
-    event = e.TransientErrorRetry(
+    if decision.outage:
+        event = e.OutageWait(
+            error_type=decision.error_type,
+            message=one_line(row.diagnosis.headline if row.diagnosis else "", 400),
+            wait=decision.retry,
+            delay_seconds=decision.delay,
+            waited_seconds=row.climb.outage,
+            limit_seconds=core.limits.outage_limit,
+            climb=decision.climb,
+        )
+        core.append(event, task=row.id, attempt=row.attempt)
+        return
+    retry = e.TransientErrorRetry(
         error_type=decision.error_type,
         retry=decision.retry,
         delay_seconds=decision.delay,
@@ -289,7 +301,7 @@ def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
         quota=decision.quota,
         check_alone=not decision.quota and _failed_alone(core, row),
     )
-    core.append(event, task=row.id, attempt=row.attempt)
+    core.append(retry, task=row.id, attempt=row.attempt)
 
 
 def _failed_alone(core: RunContext, row: TaskRow) -> bool:

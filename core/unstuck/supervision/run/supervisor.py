@@ -66,6 +66,7 @@ _RELEASING = (
     e.GateOpened,
     e.GateAnswered,
     e.StopRequested,
+    e.OutageWait,
     e.TransientErrorRetry,
     e.TimerStarted,
     e.TimerCancelled,

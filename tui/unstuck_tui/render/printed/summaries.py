@@ -98,6 +98,7 @@ def _task(row: Row) -> list[str]:
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    failure: {kind}"] if kind and problem else []),
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *_waiting(row.get("waits") or {}),
         *_before_work(row),
         *_proved(row.get("proof") or {}),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
@@ -106,6 +107,14 @@ def _task(row: Row) -> list[str]:
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(_moment(moment) for moment in row["timeline"][-_MOST:]),
     ]
+
+
+def _waiting(wait: Row) -> list[str]:
+    if not wait:
+        return []
+    asks = f", asks you in {span(wait['asks_in'])} at the latest" if "asks_in" in wait else ""
+    what = {"quota": "for a quota", "outage": "for an outage to pass"}.get(wait["for"], "for a passing trouble")
+    return [f"    … waits {what}: {span(wait['left'])} of {span(wait['seconds'])} left{asks}"]
 
 
 def _before_work(row: Row) -> list[str]:
