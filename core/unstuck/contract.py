@@ -161,7 +161,8 @@ class Observation:
 
     ``at`` is in monotonic seconds of the caller. ``id`` is the agent's tool-use id: a repeated id changes nothing, and
     empty means none. ``tree`` is a hash of the worktree. ``tokens`` and ``cost`` (US dollars, None if unknown) come
-    with ``usage`` and count since the last one. Plain ``str`` is accepted for every text at run time.
+    with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written. Plain ``str``
+    is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -177,6 +178,7 @@ class Observation:
     tree: str | None = None
     tokens: int = 0
     cost: float | None = None
+    written: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +225,9 @@ class Report:
     error: Clean | None = None
     approach: Clean | None = None
     signal: Literal["complete", "blocked", "needs_guidance"] | None = None
-    how: Literal["ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal"] = "ended"
+    how: Literal[
+        "ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal", "over_budget"
+    ] = "ended"
     question: Clean | None = None
     options: tuple[Clean, ...] = ()
     context: Clean | None = None

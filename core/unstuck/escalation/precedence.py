@@ -36,6 +36,7 @@ _WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
+    "over_budget": "agent_budget",
     "not_started": "agent_crash",
     "no_signal": "signal_missing",
     "bad_signal": "parse_failure",
@@ -50,7 +51,7 @@ class Facts:
     answer to this failure. ``before`` and ``now`` are the extents of the check with the files before and after the
     attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
     attempt ended badly, ``said`` the agent's last words then. ``fruitless``: it failed and changed no file. ``size`` is
-    the number of changed lines.
+    the number of changed lines. ``over`` names the budget of the task that is used up.
     """
 
     check: CheckResult
@@ -73,6 +74,7 @@ class Facts:
     said: str = ""
     fruitless: bool = False
     size: int = 0
+    over: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,7 @@ def decide(facts: Facts, limits: Limits) -> Decision:
     return (
         _done(facts)
         or _check_could_not_run(facts)
+        or _over_budget(facts)
         or _patterns(facts, limits)
         or _needs_cure(facts)
         or _context_exhausted(facts, limits)
@@ -219,6 +222,14 @@ def _contradicted(facts: Facts) -> Decision | None:
         options=_CONTRADICTED_OPTIONS,
         line=2,
     )
+
+
+def _over_budget(facts: Facts) -> Decision | None:
+    if not facts.over:
+        return None
+    if not facts.may_ask:
+        return Halt(reason="agent_budget", details=facts.over)
+    return _ask(facts, line=AGENT_LINE, reason=facts.over)
 
 
 def _patterns(facts: Facts, limits: Limits) -> Decision | None:

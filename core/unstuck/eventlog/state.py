@@ -126,6 +126,7 @@ class AttemptRow:
     held: float = 0.0
     timed_out: str = ""
     tokens: int = 0
+    written: int = 0
     cost: float | None = None
     state: AttemptState = "starting"
     pid: int = 0
@@ -166,6 +167,7 @@ class TaskRow:
     escalation level that a person chose. ``loads`` is the last checkpoint that is known to load: its tests ran, or its
     check passed. ``files`` describes the present files, ``before`` those at the start of the last checked attempt.
     ``files_hash`` is that of the files after the last check that did not pass, unless ``files`` says more.
+    ``paid`` is the number of attempts before the last answer, which do not count for the budget of the task.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
     at the end of a proof.
@@ -215,6 +217,7 @@ class TaskRow:
     proving: tuple[str, tuple[str, ...]] | None = None
     proof: Proof | None = None
     files_hash: str = ""
+    paid: int = 0
     changed: int = 0
 
     @property

@@ -206,6 +206,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     how = {
         "ended": "ended",
         "timed_out": "ran out of time",
+        "over_budget": "used up its budget",
         "not_started": "could not start",
         "no_signal": "ended without a signal line",
         "bad_signal": "ended with a signal line that cannot be used",
@@ -564,6 +565,9 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.BudgetWarned: lambda event, record: (
         f"! {event.used:g} of {event.limit:g} of the budget for {event.kind} are used"
+    ),
+    e.AttemptBudgetReached: lambda event, record: (
+        f"  ■ the budget of the {event.scope} for {event.kind} is used up: {event.used:g} of {event.limit:g}"
     ),
     e.BudgetReached: lambda event, record: (
         f"! the budget for {event.kind} is used up: {event.used:g} of {event.limit:g}; no step begins"

@@ -21,8 +21,8 @@ _MOST_CALLS = 4_096
 class GeminiStream(Stream):
     """Gemini CLI."""
 
-    def __init__(self, *, before: int = 0) -> None:
-        super().__init__(before=before)
+    def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
+        super().__init__(before=before, written_before=written_before)
         self._pieces = ""
         self._tools: dict[str, str] = {}
 
@@ -68,7 +68,8 @@ class GeminiStream(Stream):
             self.error = ""
         stats = mapping(data, "stats")
         read = max(0, number(stats, "input_tokens") - number(stats, "cached"))
-        yield from self._used_in_all(read + number(stats, "output_tokens"))
+        written = number(stats, "output_tokens")
+        yield from self._used_in_all(read + written, written=written)
 
 
 def exit_code_in(output: str) -> int | None:

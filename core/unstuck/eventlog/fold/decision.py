@@ -37,6 +37,8 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
     )
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None, chosen="")
     row = state.tasks.get(record.task)
+    if row is not None and event.answers:
+        change_task(state, record, paid=row.attempts)
     if row is not None and event.level == "retry" and row.diagnosis is not None:
         change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
     elif event.level != "continue":

@@ -130,7 +130,8 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
             fresh=event.choice == "retry",
         )
         climb = event.climb or task.climb
-        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
+        paid = task.attempts
+        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=(), paid=paid)
     gate = state.gates[event.gate].gate
     if event.effect == "go_on" and gate.key == HELD and not gate.context.get(IN_WAIT):
         # The task was held before its start: its needs decide when it starts.

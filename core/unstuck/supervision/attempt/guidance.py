@@ -16,6 +16,7 @@ from unstuck.text import Clean
 Prompts = Mapping[Level, str]
 
 _AGAIN = "\n\nThis is a new start of the same task. "
+_LEFT = "\n\nWhat is left of the budget for this attempt: "
 
 
 def first_guidance(row: TaskRow, can: Capabilities, prompts: Prompts) -> Guidance:
@@ -99,7 +100,7 @@ def restarted(state: State, row: TaskRow, directive: DirectiveRow) -> Clean:
 
 def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
     """Return the text of the last attempt again, with the end of an attempt that was cut short."""
-    text = guidance.text.partition(_AGAIN)[0]
+    text = guidance.text.partition(_AGAIN)[0].partition(_LEFT)[0]
     note = _edited_by_hand(state, row)
     if note not in text:
         text = f"{text}\n\n{note}"
@@ -109,12 +110,13 @@ def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
     return Clean(f"{text}{_AGAIN}{ended}" if ended else text)
 
 
-def note_for(state: State, row: TaskRow) -> str:
-    """Return the note beside a guidance that is used again: the attempt takes up interrupted work."""
-    if row.prepared is None or row.prepared.attempt != row.attempt:
-        return ""  # composed since, and complete
-    note = _interruption(state, row)
-    return f"\n\n{note}" if note else ""
+def note_for(state: State, row: TaskRow, *, left: str = "") -> str:
+    """Return the note beside a guidance: what is ``left`` of its budget, and that it takes up interrupted work."""
+    used_again = row.prepared is not None and row.prepared.attempt == row.attempt
+    # Any other text was composed since, and is complete.
+    note = _interruption(state, row) if used_again else ""
+    told = f"{_LEFT}{left}. It is stopped when that is used up." if left else ""
+    return (f"\n\n{note}" if note else "") + told
 
 
 def _answer_with_question(state: State, directive: DirectiveRow) -> str:

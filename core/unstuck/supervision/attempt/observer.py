@@ -66,7 +66,15 @@ class Holding:
             # Counted in every state: use by an idle agent is exactly what has to be reported.
             # An agent that runs elsewhere reports its use late, at its next hook.
             idle = False if core.head.run.kind == "watch" else None
-            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
+            count_usage(
+                core,
+                self._task,
+                row.attempt,
+                observation.tokens,
+                observation.cost,
+                written=observation.written,
+                idle=idle,
+            )
             return None
         if row.state != "running" or self._is_repeated(observation):
             return None

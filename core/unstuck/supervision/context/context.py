@@ -25,6 +25,8 @@ from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
+Price = tuple[float, float, bool]
+"""US dollars per million tokens read and written, and whether the agent reports no cost itself."""
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 
@@ -116,6 +118,8 @@ class RunContext:
     folder: Path
     subdirectory: Path = Path()
     environ: Mapping[str, str]
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Prices of the agents of a plan, by their names in it."""
 
     journal: Journal
     settings: Settings

@@ -96,6 +96,8 @@ def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
         attempt = core.head.attempts.get(row.attempt)
         silent = attempt is not None and attempt.timed_out == "idle"
         return "showed no activity" if silent else "reached its time limit"
+    if report.how == "over_budget":
+        return f"was stopped: {report.error}"
     if report.how in _HOW:
         return _HOW[report.how]
     if report.exit_code:

@@ -32,6 +32,7 @@ from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
+from unstuck.supervision.gates.budget import used_up
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import told_before
@@ -256,6 +257,7 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         said=row.check.said if row.check else "",
         fruitless=bool(row.check and row.check.untouched and failed_itself(report)),
         size=row.check.size if row.check else 0,
+        over=over.words if (over := used_up(core, row)) is not None else "",
     )
 
 

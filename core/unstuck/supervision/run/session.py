@@ -26,7 +26,7 @@ from unstuck.supervision.checkpointing import checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.gates.budget import count_usage
+from unstuck.supervision.gates.budget import count_usage, left_words, price_the_rest
 from unstuck.supervision.gates.disk_space import ask_for_room, has_no_room
 from unstuck.supervision.memory.answer_memory import remember_end
 from unstuck.supervision.memory.failure_memory import keep_safe
@@ -61,6 +61,7 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             count_usage(self._core, self._task, attempt, report.tokens, report.cost)
+            price_the_rest(self._core, self._task, attempt)
             self._permitting.withdraw(attempt)
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             ended = e.AttemptEnded(report=_admitted(report), seconds=seconds)
@@ -104,6 +105,7 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             used = self.row.used + live.used(self._core.clock.monotonic())
+            price_the_rest(self._core, self._task, attempt)
             event = e.AttemptInterrupted(reason=reason, used_s=round(used, 3))
             self._core.append(event, task=self._task, attempt=attempt)
 
@@ -216,7 +218,7 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            prepared, note = self._guidance(row), note_for(core.head, row)
+            prepared, note = self._guidance(row), note_for(core.head, row, left=left_words(core, row))
             guidance = replace(
                 prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
             )
