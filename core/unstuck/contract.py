@@ -161,8 +161,8 @@ class Observation:
 
     ``at`` is in monotonic seconds of the caller. ``id`` is the agent's tool-use id: a repeated id changes nothing, and
     empty means none. ``tree`` is a hash of the worktree. ``tokens`` and ``cost`` (US dollars, None if unknown) come
-    with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written. Plain ``str``
-    is accepted for every text at run time.
+    with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written.
+    ``session`` is the agent's own session, once it is known. Plain ``str`` is accepted for every text at run time.
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive"]
@@ -179,6 +179,7 @@ class Observation:
     tokens: int = 0
     cost: float | None = None
     written: int = field(default=0, compare=False)
+    session: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,6 +131,7 @@ class AttemptRow:
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0
+    session: str = ""
     report: Report | None = None
     steps: int = 0
     repeats: int = 0

@@ -37,9 +37,9 @@ def used_in_session(state: State, session: str) -> tuple[int, int, float]:
     return used.tokens, sum(row.written for row in rows), used.cost or 0.0
 
 
-def _sessions(row: AttemptRow) -> tuple[str | None, str | None]:
-    """Return the session that the attempt continued and the one it ended in."""
-    return row.guidance.session, row.report.session if row.report is not None else None
+def _sessions(row: AttemptRow) -> tuple[str | None, ...]:
+    """Return the session that the attempt continued, the one it named, and the one it ended in."""
+    return row.guidance.session, row.session, row.report.session if row.report is not None else None
 
 
 def _attempts(state: State, row: TaskRow, after: int = 0) -> Iterable[AttemptRow]:

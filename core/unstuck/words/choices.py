@@ -76,7 +76,9 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("abandon", "3", "Give up", "The run stops."),
     ),
     "integration": (
-        ChoiceWords("retry", "1", "Try again", "You have resolved it: unstuck tries again."),
+        ChoiceWords(
+            "retry", "1", "Try again", "You have resolved it: unstuck tries again. With a text the agent resolves it."
+        ),
         ChoiceWords("skip", "2", *_SKIP),
         ChoiceWords("abandon", "3", *_ABANDON),
     ),

@@ -46,6 +46,7 @@ class AgentOutput:
         self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
         self._attempt, self._report = attempt, report
         self._count = 0
+        self._named = ""
 
     @property
     def session(self) -> str:
@@ -69,6 +70,9 @@ class AgentOutput:
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]
+        if self._stream is not None and self._stream.session != self._named:
+            self._named = self._stream.session
+            found.append(Observation(kind="alive", session=self._named))
         for observation in found:
             # Usage is counted to the end: it costs.
             if observation.kind == "usage" or self._count < MOST_STEPS:

@@ -24,6 +24,7 @@ __all__ = [
     "RecoveryDecided",
     "RecoveryProposed",
     "ResultIntegrated",
+    "SessionNamed",
     "SetupFinished",
     "StaleReport",
     "StepRecorded",
@@ -122,6 +123,12 @@ class AgentSpawned(Event):
 
     pid: int
     start: float
+
+
+class SessionNamed(Event):
+    """The agent of an attempt named its own session, with which it can go on after an interruption."""
+
+    session: str
 
 
 class AttemptEnded(Event):

@@ -125,6 +125,11 @@ def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
         change_attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
 
+@_on(e.SessionNamed)
+def _session_named(state: State, record: Record, event: e.SessionNamed) -> None:
+    change_attempt(state, record.attempt, session=event.session)
+
+
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)

@@ -10,14 +10,17 @@ from typing import Any
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.eventlog.usage import usage_by_rung, usage_of
+from unstuck.words.questions import question_facts
+
+_AT_WORK = ("running", "blocked", "draining")
 
 
-def run_row(run: str, state: State, now: float) -> dict[str, Any]:
-    """Return the row of one run; ``now`` is in seconds since 1970."""
+def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[str, Any]:
+    """Return the row of one run; ``now`` is in seconds since 1970. ``live``: a process works it."""
     counts = Counter(row.status or row.state for row in state.tasks.values())
     return {
         "run": run,
-        "state": state.run.state,
+        "state": "interrupted" if not live and state.run.state in _AT_WORK else state.run.state,
         "started": state.run.started,
         "ended": state.run.ended,
         "kind": state.run.kind,
@@ -29,9 +32,9 @@ def run_row(run: str, state: State, now: float) -> dict[str, Any]:
     }
 
 
-def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
+def show_rows(run: str, state: State, now: float, *, live: bool = True) -> Iterator[dict[str, Any]]:
     """Yield the run, then its tasks, then its open gates; ``now`` is in seconds since 1970."""
-    yield run_row(run, state, now) | {
+    yield run_row(run, state, now, live=live) | {
         "tokens": state.run.tokens,
         "cost": state.run.cost,
         "seconds": round(state.run.used("time", state.mono), 1),
@@ -51,6 +54,7 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
             "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
             "standing": gate.gate.standing,
             "context": dict(gate.gate.context),
+            "facts": {label: text for label, text in question_facts(state, gate) if text},
         }
 
 

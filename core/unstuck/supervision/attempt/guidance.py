@@ -110,13 +110,13 @@ def repeated(state: State, row: TaskRow, guidance: Guidance) -> Clean:
     return Clean(f"{text}{_AGAIN}{ended}" if ended else text)
 
 
-def note_for(state: State, row: TaskRow, *, left: str = "") -> str:
-    """Return the note beside a guidance: what is ``left`` of its budget, and that it takes up interrupted work."""
+def note_for(state: State, row: TaskRow, *, left: str = "", merge: str = "") -> str:
+    """Return the note beside a guidance: a ``merge`` to finish, what is ``left`` of its budget, an interruption."""
     used_again = row.prepared is not None and row.prepared.attempt == row.attempt
     # Any other text was composed since, and is complete.
     note = _interruption(state, row) if used_again else ""
     told = f"{_LEFT}{left}. It is stopped when that is used up." if left else ""
-    return (f"\n\n{note}" if note else "") + told
+    return merge + (f"\n\n{note}" if note else "") + told
 
 
 def _answer_with_question(state: State, directive: DirectiveRow) -> str:

@@ -76,6 +76,12 @@ class Holding:
                 idle=idle,
             )
             return None
+        attempt = core.head.attempts.get(row.attempt)
+        if observation.session and attempt is not None and attempt.is_live and attempt.session != observation.session:
+            named = e.SessionNamed(session=one_line(observation.session, _NAME_LIMIT))
+            core.append(named, task=self._task, attempt=row.attempt, actor="agent")
+        if observation.session and observation.kind == "alive":
+            return None
         if row.state != "running" or self._is_repeated(observation):
             return None
         self._forget_answered()

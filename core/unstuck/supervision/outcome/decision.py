@@ -521,7 +521,7 @@ async def integrate(core: RunContext, row: TaskRow) -> None:
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     return {
         "retry": f"it is checked and brought to {branch} again: merge it in the task's worktree first "
-        f"(git merge {branch})",
+        f"(git merge {branch}); with a text the agent merges it, and hears the text",
         "skip": "the result is left out; the task is offered again when you resume",
         "abandon": f"the result is left out; it stays on {branch.removesuffix('_run')}{task}",
     }

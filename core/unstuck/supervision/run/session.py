@@ -200,10 +200,11 @@ class Session:
         async with core.worktree_slots, core.tree_locks[core.tree_of(self.row)]:
             if self._next().kind != "start":
                 return None
-            row, problem = self.row, ""
+            row, problem, merge = self.row, "", ""
             try:
                 workdir = await worktree_setup.tree_ready(core, row)
                 problem = await self.unless_stopped(worktree_setup.set_up(core, self.row, workdir)) or ""
+                merge = await worktree_setup.merge_begun(core, row)
                 if not problem and self._next().kind == "start":
                     await self.unless_stopped(check_baseline(core, self.row, workdir))
             except (WorkspaceError, OSError) as error:
@@ -218,10 +219,12 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
-            prepared, note = self._guidance(row), note_for(core.head, row, left=left_words(core, row))
+            session = self._conversation_of(row)
+            prepared, note = self._guidance(row), note_for(core.head, row, left=left_words(core, row), merge=merge)
             guidance = replace(
                 prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
             )
+            guidance = replace(guidance, session=session or guidance.session)
             limit = core.time_left(row) if self.can.stop else 0.0
             event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note, phase=self._phase())
             core.append(event, task=row.id, attempt=attempt)
@@ -233,6 +236,13 @@ class Session:
         await keep_safe(core)
         await core.journal.committed()
         return Directive(kind="start", guidance=guidance, text=guidance.text)
+
+    def _conversation_of(self, row: TaskRow) -> str:
+        """Return the session of the interrupted attempt that the next one goes on with; empty where none can be."""
+        last = self._core.head.attempts.get(row.attempt)
+        goes_on = row.prepared is None or row.prepared.attempt == row.attempt
+        interrupted = last is not None and last.state == "interrupted" and goes_on
+        return last.session if last is not None and interrupted and self.can.resume else ""
 
     def _phase(self) -> tuple[int, int]:
         head = self._core.head

@@ -164,6 +164,12 @@ def _answer(moment: Row) -> str:
     return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
 
 
+def _fact(text: str) -> list[str]:
+    """Return the first lines of a fact; those after the first are set in."""
+    first, *rest = [str(one_line(line, 160)) for line in text.splitlines()[:_SAID_LINES]] or [""]
+    return [first, *(f"{'':<14}{line}" for line in rest)]
+
+
 def _gate(row: Row) -> list[str]:
     context = row["context"]
     question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
@@ -175,5 +181,6 @@ def _gate(row: Row) -> list[str]:
             f"    {number}. {one_line(str(option), 160)}"
             for number, option in enumerate(context.get("options") or (), 1)
         ),
+        *(f"    {label:<13} {line}" for label, text in row.get("facts", {}).items() for line in _fact(text)),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]
