@@ -162,10 +162,11 @@ class Observation:
     ``at`` is in monotonic seconds of the caller. ``id`` is the agent's tool-use id: a repeated id changes nothing, and
     empty means none. ``tree`` is a hash of the worktree. ``tokens`` and ``cost`` (US dollars, None if unknown) come
     with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written.
-    ``session`` is the agent's own session, once it is known. Plain ``str`` is accepted for every text at run time.
+    ``asks`` is a question to the person in the agent's own terminal, without a text its end. ``session`` is the agent's
+    own session, once it is known. Plain ``str`` is accepted for every text at run time.
     """
 
-    kind: Literal["action", "success", "failure", "message", "usage", "alive"]
+    kind: Literal["action", "success", "failure", "message", "usage", "alive", "asks"]
     text: Clean = Clean("")
     at: float = 0.0
     id: str = ""

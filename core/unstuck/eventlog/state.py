@@ -132,6 +132,7 @@ class AttemptRow:
     pid: int = 0
     spawned: float = 0.0
     session: str = ""
+    asks: str = ""
     report: Report | None = None
     steps: int = 0
     repeats: int = 0

@@ -311,6 +311,10 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
 
     def stop(name: str) -> None:
         if beside is not None and beside.hears(name):
+            if name == "SIGHUP" and supervisor.state.run.kind == "watch":
+                # Nobody could answer for its sessions any more, so they are let go.
+                supervisor.left = "its window was closed"
+                supervisor.core.signals.wake_all()
             return
         stopping.add(asyncio.ensure_future(supervisor.stop(name)))
 

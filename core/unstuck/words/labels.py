@@ -76,6 +76,7 @@ _LIVE: dict[str, tuple[str, str, Tone]] = {
     "preparing": ("▷", "preparing", "work"),
     "backoff": ("…", "backs off", "wait"),
     "waiting": ("!", "needs you", "ask"),
+    "asks": ("!", "needs you", "ask"),
     "parked": ("‖", "paused", "wait"),
     "interrupted": ("↯", "interrupted", "wait"),
     "held": ("‖", "held", "wait"),
@@ -90,6 +91,7 @@ _GROUPS = {
     "preparing": "working",
     "backoff": "waiting",
     "waiting": "needs you",
+    "asks": "needs you",
     "parked": "waiting",
     "interrupted": "waiting",
     "held": "waiting",
@@ -116,6 +118,12 @@ def needs_person(state: State, row: TaskRow) -> bool:
     return gate is not None and gate.status == "open"
 
 
+def asks_in_terminal(state: State, row: TaskRow) -> str:
+    """The question to the person in the agent's own terminal; empty without one."""
+    attempt = state.attempts.get(row.attempt) if row.state == "running" else None
+    return attempt.asks if attempt is not None and attempt.is_live else ""
+
+
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     """True where its agent is held by a question about more than this task, such as a used budget.
 
@@ -127,6 +135,8 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
 
 
 def _live(state: State, row: TaskRow, still: bool) -> str:
+    if asks_in_terminal(state, row):
+        return "asks"
     return "held" if is_held(state, row, still=still) else row.state
 
 

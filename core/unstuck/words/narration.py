@@ -68,6 +68,9 @@ def event_text(record: Record) -> str:
     return next((one for one in texts if not one.lstrip().startswith(_PHASE)), "").strip()
 
 
+TERMINAL = "waits for you in its own terminal"
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """An event in the timeline of its task. ``seconds`` is None where it took no time."""
@@ -475,6 +478,7 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
 
 MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.TransientErrorRetry: ("waits", "…", "wait"),
+    e.TerminalAsked: ("asks", "!", "ask"),
     e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
     e.ResearchDone: ("research", "→", "work"),
@@ -534,6 +538,8 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: _waits,
+    e.TerminalAsked: lambda event, record: f"  ! {TERMINAL}: {one_line(event.text, 200)}",
+    e.TerminalAnswered: lambda event, record: "  · no longer waits for you in its own terminal",
     e.OutageWait: lambda event, record: (
         f"  … outage: again in {span(event.delay_seconds)}, {span(event.waited_seconds)} of "
         f"{span(event.limit_seconds)} waited: {event.message}"

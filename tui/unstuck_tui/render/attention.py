@@ -9,9 +9,10 @@ from heapq import nsmallest
 from rich.cells import cell_len
 
 from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import Tone, question_words, some
-from unstuck.words.narration import broken_check
+from unstuck.words.labels import Tone, asks_in_terminal, question_words, some
+from unstuck.words.narration import TERMINAL, broken_check
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
 from unstuck_tui.render.tasks.table import time_left
@@ -59,6 +60,9 @@ def attentions(
         issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
         found.append(Attention("run", "‖", issue, then, "bad"))
+    for row in state.tasks.values() if state.run.kind == "watch" else ():
+        if about := asks_in_terminal(state, row):
+            found.append(Attention(row.id, "!", f"{TERMINAL}: {one_line(about, 300)}", "answer it there", "ask"))
     due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]
     return found + [_by_itself(state.tasks[task], left) for left, task in nsmallest(_TOLD, due)]
 

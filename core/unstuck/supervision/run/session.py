@@ -220,7 +220,9 @@ class Session:
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
             session = self._conversation_of(row)
-            prepared, note = self._guidance(row), note_for(core.head, row, left=left_words(core, row), merge=merge)
+            # An agent that runs elsewhere has its prompt already.
+            left = left_words(core, row) if core.head.run.kind != "watch" else ""
+            prepared, note = self._guidance(row), note_for(core.head, row, left=left, merge=merge)
             guidance = replace(
                 prepared, attempt=attempt, number=number, workdir=workdir, text=Clean(prepared.text + note)
             )
