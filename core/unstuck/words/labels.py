@@ -67,6 +67,7 @@ ENDED: dict[str, tuple[str, Tone]] = {
     "cancelled": ("-", "quiet"),
 }
 """Glyph and tone of every way to end."""
+TERMINAL = "waits for you in its own terminal"
 _LIVE: dict[str, tuple[str, str, Tone]] = {
     "blocked": ("◌", "blocked", "quiet"),
     "ready": ("○", "ready", "plain"),

@@ -17,6 +17,7 @@ from unstuck.words.labels import (
     ACTORS,
     ENDED,
     PASSED_BEFORE_WORK,
+    TERMINAL,
     Tone,
     counted,
     ended_as,
@@ -26,9 +27,7 @@ from unstuck.words.labels import (
 )
 from unstuck.words.questions import earlier_answer
 
-_WIDTH = 160
-_SETUP_LINES = 5
-_NAMED = 6
+_WIDTH, _SETUP_LINES, _NAMED = 160, 5, 6
 _SAID_LINES = 6
 _NAME_WIDTH = 40
 _AT_LEAST = 60
@@ -66,9 +65,6 @@ def event_text(record: Record) -> str:
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     texts = [text] if isinstance(text, str) else text
     return next((one for one in texts if not one.lstrip().startswith(_PHASE)), "").strip()
-
-
-TERMINAL = "waits for you in its own terminal"
 
 
 @dataclass(frozen=True, slots=True)

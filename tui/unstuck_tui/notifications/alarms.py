@@ -13,8 +13,8 @@ from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import one_line
-from unstuck.words.labels import asked_about, asks_in_terminal, ended_as
-from unstuck.words.narration import TERMINAL, broken_check
+from unstuck.words.labels import TERMINAL, asked_about, asks_in_terminal, ended_as
+from unstuck.words.narration import broken_check
 
 GATHER_S = 1.0
 """Alarms within this time (seconds) go into one notification."""
