@@ -76,9 +76,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("abandon", "3", "Give up", "The run stops."),
     ),
     "integration": (
-        ChoiceWords(
-            "retry", "1", "Try again", "You have resolved it: unstuck tries again. With a text the agent resolves it."
-        ),
+        ChoiceWords("retry", "1", "Try again", "You have resolved it: unstuck tries again."),
         ChoiceWords("skip", "2", *_SKIP),
         ChoiceWords("abandon", "3", *_ABANDON),
     ),

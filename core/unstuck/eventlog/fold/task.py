@@ -143,6 +143,8 @@ def _change_asks(state: State, record: Record, text: str) -> None:
 @_on(e.SessionNamed)
 def _session_named(state: State, record: Record, event: e.SessionNamed) -> None:
     change_attempt(state, record.attempt, session=event.session)
+    if is_current(state, record):
+        change_task(state, record, session=event.session)
 
 
 @_on(e.StepRecorded)
