@@ -31,7 +31,7 @@ def test_after_a_kill_the_conversation_goes_on(bench: Bench) -> None:
     assert json.loads(named)["data"] == {"session": SESSION}
     assert '"running"' in bench.call("show", "--json").out
     process.kill()
-    process.wait()
+    bench.end(process)
     assert f"run {bench.folder.name}  interrupted  started" in bench.call("show").out
     assert "interrupted" in bench.call("runs").out
     assert json.loads(bench.call("runs", "--json").out.splitlines()[-1])["state"] == "interrupted"
@@ -49,7 +49,7 @@ def test_a_restored_attempt_begins_a_new_conversation(bench: Bench) -> None:
     assert process.stdout is not None
     next(line for line in process.stdout if "session_named" in line)
     process.kill()
-    process.wait()
+    bench.end(process)
     assert bench.resume("--recover", "web=retry").code == 0
     assert "--resume" not in (bench.told / "web.2.arguments").read_text()
 
