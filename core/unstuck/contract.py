@@ -50,8 +50,12 @@ DENIED = "denied"
 """Key of a question about a call that the agent's own permissions do not allow."""
 HELD = "held"
 """Key of a question that a person opened: the task is held, or does not start."""
+IN_WAIT = "in_wait"
+"""In the context of such a question: the task waited for a service, and continues with the same attempt again."""
 QUOTA = "quota"
-"""Key of the question whether a task continues after a long quota wait."""
+"""Key of the question whether a task continues after a long quota wait, or after an outage that lasts."""
+OUTAGE_LASTS = "agent_outage"
+"""``error_type`` in the context of a question about an outage that lasted for the whole ``outage_limit``."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -120,10 +124,12 @@ class Observation:
 
     ``at`` is in monotonic seconds of the caller. ``id`` is the agent's tool-use id: a repeated id changes nothing, and
     empty means none. ``tree`` is a hash of the worktree. ``tokens`` and ``cost`` (US dollars, None if unknown) come
-    with ``usage`` and count since the last one. Plain ``str`` is accepted for every text at run time.
+    with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written.
+    ``asks`` is a question to the person in the agent's own terminal, without a text its end. ``session`` is the agent's
+    own session, once it is known. Plain ``str`` is accepted for every text at run time.
     """
 
-    kind: Literal["action", "success", "failure", "message", "usage", "alive"]
+    kind: Literal["action", "success", "failure", "message", "usage", "alive", "asks"]
     text: Clean = Clean("")
     at: float = 0.0
     id: str = ""
@@ -136,6 +142,8 @@ class Observation:
     tree: str | None = None
     tokens: int = 0
     cost: float | None = None
+    written: int = field(default=0, compare=False)
+    session: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +205,9 @@ class Report:
     error: Clean | None = None
     approach: Clean | None = None
     signal: Literal["complete", "blocked", "needs_guidance"] | None = None
-    how: Literal["ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal"] = "ended"
+    how: Literal[
+        "ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal", "over_budget"
+    ] = "ended"
     question: Clean | None = None
     options: tuple[Clean, ...] = ()
     context: Clean | None = None

@@ -176,3 +176,40 @@ def test_nothing_that_is_told_can_do_harm(kind: str, data: Any) -> None:
     for told in (updates.update({**fields, "sessionUpdate": kind}), updates.turn_over(fields)):
         assert all(isinstance(one, Observation) for one in told)
     updates.permission(fields)
+
+
+def _cost(amount: float) -> dict[str, Any]:
+    return {"sessionUpdate": "usage_update", "cost": {"amount": amount, "currency": "USD"}}
+
+
+def test_the_cost_of_a_session_that_goes_on_is_counted_once() -> None:
+    """claude-agent-acp sums over its session: what an earlier attempt cost is no cost of this one."""
+    claude = quirks_of(("claude-agent-acp",))
+    first = Updates(claude)
+    assert [seen.cost for one in (0.02, 0.05) for seen in first.update(_cost(one))] == [0.02, pytest.approx(0.03)]
+    assert first.session_cost == 0.05
+    second = Updates(claude, cost_before=first.session_cost)
+    assert second.update(_cost(0.05)) == []
+    assert [seen.cost for seen in second.update(_cost(0.09))] == [pytest.approx(0.04)]
+    assert second.session_cost == 0.09
+
+
+def test_an_agent_that_counts_its_own_process_counts_from_zero() -> None:
+    """A sum below that of the session before begins anew."""
+    second = Updates(quirks_of(("claude-agent-acp",)), cost_before=0.5)
+    assert [seen.cost for seen in second.update(_cost(0.1))] == [0.1]
+
+
+def test_what_qwen_reads_from_its_cache_does_not_count() -> None:
+    """Its messages name the cached tokens beside a sum that has them."""
+    usage = {"inputTokens": 6234, "outputTokens": 77, "totalTokens": 6311, "cachedReadTokens": 5000}
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"text": ""}, "_meta": {"usage": usage}}
+    (seen,) = Updates(quirks_of(("qwen", "--acp"))).update(update)
+    assert (seen.tokens, seen.written) == (1311, 77)
+
+
+def test_a_cache_that_the_end_of_a_turn_names_does_not_count() -> None:
+    """As gemini would say it beside its sums, where a version of it does."""
+    counted = {"input_tokens": 6234, "output_tokens": 77, "cached_tokens": 5000}
+    (seen,) = Updates(quirks_of(("gemini", "--acp"))).turn_over({"_meta": {"quota": {"token_count": counted}}})
+    assert (seen.tokens, seen.written) == (1311, 77)

@@ -350,8 +350,8 @@ async def test_what_a_session_used_before_is_not_counted_again(lab: Lab) -> None
     program.chmod(0o755)
     limits = {"limit": 2**20, "prompt_limit": 100_000}
     spec = CommandSpec(command=(str(program), "exec", "--json", "{prompt}"))
-    before = {SESSION: 220}
-    agent = CommandAgent(spec, folder=lab.run, environ=os.environ, used=lambda name: before.get(name, 0), **limits)
+    before = {SESSION: (220, 20)}
+    agent = CommandAgent(spec, folder=lab.run, environ=os.environ, used=lambda name: before.get(name, (0, 0)), **limits)
     counted = []
     for _ in range(2):
         lab.watcher.seen.clear()

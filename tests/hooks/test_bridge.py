@@ -112,7 +112,7 @@ async def test_a_prompt_begins_a_task_with_the_persons_words(world: World) -> No
     assert world.sessions == []
     assert await world.say("UserPromptSubmit") == {"ok": True}
     task = world.only.task
-    assert task.id == "claude-6439288a"
+    assert task.id == "claude-do-it"
     assert task.prompt == "do it"
     assert task.agent == "claude"
     assert task.verify == "pytest -q"
@@ -127,7 +127,7 @@ async def test_tool_calls_are_steps_and_the_stop_ends_the_attempt(world: World) 
     session = world.only
     kinds = [step.kind for step in session.steps]
     assert kinds == ["message", "action", "success", "failure", "action", "action", "action", "success"]
-    assert {step.task_id for step in session.steps} == {"claude-6439288a"}
+    assert {step.task_id for step in session.steps} == {"claude-do-it"}
     assert {step.agent_id for step in session.steps} == {"", "a96f19cb22560fb8d", "a1698b95665d89adb"}
     assert set(session.within) == {60.0}
     ((attempt, report),) = session.ends
@@ -265,7 +265,7 @@ async def test_a_prompt_after_the_end_begins_again(world: World) -> None:
     await world.say("Stop")
     world.only.on_begin = END
     await world.say("UserPromptSubmit", prompt="something else")
-    assert [session.task.id for session in world.sessions] == ["claude-6439288a", "claude-6439288a-2"]
+    assert [session.task.id for session in world.sessions] == ["claude-do-it", "claude-something-else"]
     assert world.sessions[1].task.prompt == "something else"
 
 
@@ -303,7 +303,7 @@ async def test_two_sessions_are_two_tasks_even_with_names_alike(world: World) ->
     """Sessions whose ids begin alike are told apart."""
     await world.say("UserPromptSubmit", session_id="6439288a-one")
     await world.say("UserPromptSubmit", session_id="6439288a-two")
-    assert [session.task.id for session in world.sessions] == ["claude-6439288a", "claude-6439288a-2"]
+    assert [session.task.id for session in world.sessions] == ["claude-do-it", "claude-do-it-2"]
 
 
 async def test_a_mistake_of_ours_never_disturbs_the_agent(world: World) -> None:

@@ -30,7 +30,7 @@ from unstuck.workspace.project import locate
 
 RECORDED = Path(__file__).parents[1] / "data" / "claude_hooks.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
-TASK = "claude-6439288a"
+TASK = "claude-do-it"
 FAILING = "echo oops >&2; exit 3"
 PATIENCE = 60
 
@@ -120,7 +120,7 @@ class World(Heard):
 
     @property
     def row(self) -> Any:
-        return self.supervisor.core.head.tasks[TASK]
+        return next(iter(self.supervisor.core.head.tasks.values()))
 
 
 Watching = Callable[..., AbstractAsyncContextManager[World]]
@@ -428,8 +428,8 @@ async def test_two_sessions_at_once_are_both_attended(watching: Watching) -> Non
         rows = world.supervisor.core.head.tasks
         assert {name: row.state for name, row in rows.items()} == {
             TASK: "running",
-            "claude-secondon": "running",
-            "claude-thirdone": "running",
+            f"{TASK}-2": "running",
+            f"{TASK}-3": "running",
         }
 
 

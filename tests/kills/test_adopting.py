@@ -157,7 +157,10 @@ async def test_a_person_is_asked_and_it_stands_still_meanwhile(
     ((asked, status),) = seen
     assert asked.choices == ("adopt", "stop", "skip", "abandon")
     assert asked.context["problem"].endswith("a process of this attempt is still running")
-    assert asked.context["processes"][0].startswith(f"{survivor.pid} (since 20")
+    named = asked.context["processes"][0]
+    assert named.startswith(f"{survivor.pid} ")
+    assert "freed_agent.py" in named
+    assert "(since 20" in named
     assert asked.standing == "frozen"
     assert status == psutil.STATUS_STOPPED
     assert is_gone(survivor)

@@ -17,7 +17,7 @@ from tests.mcp.conftest import PATIENCE, Watched, World
 from unstuck.channel import Peer
 from unstuck.eventlog import events as e
 
-TASK = "claude-abc"
+TASK = "claude-open-the-port"
 # Stands for an agent: it starts what its hooks and its server are, and says their process ids.
 AGENT = """
 import subprocess, sys

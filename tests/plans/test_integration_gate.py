@@ -141,3 +141,41 @@ def test_what_needs_a_result_that_does_not_fit_waits(bench: Bench) -> None:
     (gate,) = bench.gates().values()
     assert set(gate.context["answers"]) == {"retry", "skip", "abandon"}
     assert "retry: it is checked and brought to" in done.out
+
+
+def test_an_agent_resolves_it_with_what_i_say(bench: Bench) -> None:
+    """`retry TEXT` gives the conflict to the agent: the merge has begun in its worktree, both sides are explained, and
+    what it makes of them is checked and comes in."""
+    assert bench.run(two(bench)).code == 3
+    keeps = 'cp line.txt "$OUT/saw"; printf "one\\ntwo\\n" > line.txt'
+    bench.agent("two", f"[ $n = 2 ] && exit 0; {keeps}")
+    assert bench.call("answer", bench.gate(), "retry", "Keep both lines.").code == 0
+    done = bench.resume()
+    # The second attempt leaves the markers, so the result cannot come in yet.
+    assert done.code == 3, done.out + done.err
+    assert bench.result("line.txt") == "one\n"
+    told = bench.prompt("two.2")
+    assert "Keep both lines." in told
+    assert f"The merge of unstuck/{bench.folder.name}/_run has begun in this worktree" in told
+    assert "have conflict markers:\n- line.txt\n" in told
+    assert "is your side:\n- two: two\n" in told
+    assert "is the side of the other results:\n- one: one\n" in told
+    assert bench.call("answer", bench.gate(), "retry", "Remove the markers.").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw").read_text().splitlines()[0].startswith("<<<<<<< ")
+    assert bench.result("line.txt") == "one\ntwo\n"
+    assert "two.txt" in bench.results()
+    assert [event["data"]["result"] for event in bench.events("check_finished")].count("passed") >= 5
+
+
+def test_a_merge_that_fails_its_check_stays_begun_for_the_next_attempt(bench: Bench) -> None:
+    """A resolution that breaks the check goes back to the agent with the merge as it stands."""
+    assert bench.run(two(bench, check="test -f two.txt && ! grep -q broken line.txt")).code == 3
+    bench.agent("two", '[ $n = 2 ] && echo broken > line.txt && exit 0; cp line.txt "$OUT/saw"; echo both > line.txt')
+    assert bench.call("answer", bench.gate(), "retry", "Keep both.").code == 0
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert (bench.outside / "saw").read_text() == "broken\n"
+    assert "has begun in this worktree" in bench.prompt("two.3")
+    assert bench.result("line.txt") == "both\n"

@@ -21,8 +21,8 @@ NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 SILENT = {
     "agent_crashed", "agent_seeks_guidance", "agent_spawned", "answer_delivered", "answer_sent", "backoff_over",
     "configuration_error", "directive_prepared", "divine_response_received", "proof_started", "result_integrated",
-    "setup_finished", "silence_noticed", "step_recorded", "task_added", "task_unblocked", "trees_cleaned",
-    "usage_counted",
+    "session_named", "setup_finished", "silence_noticed", "step_recorded", "task_added", "task_unblocked",
+    "trees_cleaned", "usage_counted",
 }  # fmt: skip
 GUIDANCE = Guidance(attempt="web.2", number=2, level="retry", text=Clean("Do it"), workdir=Path())
 VALUES: dict[str, Any] = {
@@ -52,6 +52,8 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("setup_finished", "passed"): True,
     ("result_integrated", "commit"): "none",
     ("timeout_warned", "clock"): "wall",
+    ("attempt_budget_reached", "scope"): "task",
+    ("attempt_budget_reached", "kind"): "cost",
     ("budget_warned", "kind"): "tokens",
     ("budget_reached", "kind"): "tokens",
     ("liveness_judged", "verdict"): "ACTIVE",

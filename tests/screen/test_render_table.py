@@ -14,6 +14,7 @@ from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import AttemptRow, CheckRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
+from unstuck_tui.render.attention import attentions
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
 from unstuck_tui.render.tasks.table import columns_for, header_cells, pips_of, task_cells
@@ -136,6 +137,11 @@ def test_waiting_for_time_is_not_waiting_for_a_person() -> None:
     told = line(state(row(state="backoff", backoff_until=NOW + 3, attempts=1)))
     assert told.startswith("…")
     assert "again in 0:03" in told
+    outage = state(row(state="backoff", backoff_until=NOW + 300, backoff_outage=600.0, attempts=1))
+    assert "outage in 5:00" in line(outage)
+    (item,) = attentions(outage, (), ["web"], now=NOW, ages={})
+    assert item.text == "waits out an outage (asks you in 15:00 at the latest): a passing trouble"
+    assert item.then == "retries in    5:00"
 
 
 @pytest.mark.parametrize(

@@ -366,7 +366,7 @@ def test_a_timer_that_makes_no_sense_is_refused(load: Load, timer: str) -> None:
 
 def test_budgets_and_what_they_may_be(load: Load) -> None:
     """Numbers of tokens, a cost, a duration; zero is a budget, and none is none."""
-    assert load().budget.model_dump() == {"tokens": None, "cost": None, "time": None}
+    assert set(load().budget.model_dump().values()) == {None}
     budget = load(user="budget: {tokens: 200000, cost: 2.5, time: 2h}").budget
     assert budget.tokens == 200_000
     assert budget.cost == 2.5

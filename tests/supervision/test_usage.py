@@ -72,4 +72,9 @@ async def test_each_session_has_its_own_sum(repo: Path) -> None:
         await supervisor.core.journal.committed()
         state = replay(supervisor.core.journal.path)
     sessions = ("session-web.1", "session-web.3", "another", "")
-    assert [used_in_session(state, session) for session in sessions] == [3_000, 1_500, 0, 0]
+    assert [used_in_session(state, session) for session in sessions] == [
+        (3_000, 0, 1.5),
+        (1_500, 0, 1.5 / 2),
+        (0, 0, 0.0),
+        (0, 0, 0.0),
+    ]

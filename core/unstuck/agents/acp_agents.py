@@ -26,6 +26,7 @@ class Quirks(NamedTuple):
     mode: str = ""
     instead: tuple[str, ...] = ()
     sums_session: bool = False
+    sums_cost: bool = False
     sign_in: str = ""
 
 
@@ -44,9 +45,9 @@ _FLAGS = ("--acp", "--experimental-acp")
 _APPROVAL = ("--approval-mode", "--yolo", "-y")
 _QUIRKS: Mapping[str, Quirks] = {
     # The defaults of these two let a model decide what is safe.
-    "claude-agent-acp": Quirks(mode="acceptEdits", sign_in="claude"),
+    "claude-agent-acp": Quirks(mode="acceptEdits", sums_cost=True, sign_in="claude"),
     "codex-acp": Quirks(mode="workspace-write", sign_in="codex login"),
-    "claude-code-acp": Quirks(mode="acceptEdits", sign_in="claude"),
+    "claude-code-acp": Quirks(mode="acceptEdits", sums_cost=True, sign_in="claude"),
     "gemini": Quirks(words=_FLAGS, mode="autoEdit", instead=_APPROVAL, sign_in="gemini"),
     "qwen": Quirks(words=_FLAGS, mode="auto-edit", instead=_APPROVAL, sign_in="qwen"),
     "opencode": Quirks(words=("acp",), sign_in="opencode auth login"),

@@ -43,11 +43,11 @@ def made_agent(
     environ: Mapping[str, str],
     limit: int,
     prompt_limit: int,
-    used: Callable[[str], int],
+    used: Callable[[str], tuple[int, int, float]],
 ) -> Agent:
     """Return the agent for ``spec``. The module of a protocol is imported only when needed.
 
-    ``used`` returns the tokens that a session has used in this run.
+    ``used`` returns the tokens of a session in this run, those of them that were written, and its cost.
     """
     protocol = protocol_of(spec.command)
     if protocol == "app-server":
@@ -61,5 +61,12 @@ def made_agent(
     if protocol == "acp":
         from unstuck.agents.acp.turns import AcpAgent
 
-        return AcpAgent(spec, folder=folder, environ=environ, limit=limit)
-    return CommandAgent(spec, folder=folder, environ=environ, limit=limit, prompt_limit=prompt_limit, used=used)
+        return AcpAgent(spec, folder=folder, environ=environ, limit=limit, used=lambda session: used(session)[::2])
+    return CommandAgent(
+        spec,
+        folder=folder,
+        environ=environ,
+        limit=limit,
+        prompt_limit=prompt_limit,
+        used=lambda session: used(session)[:2],
+    )

@@ -22,7 +22,8 @@ class Climb:
 
     ``retries``, ``pivots`` and ``research`` count the used directives of each level and may start again. ``told_*``
     count every directive since the last question. ``waited`` counts the waits for transient failures, of which
-    ``waited_for`` is the last type. ``signature`` is the identity of the last failure, ``seen`` those of this climb.
+    ``waited_for`` is the last type, ``outage`` the seconds waited for an outage that the agent reports. ``signature``
+    is the identity of the last failure, ``seen`` those of this climb.
     ``fruitless`` counts the attempts in a row whose agent failed without changing a file, ``continuations`` the new
     sessions for a full context since the last progress.
     ``repeats`` counts the last failure in a row. ``best`` is the extent closest to passing. ``approach`` is that of a
@@ -44,6 +45,7 @@ class Climb:
     transient_over: bool = False
     waited: int = 0
     waited_for: str = ""
+    outage: float = 0.0
     continuations: int = 0
     unknown: int = 0
     signature: str = ""

@@ -39,7 +39,8 @@ class Limits:
 
     ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
     A wait of more than ``long_wait`` seconds is one for a quota. Without a person, a task continues after it only with
-    ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds.
+    ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds. An outage that the
+    agent reports is waited for ``outage_limit`` seconds beyond ``transient_retries``.
     """
 
     max_retries: int = 3
@@ -54,6 +55,7 @@ class Limits:
     verification_retries: int = 3
     long_wait: float = 600.0
     blind_wait: float = 3600.0
+    outage_limit: float = 1800.0
     resume_after_quota: bool = False
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()

@@ -10,7 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from unstuck.contract import AGENT, CHECK, CONTRADICTED, DENIED, WEAKENED, CheckResult, Denial, Report
+from unstuck.contract import (
+    AGENT,
+    CHECK,
+    CONTRADICTED,
+    DENIED,
+    OUTAGE_LASTS,
+    QUOTA,
+    WEAKENED,
+    CheckResult,
+    Denial,
+    Report,
+)
+from unstuck.diagnosis.classification.agent_outages import OUTAGE
 from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
@@ -33,12 +45,14 @@ FIXED = "I have fixed it: go on"
 """Option of a question about the agent's own failure: the attempt is repeated and no escalation level is used."""
 WITHOUT = "do without it: take another approach"
 """Option of a question about a call that was not allowed."""
+_SHORTEST_OUTAGE_WAIT, _LONGEST_OUTAGE_WAIT = 8.0, 300.0
 _CONTRADICTED_OPTIONS = ("treat it as failed from now on", "believe its exit code from now on", "edit the check")
 _WEAKENED_OPTIONS = ("accept it as it is", "no: tell the agent what is wrong")
 MOST_DENIED = 32
 _AGENT_FAILED = {
     "crashed": "agent_crash",
     "timed_out": "agent_timeout",
+    "over_budget": "agent_budget",
     "not_started": "agent_crash",
     "no_signal": "signal_missing",
     "bad_signal": "parse_failure",
@@ -54,7 +68,7 @@ class Facts:
     attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
     attempt ended badly, ``said`` the agent's last words then. ``fruitless``: it failed and changed no file. ``size`` is
     the number of changed lines. ``denied`` are the calls that were not allowed and that a person has not yet been asked
-    about, ``untouched``: it changed no file.
+    about, ``untouched``: it changed no file. ``over`` names the budget of the task that is used up.
     """
 
     check: CheckResult
@@ -79,6 +93,7 @@ class Facts:
     size: int = 0
     denied: tuple[Denial, ...] = ()
     untouched: bool = False
+    over: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +121,17 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
-    """Wait ``delay`` seconds, then repeat the attempt. ``retry`` counts from 1; ``quota`` marks a long wait."""
+    """Wait ``delay`` seconds, then repeat the attempt. ``retry`` counts from 1; ``quota`` marks a long wait.
+
+    ``outage`` marks a wait for an outage beyond the short ones.
+    """
 
     error_type: str
     retry: int
     delay: float
     climb: Climb
     quota: bool = False
+    outage: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +185,7 @@ def decide(facts: Facts, limits: Limits) -> Decision:
     return (
         _done(facts)
         or _check_could_not_run(facts)
+        or _over_budget(facts)
         or _patterns(facts, limits)
         or _needs_cure(facts)
         or _context_exhausted(facts, limits)
@@ -226,6 +246,14 @@ def _contradicted(facts: Facts) -> Decision | None:
         options=_CONTRADICTED_OPTIONS,
         line=2,
     )
+
+
+def _over_budget(facts: Facts) -> Decision | None:
+    if not facts.over:
+        return None
+    if not facts.may_ask:
+        return Halt(reason="agent_budget", details=facts.over)
+    return _ask(facts, line=AGENT_LINE, reason=facts.over)
 
 
 def _patterns(facts: Facts, limits: Limits) -> Decision | None:
@@ -312,13 +340,14 @@ def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
 
 def _transient(facts: Facts, limits: Limits) -> Decision | None:
     diagnosis = facts.diagnosis
-    if diagnosis is None or diagnosis.category is not ErrorCategory.TRANSIENT or facts.climb.transient_over:
+    if diagnosis is None or diagnosis.category is not ErrorCategory.TRANSIENT:
         return None
     retry = facts.climb.transient
-    if retry >= limits.transient_retries:
-        return None
     used_up = limits.blind_wait if diagnosis.signature.metadata.get("used_up") else 0.0
-    delay = _retry_after(diagnosis) or facts.resets_in or used_up or float(2**retry)
+    told = _retry_after(diagnosis) or facts.resets_in or used_up
+    if facts.climb.transient_over or retry >= limits.transient_retries:
+        return _outage(facts, diagnosis, told, limits) if OUTAGE in diagnosis.signature.metadata else None
+    delay = told or float(2**retry)
     quota = delay > limits.long_wait
     if quota and not (facts.may_ask or limits.resume_after_quota):
         details = f"{diagnosis.headline}: nothing continues after such a wait, and the run never asks a person"
@@ -327,6 +356,30 @@ def _transient(facts: Facts, limits: Limits) -> Decision | None:
     error_type = diagnosis.signature.error_type.value
     climb = replace(facts.climb, transient=retry + 1, waited=facts.climb.waited + 1, waited_for=error_type)
     return BackOff(error_type=error_type, retry=retry + 1, delay=delay, climb=climb, quota=quota)
+
+
+def _outage(facts: Facts, diagnosis: Diagnosis, told: float, limits: Limits) -> Decision:
+    """Return the next wait for an outage that the agent reports, or the question after the last one.
+
+    Without a time that the provider has ``told``, each wait is as long as those before it together.
+    """
+    climb = facts.climb
+    left = limits.outage_limit - climb.outage
+    if left <= 0 or told > left:
+        lasts = f"It has not passed in {_minutes(climb.outage)}." if climb.outage else "It has not passed."
+        over = f" The provider names {_minutes(told)} more." if told else ""
+        question = f"{diagnosis.headline}\n{lasts}{over} Continue?"
+        if not facts.may_ask:
+            return Halt(reason=OUTAGE_LASTS, details=question)
+        return AskQuestion(key=QUOTA, error_type=OUTAGE_LASTS, question=question, options=("Continue",), line=6)
+    delay = min(told or min(max(climb.outage, _SHORTEST_OUTAGE_WAIT), _LONGEST_OUTAGE_WAIT), left)
+    error_type = diagnosis.signature.error_type.value
+    waits = replace(climb, waited=climb.waited + 1, waited_for=error_type, outage=climb.outage + delay)
+    return BackOff(error_type=error_type, retry=waits.waited, delay=delay, climb=waits, outage=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 def _retry_after(diagnosis: Diagnosis) -> float:

@@ -14,7 +14,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
 
-FOLD = 6
+FOLD = 7
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 
 TaskState = Literal[
@@ -126,10 +126,13 @@ class AttemptRow:
     held: float = 0.0
     timed_out: str = ""
     tokens: int = 0
+    written: int = 0
     cost: float | None = None
     state: AttemptState = "starting"
     pid: int = 0
     spawned: float = 0.0
+    session: str = ""
+    asks: str = ""
     report: Report | None = None
     steps: int = 0
     repeats: int = 0
@@ -159,12 +162,14 @@ class TaskRow:
     """One task, with everything that its next step depends on.
 
     ``saved`` is the checkpoint of the open question, ``none`` if there could be none. ``backoff_quota``: the wait is
-    for a quota; ``backoff_check``: only the check is repeated after it. ``used`` are the seconds that interrupted
-    attempts used of the next attempt's time limit. ``left`` are the files that the last of them left, one per line.
-    ``failures`` are those of the present approach that retries have answered, oldest first. ``chosen`` is the
+    for a quota; ``backoff_check``: only the check is repeated after it; ``backoff_outage``: it is for an outage, and so
+    many seconds may still be waited after it; ``backoff_since`` is the time of its start. ``used`` are the seconds that
+    interrupted attempts used of the next attempt's time limit. ``left`` are the files that the last of them left, one
+    per line. ``failures`` are those of the present approach that retries have answered, oldest first. ``chosen`` is the
     escalation level that a person chose. ``loads`` is the last checkpoint that is known to load: its tests ran, or its
     check passed. ``files`` describes the present files, ``before`` those at the start of the last checked attempt.
     ``files_hash`` is that of the files after the last check that did not pass, unless ``files`` says more.
+    ``paid`` is the number of attempts before the last answer, which do not count for the budget of the task.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
     at the end of a proof.
@@ -203,6 +208,8 @@ class TaskRow:
     backoff_delay: float = 0.0
     backoff_quota: bool = False
     backoff_check: bool = False
+    backoff_outage: float | None = None
+    backoff_since: str = ""
     used: float = 0.0
     left: tuple[str, ...] = ()
     chosen: str = ""
@@ -212,6 +219,7 @@ class TaskRow:
     proving: tuple[str, tuple[str, ...]] | None = None
     proof: Proof | None = None
     files_hash: str = ""
+    paid: int = 0
     changed: int = 0
 
     @property

@@ -17,9 +17,9 @@ class Usage:
     cost: float | None = None
 
 
-def usage_of(state: State, row: TaskRow) -> Usage:
-    """Return the usage of a task."""
-    return _sum(_attempts(state, row))
+def usage_of(state: State, row: TaskRow, *, after: int = 0) -> Usage:
+    """Return the usage of a task, without that of its first ``after`` attempts."""
+    return _sum(_attempts(state, row, after))
 
 
 def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
@@ -30,20 +30,21 @@ def usage_by_rung(state: State, row: TaskRow) -> dict[str, Usage]:
     return {rung: _sum(attempts) for rung, attempts in by_rung.items()}
 
 
-def used_in_session(state: State, session: str) -> int:
-    """Return the tokens of all attempts in an agent's own ``session``."""
+def used_in_session(state: State, session: str) -> tuple[int, int, float]:
+    """Return the tokens, those written, and the cost of all attempts in an agent's own ``session``."""
     rows = [row for row in state.attempts.values() if session and session in _sessions(row)]
-    return _sum(rows).tokens
+    used = _sum(rows)
+    return used.tokens, sum(row.written for row in rows), used.cost or 0.0
 
 
-def _sessions(row: AttemptRow) -> tuple[str | None, str | None]:
-    """Return the session that the attempt continued and the one it ended in."""
-    return row.guidance.session, row.report.session if row.report is not None else None
+def _sessions(row: AttemptRow) -> tuple[str | None, ...]:
+    """Return the session that the attempt continued, the one it named, and the one it ended in."""
+    return row.guidance.session, row.session, row.report.session if row.report is not None else None
 
 
-def _attempts(state: State, row: TaskRow) -> Iterable[AttemptRow]:
+def _attempts(state: State, row: TaskRow, after: int = 0) -> Iterable[AttemptRow]:
     """Return the attempts of a task by their ids, without a pass over the attempts of other tasks."""
-    ids = (f"{row.id}.{number}" for number in range(1, row.attempts + 1))
+    ids = (f"{row.id}.{number}" for number in range(after + 1, row.attempts + 1))
     return (state.attempts[attempt] for attempt in ids if attempt in state.attempts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import signal
 import time
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.orphans import Identity, end_survivors, family_of, is_over, is_shim
+from unstuck.processes.orphans import Identity, end_survivors, family_of, find, is_over, is_shim
 from unstuck.processes.shim.agent_process import ACCOUNT
 
 _HELPERS_S = 6.0  # a helper without a supervisor needs less
@@ -69,6 +70,14 @@ class Remains:
         """Return the identities of its live processes, oldest first."""
         found = [(process.pid, process.create_time()) for process in self.family()]
         return tuple(sorted(found, key=lambda identity: identity[::-1]))
+
+    @staticmethod
+    def described(pid: int, start: float) -> tuple[str, str]:
+        """Return the name and the command of a process; empty where they cannot be read."""
+        process = find(pid, start)
+        with suppress(psutil.Error, OSError):
+            return (process.name(), shlex.join(process.cmdline())) if process is not None else ("", "")
+        return "", ""
 
     async def over(self) -> None:
         """Wait for the end of all its processes. Their exit codes are unknown: only a parent gets them."""

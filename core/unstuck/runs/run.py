@@ -24,7 +24,7 @@ from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
 from unstuck.runs.plans.plan import Plan
-from unstuck.runs.plans.preflight import require_agents, require_checks, start_warnings
+from unstuck.runs.plans.preflight import prices_of, require_agents, require_checks, require_prices, start_warnings
 from unstuck.runs.recovery_choices import require_possible
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
@@ -84,6 +84,7 @@ async def start_run(
     settings = _settings(plan, place, options)
     require_agents(plan, place, options.environ)
     require_checks(plan, options.environ)
+    require_prices(plan, settings)
     for agent in plan.agents.values():
         require_allowed(agent.name, agent.command, experimental=settings.experimental == "accept")
     base = await head(place.repository) if place.repository is not None else None
@@ -223,6 +224,7 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
 async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
     core = supervisor.core
     core.setup = plan.setup or ""
+    core.prices = prices_of(plan, core.settings)
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
     if apart and core.worktrees is not None:
         await core.worktrees.prepare()
@@ -310,6 +312,10 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
 
     def stop(name: str) -> None:
         if beside is not None and beside.hears(name):
+            if name == "SIGHUP" and supervisor.state.run.kind == "watch":
+                # Nobody could answer for its sessions any more, so they are let go.
+                supervisor.left = "its window was closed"
+                supervisor.core.signals.wake_all()
             return
         stopping.add(asyncio.ensure_future(supervisor.stop(name)))
 

@@ -69,6 +69,8 @@ async def watch(
             await desk.close()
             for row in list(core.head.tasks.values()):
                 if row.state == "running":
-                    interrupted = e.AttemptInterrupted(reason="the watch has ended")
+                    interrupted = e.AttemptInterrupted(
+                        reason=f"the watch has ended: {supervisor.left}".removesuffix(": ")
+                    )
                     core.append(interrupted, task=row.id, attempt=row.attempt)
             await record_end(core)

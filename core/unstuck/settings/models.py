@@ -254,6 +254,21 @@ class BudgetSettings(_Frozen):
     """Cost of a run in US dollars, as its agents report it."""
     time: Annotated[float | None, BeforeValidator(_time)] = None
     """Time a run may work."""
+    task_tokens: Annotated[int | None, BeforeValidator(_tokens)] = None
+    """Number of tokens the attempts at one task may use before Unstuck asks you. Your answer begins a new count."""
+    task_cost: Annotated[float | None, BeforeValidator(_cost)] = None
+    """Cost of the attempts at one task in US dollars, likewise."""
+    attempt_tokens: Annotated[int | None, BeforeValidator(_tokens)] = None
+    """Number of tokens one attempt may use before it is stopped and checked."""
+    attempt_cost: Annotated[float | None, BeforeValidator(_cost)] = None
+    """Cost of one attempt in US dollars, likewise."""
+
+
+class PriceSettings(_Frozen):
+    """Price of a model in US dollars per million tokens that are ``read`` and ``written``."""
+
+    read: Annotated[float, BeforeValidator(_cost)]
+    written: Annotated[float, BeforeValidator(_cost)]
 
 
 class CheckPolicySettings(_Frozen):
@@ -363,9 +378,17 @@ class Settings(ScreenSettings):
     """Share of the files that a restore may overwrite or remove without asking. Up to 20 files never need a question.
     """
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    prices: Mapping[Glob, PriceSettings] = Field(default_factory=dict)
+    """Prices of agents that report no cost: the name of an agent, or a pattern of the model in its command, then
+    ``read`` and ``written`` in US dollars per million tokens. The first that matches counts.
+    """
     timers: Timers = Field(default_factory=dict)
     """Questions that answer themselves: question type, then ``after``, ``answer``, and its ``number`` or
     ``approach``.
+    """
+    outage_limit: Annotated[float, BeforeValidator(_time), Field(ge=0)] = 1800.0
+    """Time that a task waits for an outage or a spent quota that its agent reports, before Unstuck asks you. 0 asks
+    after the third short wait.
     """
     after_quota: Literal["ask", "resume"] = "ask"
     """``resume`` lets a task continue after a quota wait of more than ten minutes. ``ask`` waits for you."""

@@ -67,6 +67,7 @@ ENDED: dict[str, tuple[str, Tone]] = {
     "cancelled": ("-", "quiet"),
 }
 """Glyph and tone of every way to end."""
+TERMINAL = "waits for you in its own terminal"
 _LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "blocked": ("◌", "blocked", "quiet", "blocked"),
     "ready": ("○", "ready", "plain", "ready"),
@@ -76,6 +77,7 @@ _LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "preparing": ("▷", "preparing", "work", "working"),
     "backoff": ("…", "backs off", "wait", "waiting"),
     "waiting": ("!", "needs you", "ask", "needs you"),
+    "asks": ("!", "needs you", "ask", "needs you"),
     "parked": ("‖", "paused", "wait", "waiting"),
     "interrupted": ("↯", "interrupted", "wait", "waiting"),
     "held": ("‖", "held", "wait", "waiting"),
@@ -98,6 +100,12 @@ def needs_person(state: State, row: TaskRow) -> bool:
     return gate is not None and gate.status == "open"
 
 
+def asks_in_terminal(state: State, row: TaskRow) -> str:
+    """The question to the person in the agent's own terminal; empty without one."""
+    attempt = state.attempts.get(row.attempt) if row.state == "running" else None
+    return attempt.asks if attempt is not None and attempt.is_live else ""
+
+
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     """True where its agent is held by a question about more than this task, such as a used budget.
 
@@ -109,6 +117,8 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
 
 
 def _live(state: State, row: TaskRow, still: bool) -> str:
+    if asks_in_terminal(state, row):
+        return "asks"
     return "held" if is_held(state, row, still=still) else row.state
 
 

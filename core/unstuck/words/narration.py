@@ -17,6 +17,7 @@ from unstuck.words.labels import (
     ACTORS,
     ENDED,
     PASSED_BEFORE_WORK,
+    TERMINAL,
     Tone,
     counted,
     ended_as,
@@ -26,9 +27,7 @@ from unstuck.words.labels import (
 )
 from unstuck.words.questions import earlier_answer
 
-_WIDTH = 160
-_SETUP_LINES = 5
-_NAMED = 6
+_WIDTH, _SETUP_LINES, _NAMED = 160, 5, 6
 _SAID_LINES = 6
 _NAME_WIDTH = 40
 _AT_LEAST = 60
@@ -104,6 +103,8 @@ def moment_of(record: Record) -> Moment | None:
             text = text.removeprefix(glyph).strip()
         case e.TransientErrorRetry():
             text, seconds = f"{event.error_type}, wait {event.retry}", event.delay_seconds
+        case e.OutageWait():
+            seconds = event.delay_seconds
         case e.ResearchDone():
             text = f"found {counted(len(event.insights), 'finding')}"
         case e.InfrastructureBlocked():
@@ -196,6 +197,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
     how = {
         "ended": "ended",
         "timed_out": "ran out of time",
+        "over_budget": "used up its budget",
         "not_started": "could not start",
         "no_signal": "ended without a signal line",
         "bad_signal": "ended with a signal line that cannot be used",
@@ -464,6 +466,8 @@ def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
 
 MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.TransientErrorRetry: ("waits", "…", "wait"),
+    e.TerminalAsked: ("asks", "!", "ask"),
+    e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
     e.ResearchDone: ("research", "→", "work"),
     e.RestoreDone: ("restored", "↺", "quiet"),
@@ -528,6 +532,12 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.DirectiveIssued: _directive,
     e.TransientErrorRetry: _waits,
+    e.TerminalAsked: lambda event, record: f"  ! {TERMINAL}: {one_line(event.text, 200)}",
+    e.TerminalAnswered: lambda event, record: "  · no longer waits for you in its own terminal",
+    e.OutageWait: lambda event, record: (
+        f"  … outage: again in {span(event.delay_seconds)}, {span(event.waited_seconds)} of "
+        f"{span(event.limit_seconds)} waited: {event.message}"
+    ),
     e.CommandRan: lambda event, record: (
         f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})"
     ),
@@ -555,6 +565,9 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.BudgetWarned: lambda event, record: (
         f"! {event.used:g} of {event.limit:g} of the budget for {event.kind} are used"
+    ),
+    e.AttemptBudgetReached: lambda event, record: (
+        f"  ■ the budget of the {event.scope} for {event.kind} is used up: {event.used:g} of {event.limit:g}"
     ),
     e.BudgetReached: lambda event, record: (
         f"! the budget for {event.kind} is used up: {event.used:g} of {event.limit:g}; no step begins"

@@ -16,6 +16,7 @@ import click
 from unstuck.errors import UsageError
 from unstuck.workspace.project import Project, locate
 
+_LIMITS = ("tokens", "cost", "time", "task_tokens", "task_cost", "attempt_tokens", "attempt_cost")
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
 )
@@ -62,8 +63,8 @@ def limits_in(text: str | None) -> dict[str, str]:
     limits = {}
     for part in filter(None, (part.strip() for part in (text or "").split(","))):
         name, _, value = part.partition("=")
-        if name.strip() not in ("tokens", "cost", "time") or not value.strip():
-            raise UsageError(f"--budget: {part!r} is not one of tokens=N, cost=N, time=DURATION")
+        if name.strip() not in _LIMITS or not value.strip():
+            raise UsageError(f"--budget: {part!r} is not one of {', '.join(_LIMITS)}, such as cost=5 or time=2h")
         limits[f"budget.{name.strip()}"] = value.strip()
     return limits
 

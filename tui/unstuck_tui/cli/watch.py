@@ -75,9 +75,9 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
 
 
 async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
-    """Until the run is stopped, or its screen is closed while no agent works."""
+    """Until the run is stopped, its window is closed, or its screen while no agent works."""
     core = supervisor.core
-    while core.head.run.state not in ("draining", "ended"):
+    while core.head.run.state not in ("draining", "ended") and not supervisor.left:
         if beside is not None and not core.person and not any(row.is_live for row in core.head.attempts.values()):
             return
         await core.signals.next(Subject.WATCH).wait()

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
-from unstuck.words.labels import asked_about, ended_as, some
+from unstuck.text import one_line
+from unstuck.words.labels import TERMINAL, asked_about, asks_in_terminal, ended_as, some
 from unstuck.words.narration import broken_check
 
 GATHER_S = 1.0
@@ -55,7 +56,16 @@ def alarms_of(state: State, gates: Iterable[GateRow]) -> tuple[Alarm, ...]:
     found = [_of_gate(state, row) for row in gates]
     if state.run.state == "blocked" and not any(not alarm.task for alarm in found):
         found.append(Alarm("", "blocked", broken_check(state.run.blocked)))
+    for task in state.tasks.values() if state.run.kind == "watch" else ():
+        if about := asks_in_terminal(state, task):
+            found.append(Alarm(task.id, f"terminal {about}", f"{TERMINAL}: {one_line(about, 200)}"))
     return tuple(found)
+
+
+def terminals_of(state: State) -> tuple[str, ...]:
+    """The questions of agents in their own terminals."""
+    rows = state.tasks.values() if state.run.kind == "watch" else ()
+    return tuple(about for row in rows if (about := asks_in_terminal(state, row)))
 
 
 def _of_gate(state: State, row: GateRow) -> Alarm:

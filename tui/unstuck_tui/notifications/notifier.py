@@ -14,7 +14,7 @@ from unstuck.eventlog.state import State
 from unstuck.runs.view.run_view import RunView
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.text import one_line
-from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over
+from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over, terminals_of
 from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.escapes import notification
@@ -140,7 +140,7 @@ class Notifier:
         if self._settings.notify == "off" or (standstill is not None and not standstill.is_over):
             return
         state = self._tracker.state
-        if self._alarms_of != (about := (self._tracker.gates, state.run.state, state.run.blocked)):
+        if self._alarms_of != (about := (self._tracker.gates, state.run.state, state.run.blocked, terminals_of(state))):
             # Words are looked for once per question: there may be thousands, and a frame every second.
             self._alarms, self._alarms_of = alarms_of(state, self._tracker.gates), about
         now = self._tracker.clock.monotonic()

@@ -9,8 +9,9 @@ from heapq import nsmallest
 from rich.cells import cell_len
 
 from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import Tone, question_words, some
+from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, question_words, some
 from unstuck.words.narration import broken_check
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
@@ -59,6 +60,9 @@ def attentions(
         issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
         found.append(Attention("run", "‖", issue, then, "bad"))
+    for row in state.tasks.values() if state.run.kind == "watch" else ():
+        if about := asks_in_terminal(state, row):
+            found.append(Attention(row.id, "!", f"{TERMINAL}: {one_line(about, 300)}", "answer it there", "ask"))
     due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]
     return found + [_by_itself(state.tasks[task], left) for left, task in nsmallest(_TOLD, due)]
 
@@ -77,6 +81,11 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
         trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
         if row.backoff_quota:
             return Attention(row.id, "…", f"waits for the quota: {trouble}", f"is over in {clock(left):>7}", "wait")
+        if row.backoff_outage is not None:
+            asks = f"asks you in {clock(left + row.backoff_outage)} at the latest"
+            return Attention(
+                row.id, "…", f"waits out an outage ({asks}): {trouble}", f"retries in {clock(left):>7}", "wait"
+            )
         return Attention(row.id, "…", f"waits: {trouble}", f"retries in {clock(left):>7}", "wait")
     return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
 

@@ -86,7 +86,9 @@ def facts_of(task: TaskRecovery) -> Iterator[tuple[str, str]]:
     rung = "" if task.level == "first" else f" ({task.level})"
     yield "Attempt", f"{task.number}{rung} of {task.agent}, after {span(task.ran)}"
     if task.processes:
-        named = ", ".join(f"{one.pid} (since {time_of_day(one.since)})" for one in task.processes)
+        named = ", ".join(
+            f"{one.pid} {one.command or one.name} (since {time_of_day(one.since)})" for one in task.processes
+        )
         yield "At work", f"{named}: found by process id and start time; it is suspended"
     if task.back is not None:
         yield "Changed", _changed(task.back)

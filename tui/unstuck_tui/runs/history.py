@@ -186,7 +186,7 @@ class History:
             keys = " ".join(map(spoken, ("view.browse", "browse.checkpoints", "checkpoints.restore")))
             self._add(record, "", "", "quiet", f"saved as {event.safety}: {keys} gets them back")
 
-    def _again(self, record: Record, event: e.TransientErrorRetry | e.AgentFailure) -> None:
+    def _again(self, record: Record, event: e.TransientErrorRetry | e.OutageWait | e.AgentFailure) -> None:
         self._labels[record.task] = "again"
 
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
@@ -213,6 +213,7 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.CheckFinished: History._checked,
     e.DirectiveIssued: History._directed,
     e.TransientErrorRetry: History._again,
+    e.OutageWait: History._again,
     e.AgentFailure: History._again,
     e.RestoreDone: History._restored,
     e.GateAnswered: History._answered,

@@ -46,11 +46,11 @@ class Turns:
         *,
         clock: Clock,
         quirks: Quirks,
-        before: int,
+        before: tuple[int, float],
         is_suspended: Callable[[], bool],
     ) -> None:
         self._guidance, self._observer = guidance, observer
-        self.updates = Updates(quirks, before=before)
+        self.updates = Updates(quirks, before=before[0], cost_before=before[1])
         self._transport = AcpTransport()
         self.feed, self.ended = self._transport.feed, self._transport.end
         self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
@@ -285,30 +285,43 @@ class _ObservationQueue:
 
 
 class AcpAgent(ConversationAgent[Turns]):
-    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``."""
+    """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
+
+    ``used`` returns the tokens and the cost of a session in attempts of an earlier supervisor.
+    """
 
     def __init__(
-        self, spec: CommandSpec, *, folder: Path, environ: Mapping[str, str], limit: int, clock: Clock | None = None
+        self,
+        spec: CommandSpec,
+        *,
+        folder: Path,
+        environ: Mapping[str, str],
+        limit: int,
+        clock: Clock | None = None,
+        used: Callable[[str], tuple[int, float]] = lambda session: (0, 0.0),
     ) -> None:
         super().__init__(spec, folder=folder, environ=environ, limit=limit, hold="freeze" if spec.freeze else "none")
         self._program = program_of(spec.command)
         self.label = one_line(self._program[0])
         self._clock, self._quirks = clock or SystemClock(), quirks_of(self._program)
-        self._used: dict[str, int] = {}
+        self._used: dict[str, tuple[int, float]] = {}
+        self._used_before = used
 
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
         return self._program
 
     def _conversation(self, guidance: Guidance, observer: Observer) -> Turns:
+        session = guidance.session or ""
         return Turns(
             guidance,
             observer,
             clock=self._clock,
             quirks=self._quirks,
-            before=self._used.get(guidance.session or "", 0),
+            before=self._used.get(session) or self._used_before(session),
             is_suspended=lambda: guidance.attempt in self._suspended,
         )
 
     def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:
-        self._used[conversation.outcome.session] = conversation.updates.tokens
+        updates = conversation.updates
+        self._used[conversation.outcome.session] = updates.tokens, updates.session_cost
         return super()._report(task, guidance, conversation, done, problem)

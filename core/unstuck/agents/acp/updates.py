@@ -47,10 +47,11 @@ class _Call:
 
 
 class Updates(Stream):
-    """Parser of one attempt's updates. ``before`` is the number of tokens its session had used before."""
+    """Parser of one attempt's updates. ``before`` and ``cost_before`` are what its session had used before."""
 
-    def __init__(self, quirks: Quirks, *, before: int = 0) -> None:
+    def __init__(self, quirks: Quirks, *, before: int = 0, cost_before: float = 0.0) -> None:
         super().__init__(before=before)
+        self.session_cost = self._cost_before = cost_before
         if quirks.sums_session:
             self.tokens = before
         self._quirks = quirks
@@ -80,7 +81,8 @@ class Updates(Stream):
         kind = text(data, "sessionUpdate")
         if kind == "agent_message_chunk":
             self._pieces = (self._pieces + text(mapping(data, "content"), "text"))[-_PIECES_LIMIT:]
-            yield from self._used(number(mapping(mapping(data, "_meta"), "usage"), "totalTokens"))
+            usage = mapping(mapping(data, "_meta"), "usage")
+            yield from self._used(_without_cache(usage, number(usage, "totalTokens")), written=_written(usage))
         elif kind in ("tool_call", "tool_call_update"):
             yield from self._message_so_far()
             yield from self._step(data)
@@ -142,6 +144,9 @@ class Updates(Stream):
     def _usage_so_far(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         """Yield the cost in this process, and the tokens if the agent counts them per session."""
         cost = amount(mapping(data, "cost"), "amount") if text(mapping(data, "cost"), "currency") == "USD" else None
+        if cost is not None and self._quirks.sums_cost:
+            # The agent's sum over its session, which began before this process.
+            self.session_cost, cost = cost, cost - self._cost_before if cost >= self._cost_before else cost
         tokens = number(mapping(data, "_meta"), "totalTokens") if self._quirks.sums_session else 0
         yield from self._used_in_all(max(tokens, self.tokens), cost)
 
@@ -152,14 +157,23 @@ class Updates(Stream):
         if self._quirks.sums_session:
             yield from self._used_in_all(tokens)
         else:
-            yield from self._used(tokens)
+            yield from self._used(tokens, written=_written(usage) or _written(counted))
 
 
 def _spent(usage: Mapping[str, Any]) -> int:
     """Return the tokens read and written, without those read from a cache."""
-    read = number(usage, "inputTokens") or number(usage, "input_tokens")
-    written = number(usage, "outputTokens") or number(usage, "output_tokens")
-    return read + number(usage, "cachedWriteTokens") + written
+    read = number(usage, "inputTokens") or _without_cache(usage, number(usage, "input_tokens"))
+    return read + number(usage, "cachedWriteTokens") + _written(usage)
+
+
+def _written(usage: Mapping[str, Any]) -> int:
+    return number(usage, "outputTokens") or number(usage, "output_tokens")
+
+
+def _without_cache(usage: Mapping[str, Any], tokens: int) -> int:
+    """Return ``tokens`` without those read from a cache, for an agent that counts them among its input."""
+    names = ("cachedReadTokens", "cached_tokens", "cached_input_tokens", "cached")
+    return max(0, tokens - next((number(usage, name) for name in names if number(usage, name)), 0))
 
 
 def _is_known(call: _Call) -> bool:

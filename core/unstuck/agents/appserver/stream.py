@@ -58,7 +58,8 @@ class AppServerStream(Stream):
                 yield from self._completed(mapping(params, "item"), agent)
             case "thread/tokenUsage/updated":
                 if agent or text(params, "turnId") == self.turn:  # a resumed thread repeats an older turn's
-                    yield from self._used(_tokens(mapping(mapping(params, "tokenUsage"), "last")))
+                    last = mapping(mapping(params, "tokenUsage"), "last")
+                    yield from self._used(_tokens(last), written=number(last, "outputTokens"))
             case "turn/completed" if not agent:
                 self._end(mapping(params, "turn"))
             case "error" if not agent:

@@ -37,15 +37,18 @@ def own(observation: Observation, attempt: str) -> Observation:
 class AgentOutput:
     """Parser of one attempt's output; observations go to ``report``.
 
-    ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` is the number of tokens that the
-    session had used before.
+    ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` are the tokens that the session
+    had used, and written, before.
     """
 
-    def __init__(self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: int = 0) -> None:
-        self._stream: Stream | None = STREAMS[stream](before=before) if stream else None
+    def __init__(
+        self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: tuple[int, int] = (0, 0)
+    ) -> None:
+        self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
         self._attempt, self._report = attempt, report
         self._usage = UsageLines()
         self._count = 0
+        self._named = ""
 
     @property
     def session(self) -> str:
@@ -53,9 +56,9 @@ class AgentOutput:
         return self._stream.session if self._stream is not None else ""
 
     @property
-    def tokens(self) -> int:
-        """Return the tokens counted so far, for the attempt that resumes the session."""
-        return self._stream.tokens if self._stream is not None else 0
+    def used(self) -> tuple[int, int]:
+        """Return the tokens counted so far and those written, for the attempt that resumes the session."""
+        return (self._stream.tokens, self._stream.written) if self._stream is not None else (0, 0)
 
     @property
     def message(self) -> str:
@@ -69,11 +72,19 @@ class AgentOutput:
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]
+        if self._stream is not None and self._stream.session != self._named:
+            self._named = self._stream.session
+            found.append(Observation(kind="alive", session=self._named))
         for observation in found:
             # Usage is counted to the end: it costs.
             if observation.kind == "usage" or self._count < MOST_STEPS:
                 self._count += 1
                 self._report(observation)
+
+    def close(self) -> None:
+        """Report what is due once the process has ended."""
+        for observation in self._stream.close() if self._stream is not None else ():
+            self._report(observation)
 
     def text(self, printed: str) -> str:
         """Return the text that may hold a signal: the agent's messages, or everything it printed."""

@@ -50,7 +50,7 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
 class CommandAgent(ProcessAgent):
     """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
 
-    ``used`` returns the tokens that a session has used in attempts of an earlier supervisor.
+    ``used`` returns the tokens that a session has used, and written, in attempts of an earlier supervisor.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CommandAgent(ProcessAgent):
         environ: Mapping[str, str],
         limit: int,
         prompt_limit: int,
-        used: Callable[[str], int] = lambda session: 0,
+        used: Callable[[str], tuple[int, int]] = lambda session: (0, 0),
     ) -> None:
         super().__init__(
             spec,
@@ -73,7 +73,7 @@ class CommandAgent(ProcessAgent):
         )
         self._stream, self._prompt_limit = stream_of(spec.command), prompt_limit
         self._by_file = spec.prompt != "stdin" and delivered_by_file(spec.command)
-        self._used, self._used_before = dict[str, int](), used
+        self._used, self._used_before = dict[str, tuple[int, int]](), used
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound if it cannot start."""
@@ -104,7 +104,8 @@ class CommandAgent(ProcessAgent):
             done = await end_of(process)
         finally:
             self._forget(guidance.attempt)
-            self._used[parsed.session] = parsed.tokens
+            parsed.close()
+            self._used[parsed.session] = parsed.used
         unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
         printed = await read_output(output)
         return replace(self._report(task, guidance, done, parsed, printed, output), unread=unread)

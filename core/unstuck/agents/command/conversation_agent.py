@@ -112,7 +112,7 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         self._conversations[name] = conversation
 
         def alive(total: int, tail: str) -> None:
-            see(observer, Observation(kind="alive"))
+            see(observer, Observation(kind="alive", session=conversation.outcome.session))
 
         try:
             process = await self._start(name, launch, spawned=observer.spawned, progress=alive, heard=conversation.feed)

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Literal, NamedTuple
 
 from unstuck.agents.acp_agents import KNOWN as ACP
-from unstuck.agents.acp_agents import PREFIX, speaks_acp
+from unstuck.agents.acp_agents import PREFIX, program_of, speaks_acp
 from unstuck.agents.command.prompt_delivery import named_prompt
 from unstuck.contract import Denial
 from unstuck.errors import UsageError
@@ -205,6 +205,18 @@ def denials(program: str, calls: Sequence[tuple[str, str]]) -> tuple[Denial, ...
         what = one_line(call if tool == "bash" else call.partition(" ")[0], 300)
         found.append(Denial(what=what, rules=rules, cure=admit(cure, limit=600), grants=bool(arguments)))
     return tuple(found)
+
+
+def reports_cost(command: Sequence[str]) -> bool:
+    """Return whether the agent of ``command`` reports its cost."""
+    program = program_of(command)[0] if command else ""
+    over_acp = speaks_acp(command) and PurePath(program).name in ("claude-agent-acp", "claude-code-acp", "opencode")
+    return over_acp or protocol_of(command) == "claude-sdk" or stream_of(command) in ("claude", "opencode")
+
+
+def reports_tokens(command: Sequence[str]) -> bool:
+    """Return whether the agent of ``command`` reports its tokens."""
+    return bool(protocol_of(command) or stream_of(command))
 
 
 def model_in(command: Sequence[str]) -> str:

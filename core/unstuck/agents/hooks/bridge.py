@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from unstuck.agents.command.signal_line import read_approach
-from unstuck.agents.hooks.claude_hooks import observation, output, task_id
+from unstuck.agents.hooks.claude_hooks import asked_there, observation, output, slug, task_id
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
 from unstuck.agents.hooks.transcripts import Meter, exit_code
 from unstuck.agents.mcp.caller_identity import lineage
@@ -30,6 +30,7 @@ from unstuck.text import Clean, admit, one_line
 CAPABILITIES = Capabilities(hold="step", tell=True, resume=True, fresh=False, stop=True, may_restore=False)
 LATE_PROMPT = Clean("(the session began before anybody watched)")
 MAX_REMEMBERED = 1024
+_TOGETHER_S = 2.0
 _GO_ON = Directive(kind="go_on")
 _NOT_YET = Directive(
     kind="deny",
@@ -43,7 +44,8 @@ class _Attached:
 
     ``closed``: nothing begins before the next prompt. ``pending`` is a directive that the agent has not received yet,
     ``stopping`` a stop that the event could not carry out. ``continuation`` is the text that continued its last stop.
-    ``lineage`` holds the processes of its last prompt's hook, the agent among them.
+    ``lineage`` holds the processes of its last prompt's hook, the agent among them. ``asks`` is the call that the
+    person is asked about in the agent's own terminal, and since when.
     """
 
     id: str
@@ -60,6 +62,7 @@ class _Attached:
     stopping: Directive | None = None
     continuation: str = ""
     lineage: tuple[int, ...] = ()
+    asks: tuple[list[Any], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,7 @@ class HookBridge:
 
     async def _direct(self, event: str, attached: _Attached, payload: dict[str, Any], due: float) -> Directive:
         """Return the directive for a call; ``due`` is the monotonic time of its reply at the latest."""
+        self._note_terminal(event, attached, payload)
         if event == "Stop":
             return await self._on_stop(attached, payload, due)
         if event == "SessionEnd":
@@ -222,6 +226,24 @@ class HookBridge:
         elif directive.kind == "tell":
             directive, attached.pending = _GO_ON, attached.pending or directive
         return directive
+
+    def _note_terminal(self, event: str, attached: _Attached, payload: dict[str, Any]) -> None:
+        """Tell whether the agent asks the person in its own terminal.
+
+        The end has no event of its own: it is seen by what the agent does next. Calls that were made together may
+        still be announced while the question is open.
+        """
+        now, call = self._clock.monotonic(), [payload.get("tool_name"), payload.get("tool_input")]
+        if about := asked_there(event, payload):
+            attached.asks = (call, now)
+            attached.work.see(Observation(kind="asks", text=about, task_id=attached.task.id))
+        elif attached.asks is not None:
+            asked, since = attached.asks
+            other = event in ("PostToolUse", "PostToolUseFailure") and call != asked
+            together = event == "PreToolUse" and now - since < _TOGETHER_S
+            if not (other or together):
+                attached.asks = None
+                attached.work.see(Observation(kind="asks", task_id=attached.task.id))
 
     async def _on_prompt(self, attached: _Attached, payload: dict[str, Any], due: float) -> None:
         if attached.dialect.echoes and attached.continuation == text(payload, "prompt").strip() != "":
@@ -289,7 +311,9 @@ class HookBridge:
         return attached
 
     def _new_task(self, dialect: Dialect, payload: dict[str, Any], prompt: Clean) -> Task:
-        wanted = name = task_id(payload, dialect.name)
+        # The first prompt names a session; one that began before has only its id.
+        words = "" if prompt == LATE_PROMPT else slug(prompt)
+        wanted = name = f"{dialect.name}-{words}" if words else task_id(payload, dialect.name)
         count = 1
         while name in self._task_ids:
             count += 1

@@ -25,12 +25,41 @@ CONTEXT_EVENTS = frozenset(
     {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
 )
 STOPPING_EVENTS = frozenset({"PostToolUse", "PostToolBatch"})
+_QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_ASKING = frozenset({"permission_prompt", "elicitation_dialog", "ToolPermission"})
+_ASKED_LIMIT = 500
+_SLUG, _SLUG_READ = 28, 200
 _EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b[ \t]*\n?")
 
 
 def task_id(payload: Payload, agent: str = "claude") -> str:
     """Return the agent's name and the first eight letters and digits of the session."""
     return f"{agent}-" + re.sub(r"[^A-Za-z0-9]", "", string(payload, "session_id")[:64])[:8]
+
+
+def slug(prompt: str) -> str:
+    """Return the first words of ``prompt`` for a name, in small letters; empty where it has none."""
+    words = re.findall(r"[a-z0-9]+", prompt[:_SLUG_READ].lower())
+    name = ""
+    for word in words:
+        if name and len(name) + len(word) >= _SLUG:
+            break
+        name = f"{name}-{word}" if name else word[:_SLUG]
+    return name
+
+
+def asked_there(event: str, payload: Payload) -> Clean:
+    """Return what the agent asks the person in its own terminal at this event; empty where it asks nothing."""
+    tool, given = string(payload, "tool_name"), payload.get("tool_input")
+    if event == "PreToolUse" and tool in _QUESTIONS:
+        questions = given.get("questions") if isinstance(given, dict) else None
+        first = questions[0] if isinstance(questions, list) and questions else {}
+        return admit(string(first, "question") or "a question of its own", limit=_ASKED_LIMIT)
+    if event == "PermissionRequest":
+        return admit(f"may it use {_action(payload)['text']}?", limit=_ASKED_LIMIT)
+    if event == "Notification" and string(payload, "notification_type") in _ASKING:
+        return admit(string(payload, "message") or "it needs you", limit=_ASKED_LIMIT)
+    return Clean("")
 
 
 def observation(payload: Payload, at: float) -> Observation | None:

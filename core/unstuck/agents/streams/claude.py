@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from unstuck.agents.streams.stream import Stream, amount, items, mapping, number, text
+from unstuck.agents.streams.stream import Stream, amount, canonical, items, mapping, number, text
 from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
+_LETTERS_IN_TOKEN = 4
 _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
 
@@ -24,8 +25,9 @@ class ClaudeStream(Stream):
 
     cached_is_input = False
 
-    def __init__(self, *, before: int = 0) -> None:
-        super().__init__(before=before)
+    def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
+        super().__init__(before=before, written_before=written_before)
+        self._seen_written = 0
         self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
 
     def _id(self, data: Mapping[str, Any]) -> str:
@@ -56,14 +58,18 @@ class ClaudeStream(Stream):
                 case "tool_use":
                     call, tool = text(block, "id"), text(block, "name")
                     yield self._call(call, tool, mapping(block, "input"), agent=agent)
-        tokens = self._tokens(mapping(message, "usage"))
-        if id and tokens:
-            yield from self._usage(id, tokens)
-
-    def _usage(self, id: str, tokens: int) -> Iterator[Observation]:
-        if id not in self._counted:
+        usage = mapping(message, "usage")
+        tokens, written = self._tokens(usage), number(usage, "output_tokens")
+        if id and tokens and id not in self._counted:
             self._counted.append(id)
-            yield from self._used(tokens)
+            yield from self._used(tokens, written=written)
+        # The blocks of a message come with the usage of its beginning, in which hardly anything is written.
+        self._seen_written += sum(len(canonical(block)) for block in items(message, "content")) // _LETTERS_IN_TOKEN
+
+    def close(self) -> list[Observation]:
+        """Return what was written and not reported by a process that was ended before its last line."""
+        more = 0 if self.ended or self.cached_is_input else self._seen_written - self.written
+        return list(self._used(more, written=max(0, more)))
 
     def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
         call = text(block, "tool_use_id")
@@ -97,7 +103,9 @@ class ClaudeStream(Stream):
         names = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
         # The usage by model includes the sub-agents.
         total = sum(number(model, name) for model in models for name in names)
-        yield from self._used_in_all(total or self._tokens(mapping(data, "usage")), amount(data, "total_cost_usd"))
+        written = sum(number(model, "outputTokens") for model in models)
+        total = total or self._tokens(mapping(data, "usage"))
+        yield from self._used_in_all(total, amount(data, "total_cost_usd"), written)
 
     def _tokens(self, usage: Mapping[str, Any]) -> int:
         """Return the tokens read and written, without those read from a cache."""

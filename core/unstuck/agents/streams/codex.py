@@ -37,7 +37,8 @@ class CodexStream(Stream):
                 yield from self._completed(mapping(data, "item"))
             case "turn.completed":
                 self.ended, self.error = True, ""
-                yield from self._used_in_all(tokens_of(mapping(data, "usage")))
+                usage = mapping(data, "usage")
+                yield from self._used_in_all(tokens_of(usage), written=number(usage, "output_tokens"))
             case "turn.failed":
                 self.ended, self.error = True, text(mapping(data, "error"), "message") or "its turn failed"
             case "error":

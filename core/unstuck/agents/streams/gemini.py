@@ -20,8 +20,8 @@ _PIECES_LIMIT = 64 * 1024
 class GeminiStream(Stream):
     """Gemini CLI."""
 
-    def __init__(self, *, before: int = 0) -> None:
-        super().__init__(before=before)
+    def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
+        super().__init__(before=before, written_before=written_before)
         self._pieces = ""
 
     def _id(self, data: Mapping[str, Any]) -> str:
@@ -63,7 +63,8 @@ class GeminiStream(Stream):
             self.error = ""
         stats = mapping(data, "stats")
         read = max(0, number(stats, "input_tokens") - number(stats, "cached"))
-        yield from self._used_in_all(read + number(stats, "output_tokens"))
+        written = number(stats, "output_tokens")
+        yield from self._used_in_all(read + written, written=written)
 
 
 def exit_code_in(output: str) -> int | None:

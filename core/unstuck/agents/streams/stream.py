@@ -45,18 +45,20 @@ class Stream(ABC):
     """Parser of one attempt, line by line; a repeated line is ignored.
 
     ``session`` is the agent's own session, ``model`` the model it names, ``messages`` its last messages, ``error`` its
-    own error message; each may be empty. ``ended`` is set once the agent reports its end, and ``tokens`` counts its
-    usage. For an agent that counts per session (``sums_session``), ``before`` is the session's usage before this
-    process. ``denied`` are the calls that were not allowed, each a tool and what it was to do, by their ids.
+    own error message; each may be empty. ``ended`` is set once the agent reports its end. ``tokens`` counts its usage,
+    ``written`` the part that was written. For an agent that counts per session (``sums_session``), ``before`` and
+    ``written_before`` are the session's usage before this process. ``denied`` are the calls that were not allowed, each
+    a tool and what it was to do, by their ids.
     """
 
     sums_session = False
 
-    def __init__(self, *, before: int = 0) -> None:
+    def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
         self.session = self.model = self.error = ""
         self.ended = False
         self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
+        self.written = written_before if self.sums_session else 0
         self._messages: deque[str] = deque()
         self._messages_length = 0
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -100,6 +102,10 @@ class Stream(ABC):
     def _id(self, data: Mapping[str, Any]) -> str:
         """Return the object's id among those of its type; empty if the agent gives none."""
         return ""
+
+    def close(self) -> list[Observation]:
+        """Return the observations that are due once the process has ended."""
+        return []
 
     @abstractmethod
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
@@ -164,18 +170,19 @@ class Stream(ABC):
             kind=kind, text=_clean(output), id=_name(id), tool=_tool(tool), exit_code=exit_code, agent_id=_name(agent)
         )
 
-    def _used(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
+    def _used(self, tokens: int, cost: float | None = None, written: int = 0) -> Iterator[Observation]:
         """Yield the usage since the last report."""
         if tokens > 0 or cost:
             self.tokens += max(0, tokens)
+            self.written += written
             if cost:
                 self.cost = (self.cost or 0.0) + cost
-            yield Observation(kind="usage", tokens=max(0, tokens), cost=cost)
+            yield Observation(kind="usage", tokens=max(0, tokens), cost=cost, written=written)
 
-    def _used_in_all(self, tokens: int, cost: float | None = None) -> Iterator[Observation]:
+    def _used_in_all(self, tokens: int, cost: float | None = None, written: int = 0) -> Iterator[Observation]:
         """Yield the unreported part of this process's total usage."""
         more = max(0.0, cost - (self.cost or 0.0)) if cost is not None else None
-        yield from self._used(tokens - self.tokens, more)
+        yield from self._used(tokens - self.tokens, more, max(0, written - self.written))
 
 
 def _value(data: Any, key: str) -> Any:

@@ -194,7 +194,7 @@ def _known(parsed: ParsedOutput, passes: bool, exit_code: int | None, tool: str 
     if passes:
         from unstuck.diagnosis.classification.retry_after import retry_times
 
-        known |= retry_times(parsed)
+        known |= retry_times(parsed.seen, f"{parsed.headline} {parsed.detail}")
     return known
 
 

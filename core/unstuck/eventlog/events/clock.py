@@ -9,6 +9,7 @@ from unstuck.text import Clean
 
 __all__ = [
     "AgentTimeout",
+    "AttemptBudgetReached",
     "BudgetName",
     "BudgetReached",
     "BudgetSet",
@@ -37,20 +38,27 @@ class Suspended(Event):
 class UsageCounted(Event):
     """An agent used ``tokens`` and ``cost`` (US dollars, None if unknown) since the last such event.
 
-    ``while_idle`` is true if the agent was held, or no attempt of its task was at work.
+    ``while_idle`` is true if the agent was held, or no attempt of its task was at work. ``priced``: the cost is that of
+    the tokens by the user's prices, not the agent's own. ``written`` of the tokens were written.
     """
 
     tokens: int = 0
     cost: float | None = None
     while_idle: bool = False
+    priced: bool = False
+    written: int = 0
 
 
 class BudgetSet(Event):
-    """The limits of the run changed. None leaves a limit as it was."""
+    """The limits of the run changed, or those of each task and attempt. None leaves a limit as it was."""
 
     tokens: float | None = None
     cost: float | None = None
     time: float | None = None
+    task_tokens: float | None = None
+    task_cost: float | None = None
+    attempt_tokens: float | None = None
+    attempt_cost: float | None = None
 
     @property
     def limits(self) -> dict[str, float]:
@@ -73,6 +81,15 @@ class BudgetReached(Event):
     used: float
     limit: float
     while_idle: bool = False
+
+
+class AttemptBudgetReached(Event):
+    """The budget of an attempt, or of its task (``scope``), is used up. The attempt is stopped and checked."""
+
+    scope: Literal["attempt", "task"]
+    kind: BudgetName
+    used: float
+    limit: float
 
 
 class AgentTimeout(Event):

@@ -20,6 +20,7 @@ __all__ = [
     "DirectiveIssued",
     "DirectivePrepared",
     "DivineResponseReceived",
+    "OutageWait",
     "ResearchDone",
     "RestoreDone",
     "RungChosen",
@@ -73,6 +74,22 @@ class TransientErrorRetry(Event):
     climb: Climb
     quota: bool = False
     check_alone: bool = False
+
+
+class OutageWait(Event):
+    """The provider of an agent reports an outage or a spent quota that short waits have not outlasted.
+
+    The task is retried after ``delay_seconds``, without using up an escalation level. ``waited_seconds`` of the
+    ``limit_seconds`` have been waited before; then a question is asked.
+    """
+
+    error_type: str
+    message: Clean
+    wait: int
+    delay_seconds: float
+    waited_seconds: float
+    limit_seconds: float
+    climb: Climb
 
 
 class BackoffOver(Event):

@@ -24,6 +24,7 @@ __all__ = [
     "RecoveryDecided",
     "RecoveryProposed",
     "ResultIntegrated",
+    "SessionNamed",
     "SetupFinished",
     "StaleReport",
     "StepRecorded",
@@ -33,6 +34,8 @@ __all__ = [
     "TaskEnded",
     "TaskReopened",
     "TaskUnblocked",
+    "TerminalAnswered",
+    "TerminalAsked",
 ]
 
 
@@ -122,6 +125,22 @@ class AgentSpawned(Event):
 
     pid: int
     start: float
+
+
+class SessionNamed(Event):
+    """The agent of an attempt named its own session, with which it can go on after an interruption."""
+
+    session: str
+
+
+class TerminalAsked(Event):
+    """An agent that runs elsewhere asks the person in its own terminal: a permission, or a question of its own."""
+
+    text: Clean
+
+
+class TerminalAnswered(Event):
+    """The question in the agent's own terminal has its answer, or the agent works on without one."""
 
 
 class AttemptEnded(Event):

@@ -83,7 +83,8 @@ def _usage_counted(state: State, record: Record, event: e.UsageCounted) -> None:
     state.run = replace(run, tokens=run.tokens + event.tokens, cost=_added(run.cost, event.cost))
     row = state.attempts.get(record.attempt)
     if row is not None:
-        change_attempt(state, row.id, tokens=row.tokens + event.tokens, cost=_added(row.cost, event.cost))
+        tokens, written = row.tokens + event.tokens, row.written + event.written
+        change_attempt(state, row.id, tokens=tokens, written=written, cost=_added(row.cost, event.cost))
 
 
 def _added(cost: float | None, more: float | None) -> float | None:

@@ -37,6 +37,8 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
     )
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None, chosen="")
     row = state.tasks.get(record.task)
+    if row is not None and event.answers:
+        change_task(state, record, paid=row.attempts)
     if row is not None and event.level == "retry" and row.diagnosis is not None:
         change_task(state, record, failures=(*row.failures, row.diagnosis)[-FAILURES_KEPT:])
     elif event.level != "continue":
@@ -67,6 +69,24 @@ def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> No
         backoff_delay=event.delay_seconds,
         backoff_quota=event.quota,
         backoff_check=event.check_alone,
+        backoff_outage=None,
+        backoff_since=record.time,
+    )
+
+
+@_on(e.OutageWait)
+def _outage_wait(state: State, record: Record, event: e.OutageWait) -> None:
+    change_task(
+        state,
+        record,
+        state="backoff",
+        climb=event.climb,
+        backoff_until=record.mono + event.delay_seconds,
+        backoff_delay=event.delay_seconds,
+        backoff_quota=False,
+        backoff_check=False,
+        backoff_outage=event.limit_seconds - event.waited_seconds - event.delay_seconds,
+        backoff_since=record.time,
     )
 
 
@@ -85,7 +105,7 @@ def _backoff_over(state: State, record: Record, event: e.BackoffOver) -> None:
 def _transient_resolved(state: State, record: Record, event: e.TransientErrorResolved) -> None:
     row = state.tasks.get(record.task)
     if row is not None:
-        change_task(state, record, climb=replace(row.climb, waited=0))
+        change_task(state, record, climb=replace(row.climb, waited=0, outage=0.0))
 
 
 @_on(e.TransientErrorEscalated)

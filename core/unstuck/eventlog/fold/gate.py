@@ -15,6 +15,8 @@ from unstuck.contract import (
     DISTRUST_CHECK,
     EDIT_CHECK,
     HELD,
+    IN_WAIT,
+    OUTAGE_LASTS,
     QUOTA,
     WEAKENED,
     Answer,
@@ -129,17 +131,23 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
             fresh=event.choice == "retry",
         )
         climb = event.climb or task.climb
-        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=())
-    if event.effect == "go_on" and state.gates[event.gate].gate.key == HELD:
+        paid = task.attempts
+        return replace(task, state="preparing", directive=directive, climb=climb, prepared=None, failures=(), paid=paid)
+    gate = state.gates[event.gate].gate
+    if event.effect == "go_on" and gate.key == HELD and not gate.context.get(IN_WAIT):
         # The task was held before its start: its needs decide when it starts.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="blocked")
-    again = state.gates[event.gate].gate.key in (QUOTA, AGENT, DENIED)
+    again = gate.key in (QUOTA, AGENT, DENIED, HELD)
     if event.effect == "go_on" and (again or (task.report is not None and task.report.how == "stopped")):
         # After a quota wait, the agent's own failure or a stop there is no result to check yet.
         change_gate(state, event.gate, status="delivered")
-        return replace(task, state="preparing", directive=DirectiveRow(level="first", reason="go_on"), prepared=None)
-    if task.directive is not None and state.gates[event.gate].gate.type == "permission":
+        climb = task.climb
+        if gate.context.get("error_type") == OUTAGE_LASTS:
+            climb = replace(climb, transient=0, transient_over=False, waited=0, outage=0.0)
+        first = DirectiveRow(level="first", reason="go_on")
+        return replace(task, state="preparing", directive=first, prepared=None, climb=climb)
+    if task.directive is not None and gate.type == "permission":
         # The step that asked is repeated with the answer.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing")

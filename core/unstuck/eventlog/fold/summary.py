@@ -72,8 +72,9 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
         _decided(state, record, "rule")
 
 
+@_on(e.OutageWait)
 @_on(e.TransientErrorRetry)
-def _waits(state: State, record: Record, event: e.TransientErrorRetry) -> None:
+def _waits(state: State, record: Record, event: e.Event) -> None:
     _reached(state, record, "waits")
 
 

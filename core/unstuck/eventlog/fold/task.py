@@ -125,6 +125,28 @@ def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
         change_attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
 
 
+@_on(e.TerminalAsked)
+def _terminal_asked(state: State, record: Record, event: e.TerminalAsked) -> None:
+    _change_asks(state, record, event.text)
+
+
+@_on(e.TerminalAnswered)
+def _terminal_answered(state: State, record: Record, event: e.TerminalAnswered) -> None:
+    _change_asks(state, record, "")
+
+
+def _change_asks(state: State, record: Record, text: str) -> None:
+    change_attempt(state, record.attempt, asks=text)
+    change_task(state, record)
+
+
+@_on(e.SessionNamed)
+def _session_named(state: State, record: Record, event: e.SessionNamed) -> None:
+    change_attempt(state, record.attempt, session=event.session)
+    if is_current(state, record):
+        change_task(state, record, session=event.session)
+
+
 @_on(e.StepRecorded)
 def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
     row = state.attempts.get(record.attempt)

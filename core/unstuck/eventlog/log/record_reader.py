@@ -34,6 +34,7 @@ _DECISIONS = frozenset(
         "infrastructure_blocked",
         "recovery_decided",
         "remediation_dispatched",
+        "outage_wait",
         "stop_requested",
         "transient_error_escalated",
         "transient_error_retry",

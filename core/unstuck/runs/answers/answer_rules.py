@@ -108,7 +108,8 @@ def made_answer(choice: str, *, text: str, number: str, scope: str | None) -> An
     if known == "show_me" and not said.strip():
         raise AnswerRefused(f"{shown} needs the text that the agent is to follow")
     if scope is not None and known not in _SCOPED:
-        raise AnswerRefused(f"{shown} takes no scope: only {', '.join(_spoken(_SCOPED[:-1]))} and retry do")
+        scoped = ", ".join(name.replace("_", "-") for name in _SCOPED[:-1])
+        raise AnswerRefused(f"{shown} takes no scope: only {scoped} and retry do")
     if scope is not None and scope not in _SCOPES:
         raise AnswerRefused(f"no such scope: {one_line(scope)}: allowed are {', '.join(_SCOPES)}")
     return Answer(

@@ -6,13 +6,17 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 
+from unstuck.agents.command.presets import model_in, reports_cost, reports_tokens
 from unstuck.agents.factory import require_agent
 from unstuck.agents.hooks.hook_agents import KNOWN
+from unstuck.diagnosis.classification.agent_troubles import known_agent
 from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
 from unstuck.runs.doctor.programs import hooks
 from unstuck.runs.plans.plan import Plan
+from unstuck.settings.models import Settings, plain_name
 from unstuck.supervision.checks.check import detect_check
 from unstuck.supervision.checks.check_command import check_warnings, missing_program
 from unstuck.text import Clean, admit, one_line
@@ -26,6 +30,37 @@ def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> No
     used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
     for name in sorted(used):
         require_agent(plan.agents[name].command, place.directory, environ)
+
+
+def prices_of(plan: Plan, settings: Settings) -> dict[str, tuple[float, float, bool]]:
+    """Return the price of each agent of the plan that the settings name, and whether it reports no cost itself."""
+    found = {}
+    for name, planned in plan.agents.items():
+        names = (name, known_agent(planned.command), model_in(planned.command))
+        for pattern, price in settings.prices.items():
+            if any(one and fnmatchcase(plain_name(one), plain_name(pattern)) for one in names):
+                found[name] = (price.read, price.written, not reports_cost(planned.command))
+                break
+    return found
+
+
+def require_prices(plan: Plan, settings: Settings) -> None:
+    """Raise UsageError where a budget limits the cost of an agent that reports none and has no price."""
+    if all(limit is None for limit in (settings.budget.cost, settings.budget.task_cost, settings.budget.attempt_cost)):
+        return
+    priced = prices_of(plan, settings)
+    for name in sorted({planned.task.agent for planned in plan.tasks.values()}):
+        command = plan.agents[name].command
+        known = known_agent(command)
+        if not known or reports_cost(command) or plan.agents[name].signals:
+            continue
+        if not reports_tokens(command):
+            raise UsageError(f"budget: agent {known} reports neither cost nor tokens: limit its `time`")
+        if name not in priced:
+            raise UsageError(
+                f"budget: agent {known} reports no cost: give its price in the setting "
+                f"`prices: {{{known}: {{read: N, written: N}}}}` (US dollars per million tokens), or limit its tokens"
+            )
 
 
 def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:

@@ -10,14 +10,17 @@ from typing import Any
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.eventlog.usage import usage_by_rung, usage_of
+from unstuck.words.questions import question_facts
+
+_AT_WORK = ("running", "blocked", "draining")
 
 
-def run_row(run: str, state: State, now: float) -> dict[str, Any]:
-    """Return the row of one run; ``now`` is in seconds since 1970."""
+def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[str, Any]:
+    """Return the row of one run; ``now`` is in seconds since 1970. ``live``: a process works it."""
     counts = Counter(row.status or row.state for row in state.tasks.values())
     return {
         "run": run,
-        "state": state.run.state,
+        "state": "interrupted" if not live and state.run.state in _AT_WORK else state.run.state,
         "started": state.run.started,
         "ended": state.run.ended,
         "kind": state.run.kind,
@@ -29,9 +32,9 @@ def run_row(run: str, state: State, now: float) -> dict[str, Any]:
     }
 
 
-def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
+def show_rows(run: str, state: State, now: float, *, live: bool = True) -> Iterator[dict[str, Any]]:
     """Yield the run, then its tasks, then its open gates; ``now`` is in seconds since 1970."""
-    yield run_row(run, state, now) | {
+    yield run_row(run, state, now, live=live) | {
         "tokens": state.run.tokens,
         "cost": state.run.cost,
         "seconds": round(state.run.used("time", state.mono), 1),
@@ -40,7 +43,7 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
     }
     timelines = _timelines(state)
     for row in state.tasks.values():
-        yield _task(state, row) | {"timeline": timelines.get(row.id, [])}
+        yield _task(state, row, now) | {"timeline": timelines.get(row.id, [])}
     for gate in state.open_gates():
         yield {
             "gate": gate.id,
@@ -51,10 +54,21 @@ def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
             "choices": [choice.replace("_", "-") for choice in gate.gate.choices],
             "standing": gate.gate.standing,
             "context": dict(gate.gate.context),
+            "facts": {label: text for label, text in question_facts(state, gate) if text},
         }
 
 
-def _task(state: State, row: TaskRow) -> dict[str, Any]:
+def _waits(row: TaskRow, now: float) -> dict[str, Any] | None:
+    """Return the wait for a service that the task is in, with the seconds that are left of it; None for no wait."""
+    if row.state != "backoff":
+        return None
+    kind = "quota" if row.backoff_quota else "transient" if row.backoff_outage is None else "outage"
+    left = max(0.0, (seconds_of(row.backoff_since) or now) + row.backoff_delay - now)
+    more = {} if row.backoff_outage is None else {"asks_in": round(left + row.backoff_outage, 1)}
+    return {"for": kind, "seconds": round(row.backoff_delay, 1), "left": round(left, 1), **more}
+
+
+def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
     diagnosis, used = row.diagnosis, usage_of(state, row)
     return {
         "task": row.id,
@@ -71,6 +85,7 @@ def _task(state: State, row: TaskRow) -> dict[str, Any]:
         "reason": row.reason,
         "baseline_check": _baseline_check(row),
         "passed_before_work": row.passed_before_work,
+        "waits": _waits(row, now),
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
         "weakened": list(row.check.weakened) if row.check else [],

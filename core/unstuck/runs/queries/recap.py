@@ -23,6 +23,7 @@ _WORDS = {
     "agent_failure": "start of the agent again",
     "budget_reached": "hold at the budget",
     "infrastructure_blocked": "hold of new tasks",
+    "outage_wait": "wait for an outage",
     "remediation_dispatched": "repair of the baseline",
     "transient_error_retry": "wait and retry",
     "workflow_failed": "halt",
@@ -190,7 +191,7 @@ class _Recap:
             case e.GateAnswered() | e.GateWithdrawn():
                 begin = self._opened.pop(event.gate, None)
                 self._close(record, begin, "an answer", is_new)
-            case e.TransientErrorRetry():
+            case e.TransientErrorRetry() | e.OutageWait():
                 self._waiting[record.task] = record.seq, record.time
             case e.BackoffOver():
                 self._close(record, self._waiting.pop(event.task_id, None), "the service", is_new)

@@ -50,7 +50,9 @@ def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(run, state, now) | ({"state": "damaged", "problem": str(damage)} if damage else {})
+        yield run_row(run, state, now, live=is_live(place, run)) | (
+            {"state": "damaged", "problem": str(damage)} if damage else {}
+        )
 
 
 def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:

@@ -16,6 +16,7 @@ from unstuck.text import Clean
 Prompts = Mapping[Level, str]
 
 _AGAIN = "\n\nThis is a new start of the same task. "
+_LEFT = "\n\nWhat is left of the budget for this attempt: "
 
 
 def first_guidance(row: TaskRow, can: Capabilities, prompts: Prompts) -> Guidance:
@@ -102,7 +103,7 @@ def repeated(state: State, row: TaskRow, guidance: Guidance, allowed: Sequence[s
 
     ``allowed`` are the permission rules of the next attempt.
     """
-    text = guidance.text.partition(_AGAIN)[0]
+    text = guidance.text.partition(_AGAIN)[0].partition(_LEFT)[0]
     note = _edited_by_hand(state, row)
     if note not in text:
         text = f"{text}\n\n{note}"
@@ -114,12 +115,13 @@ def repeated(state: State, row: TaskRow, guidance: Guidance, allowed: Sequence[s
     return Clean(f"{text}{_AGAIN}{again}" if again else text)
 
 
-def note_for(state: State, row: TaskRow) -> str:
-    """Return the note beside a guidance that is used again: the attempt takes up interrupted work."""
-    if row.prepared is None or row.prepared.attempt != row.attempt:
-        return ""  # composed since, and complete
-    note = _interruption(state, row)
-    return f"\n\n{note}" if note else ""
+def note_for(state: State, row: TaskRow, *, left: str = "", merge: str = "") -> str:
+    """Return the note beside a guidance: a ``merge`` to finish, what is ``left`` of its budget, an interruption."""
+    used_again = row.prepared is not None and row.prepared.attempt == row.attempt
+    # Any other text was composed since, and is complete.
+    note = _interruption(state, row) if used_again else ""
+    told = f"{_LEFT}{left}. It is stopped when that is used up." if left else ""
+    return merge + (f"\n\n{note}" if note else "") + told
 
 
 def _answer_with_question(state: State, directive: DirectiveRow) -> str:

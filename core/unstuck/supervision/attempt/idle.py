@@ -195,9 +195,9 @@ class Attentive:
         self._observer, self._idle = observer, idle
 
     def see(self, observation: Observation) -> None:
-        """Pass on an observation; a mere sign of life is no step of the work."""
+        """Pass on an observation; a mere sign of life is no step of the work, unless it names the session."""
         self._idle.sign(_named(observation))
-        if observation.kind != "alive":
+        if observation.kind != "alive" or observation.session:
             self._observer.see(observation)
 
     async def step(self, observation: Observation, *, within: float | None = None) -> Directive:

@@ -12,7 +12,7 @@ from unstuck.clock import iso
 from unstuck.clock.waits import first_of
 from unstuck.contract import Capabilities, Directive, GateTypeName, Observation, Verdict
 from unstuck.eventlog import events as e
-from unstuck.eventlog.state import GateRow
+from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.supervision.attempt.repetition import (
     EVIDENCE_LIMIT,
     STEP_LIMIT,
@@ -66,7 +66,24 @@ class Holding:
             # Counted in every state: use by an idle agent is exactly what has to be reported.
             # An agent that runs elsewhere reports its use late, at its next hook.
             idle = False if core.head.run.kind == "watch" else None
-            count_usage(core, self._task, row.attempt, observation.tokens, observation.cost, idle=idle)
+            count_usage(
+                core,
+                self._task,
+                row.attempt,
+                observation.tokens,
+                observation.cost,
+                written=observation.written,
+                idle=idle,
+            )
+            return None
+        attempt = core.head.attempts.get(row.attempt)
+        if observation.session and attempt is not None and attempt.is_live and attempt.session != observation.session:
+            named = e.SessionNamed(session=one_line(observation.session, _NAME_LIMIT))
+            core.append(named, task=self._task, attempt=row.attempt, actor="agent")
+        if observation.session and observation.kind == "alive":
+            return None
+        if observation.kind == "asks":
+            self._note_terminal(row, admit(observation.text, limit=STEP_LIMIT))
             return None
         if row.state != "running" or self._is_repeated(observation):
             return None
@@ -85,6 +102,13 @@ class Holding:
         if concern is not None:
             self._ask_about(concern, signature)
         return verdict
+
+    def _note_terminal(self, row: TaskRow, text: Clean) -> None:
+        """Record that the agent asks the person in its own terminal, or with no ``text`` that this is over."""
+        attempt = self._core.head.attempts.get(row.attempt)
+        if attempt is not None and attempt.is_live and attempt.asks != text:
+            event = e.TerminalAsked(text=text) if text else e.TerminalAnswered()
+            self._core.append(event, task=self._task, attempt=row.attempt, actor="agent")
 
     def _record(self, observation: Observation) -> tuple[Verdict | None, Clean, str]:
         """Record a step; the detector's verdict, the admitted text and the identity of its failure."""

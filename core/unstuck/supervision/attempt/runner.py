@@ -22,6 +22,7 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.budget import used_up
 from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.live_questions import ask, is_asking
@@ -104,6 +105,7 @@ class _Running:
         self._held = (bool(self._row.pid), bool(self._row.pid), 0)
         self._due: _Due | None = None
         self._timed_out = self._is_over = False
+        self._over = ""
         self._gate = asked
         self._receipt: Receipt | None = None
 
@@ -163,8 +165,21 @@ class _Running:
                 if not self._is_over:
                     self._on_time(due)
                 continue
+            if self._receipt is None and not self._over and not self._must_stop():
+                self._stop_at_budget()
             self._keep_time()
             await first_of(work, changed.wait())
+
+    def _stop_at_budget(self) -> None:
+        """Stop the attempt where its budget, or that of its task, is used up."""
+        core, task, attempt = self._core, self._task.id, self._guidance.attempt
+        part = used_up(core, core.row(task), attempt)
+        if part is None:
+            return
+        self._over = part.words
+        reached = e.AttemptBudgetReached(scope=part.scope, kind=part.kind, used=round(part.used, 6), limit=part.limit)
+        core.append(reached, task=task, attempt=attempt, actor="timer")
+        core.append(e.StopRequested(reason="attempt_budget", attempt_id=attempt), task=task, attempt=attempt)
 
     def _cannot_hear_answer(self) -> bool:
         """Return whether an answer is pending that only the next attempt can get."""
@@ -337,6 +352,8 @@ class _Running:
             return Report(how="crashed", error=admit("".join(traceback.format_exception(error))))
         if self._timed_out:
             report = replace(report, how="timed_out", error=None)
+        elif self._over and self._receipt is not None:
+            report = replace(report, how="over_budget", error=admit(self._over))
         elif self._receipt is not None:
             report = replace(report, how="stopped", error=None)
         return replace(report, receipt=self._receipt) if self._receipt is not None else report

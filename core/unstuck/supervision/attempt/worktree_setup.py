@@ -11,6 +11,8 @@ from unstuck.supervision.checks.check import Check
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import Clean, admit, one_line
 
+_FILES_NAMED, _COMMITS_NAMED = 30, 10
+
 
 async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     """Create the task's worktree, save it as the baseline, and return the agent's directory in it.
@@ -35,6 +37,29 @@ async def tree_ready(core: RunContext, row: TaskRow) -> Path:
     workdir = core.workdir(tree)
     workdir.mkdir(parents=True, exist_ok=True)
     return workdir
+
+
+async def merge_begun(core: RunContext, row: TaskRow) -> str:
+    """Begin the merge that a person gave to the task's agent and return the note about it; empty without one."""
+    given = any(
+        (gate.gate.type, gate.gate.task, gate.effect) == ("integration", row.id, "prepare")
+        for gate in core.head.gates.values()
+    )
+    if not given or row.integrated or core.worktrees is None:
+        return ""
+    conflict = await core.worktrees.begin_merge(row.id, f"{row.id}: so far")
+    if conflict is None:
+        return ""
+    files = "\n".join(f"- {one_line(path, 200)}" for path in conflict.paths[:_FILES_NAMED])
+    mine = "\n".join(f"- {subject}" for subject in conflict.mine[:_COMMITS_NAMED])
+    theirs = "\n".join(f"- {subject}" for subject in conflict.theirs[:_COMMITS_NAMED])
+    return (
+        f"\n\nYour task is done, but its result conflicts with those of other tasks. The merge of "
+        f"{core.worktrees.branch} has begun in this worktree, and these files have conflict markers:\n{files}\n"
+        f"Between `<<<<<<<` and `=======` is your side:\n{mine}\n"
+        f"Between `=======` and `>>>>>>>` is the side of the other results:\n{theirs}\n"
+        "Keep what both sides want and remove every marker. Do not abort the merge. The check runs on the result."
+    )
 
 
 async def set_up(core: RunContext, row: TaskRow, workdir: Path) -> Clean:

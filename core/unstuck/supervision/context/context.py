@@ -25,6 +25,8 @@ from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
+Price = tuple[float, float, bool]
+"""US dollars per million tokens read and written, and whether the agent reports no cost itself."""
 GatePolicy = Callable[[Gate], "tuple[int, Answer] | None"]
 
 
@@ -37,6 +39,7 @@ def limits_of(settings: Settings) -> Limits:
         max_attempts=handler.max_attempts,
         task_failure_limit=settings.task_failure_limit,
         skip_to_ask=tuple(handler.skip_to_ask),
+        outage_limit=settings.outage_limit,
         resume_after_quota=settings.after_quota == "resume",
         auto_resolve=tuple((rule.pattern, rule.action, rule.command) for rule in handler.auto_resolve),
         patterns=tuple((way.pattern, way.approach, way.confidence) for way in handler.patterns),
@@ -114,6 +117,8 @@ class RunContext:
     folder: Path
     subdirectory: Path = Path()
     environ: Mapping[str, str]
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Prices of the agents of a plan, by their names in it."""
 
     journal: Journal
     settings: Settings

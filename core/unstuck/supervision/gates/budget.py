@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.state import AttemptRow, TaskRow
+from unstuck.eventlog.usage import Usage, usage_of
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_timers import timer_of
@@ -20,7 +24,14 @@ KINDS: tuple[e.BudgetName, ...] = ("tokens", "cost", "time")
 
 
 def count_usage(
-    core: RunContext, task: str, attempt: str, tokens: int, cost: float | None, *, idle: bool | None = None
+    core: RunContext,
+    task: str,
+    attempt: str,
+    tokens: int,
+    cost: float | None,
+    *,
+    written: int = 0,
+    idle: bool | None = None,
 ) -> None:
     """Record an agent's use in any state; a cost that is no amount is not counted.
 
@@ -31,11 +42,74 @@ def count_usage(
         cost = None
     if tokens <= 0 and not cost:
         return
+    agent = core.head.tasks[task].task.agent if task in core.head.tasks else ""
+    read_price, written_price, only = core.prices.get(agent, (0.0, 0.0, False))
+    priced = cost is None and only
+    if priced:
+        cost = (max(0, tokens - written) * read_price + written * written_price) / 1e6
     if idle is None:
         row = core.head.attempts.get(attempt)
         idle = row is None or row.state not in ("starting", "live")
-    event = e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle)
+    event = e.UsageCounted(tokens=max(0, tokens), cost=cost, while_idle=idle, priced=priced, written=written)
     core.append(event, task=task, attempt=attempt, actor="agent")
+
+
+def price_the_rest(core: RunContext, task: str, attempt: str) -> None:
+    """Record the price of an ended attempt whose agent should have reported its cost, and could not."""
+    row = core.head.attempts.get(attempt)
+    agent = core.head.tasks[task].task.agent if task in core.head.tasks else ""
+    if row is None or row.cost is not None or row.tokens <= 0 or agent not in core.prices:
+        return
+    read_price, written_price, _ = core.prices[agent]
+    cost = ((row.tokens - row.written) * read_price + row.written * written_price) / 1e6
+    core.append(e.UsageCounted(cost=cost, priced=True), task=task, attempt=attempt)
+
+
+class _Used(NamedTuple):
+    """A part of a budget that was used."""
+
+    scope: Literal["attempt", "task"]
+    kind: e.BudgetName
+    used: float
+    limit: float
+
+    @property
+    def words(self) -> str:
+        used, limit = f"{self.used:,.0f}", f"{self.limit:,.0f} {self.kind}"
+        if self.kind == "cost":
+            used, limit = f"${self.used:,.2f}", f"${self.limit:,.2f}"
+        return f"the budget of the {self.scope} is used up: {used} of {limit}"
+
+
+def used_parts(core: RunContext, row: TaskRow, attempt: str = "") -> Iterator[_Used]:
+    """Yield what the task has used of its budgets since the last answer, and the ``attempt`` of its own."""
+    limits = core.head.run.limits
+    sources: list[tuple[Literal["attempt", "task"], Usage | AttemptRow]] = []
+    if attempt in core.head.attempts:
+        sources.append(("attempt", core.head.attempts[attempt]))
+    sources.append(("task", usage_of(core.head, row, after=row.paid)))
+    for scope, used in sources:
+        kinds: tuple[tuple[e.BudgetName, float], ...] = (("tokens", used.tokens), ("cost", used.cost or 0.0))
+        for kind, amount in kinds:
+            limit = limits.get(f"{scope}_{kind}")
+            if limit is not None:
+                yield _Used(scope, kind, amount, limit)
+
+
+def used_up(core: RunContext, row: TaskRow, attempt: str = "") -> _Used | None:
+    """Return the budget of the task, or of its ``attempt``, that is used up; None where none is."""
+    return next((part for part in used_parts(core, row, attempt) if part.used >= part.limit - _EPSILON), None)
+
+
+def left_words(core: RunContext, row: TaskRow) -> str:
+    """Return what an attempt that starts now may use, for its prompt; empty without a budget."""
+    run, now = core.head.run, core.clock.monotonic()
+    parts = [(kind, run.limits[kind] - run.used(kind, now)) for kind in KINDS if kind in run.limits]
+    parts += [(part.kind, part.limit - part.used) for part in used_parts(core, row)]
+    parts += [(kind, run.limits[f"attempt_{kind}"]) for kind in KINDS if f"attempt_{kind}" in run.limits]
+    left = {kind: min(amount for name, amount in parts if name == kind) for kind, _ in parts}
+    spoken = {"tokens": "{:,.0f} tokens", "cost": "${:,.2f}", "time": "{:,.0f} seconds"}
+    return ", ".join(spoken[kind].format(max(0.0, left[kind])) for kind in KINDS if kind in left)
 
 
 class Budget:

@@ -191,6 +191,8 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "skipped"
         case _, "abandon":
             return "abandoned"
+        case "integration", "retry" if gate.task and answer.text:
+            return "prepare"
         case "integration", "retry":
             return "integrate"
         case "timeout", "extend" | "continue":

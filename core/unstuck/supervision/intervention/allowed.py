@@ -34,7 +34,7 @@ def why_not(state: State, row: TaskRow, wish: Wish) -> str:
         return "nothing holds it" if wish == "continue" else ""
     if wish in ("skip", "abandon") and row.state in _WAITS:
         return ""
-    if wish == "hold" and row.state in _NOT_BEGUN:
+    if wish == "hold" and row.state in (*_NOT_BEGUN, "backoff"):
         return ""
     return f"no agent works at it: {_meanwhile(row)}"
 

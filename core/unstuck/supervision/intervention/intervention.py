@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal
 
-from unstuck.contract import HELD, Answer, Gate, Report
+from unstuck.contract import HELD, IN_WAIT, Answer, Gate, Report
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
@@ -31,22 +31,24 @@ _NOT_BEGUN = "nothing: no agent has begun"
 async def hold(core: RunContext, task: str) -> str:
     """Hold the agent of ``task``; return the id of the question that it waits for.
 
-    Its files are saved first. A task that has not begun waits for the answer. Raises UsageError where there is
-    nothing to hold.
+    Its files are saved first. A task that has not begun, or waits for a service, waits for the answer. Raises
+    UsageError where there is nothing to hold.
     """
     row = core.head.tasks.get(task)
-    if row is not None and row.state in ("blocked", "ready") and not why_not(core.head, row, "hold"):
+    if row is not None and row.state in ("blocked", "ready", "backoff") and not why_not(core.head, row, "hold"):
         return _keep_from_starting(core, row)
     return await _asked(core, task, _held_question(core, task))
 
 
 def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
+    waits = row.state == "backoff"
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": "You paused it before it started. What next?",
+        "question": f"You paused it {'while it waited' if waits else 'before it started'}. What next?",
         "checkpoint": "",
-        "not_saved": _NOT_BEGUN,
+        "not_saved": "nothing: no agent is at work" if waits else _NOT_BEGUN,
+        **({IN_WAIT: True} if waits else {}),
     }
     gate = open_gate(core, "question", task=row.id, key=HELD, context=context, choices=BEFORE_IT_BEGINS, actor="human")
     core.signals.wake(Subject.TASK, row.id)

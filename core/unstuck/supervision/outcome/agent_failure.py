@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
+from unstuck.diagnosis.classification.agent_outages import OUTAGE, AgentOutage, agent_outage
 from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
@@ -97,6 +98,8 @@ def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
         attempt = core.head.attempts.get(row.attempt)
         silent = attempt is not None and attempt.timed_out == "idle"
         return "showed no activity" if silent else "reached its time limit"
+    if report.how == "over_budget":
+        return f"was stopped: {report.error}"
     if report.how in _HOW:
         return _HOW[report.how]
     if report.exit_code:
@@ -142,12 +145,31 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
             headline=trouble.message,
             fix_hint=trouble.cure,
         )
+    own = found(text) if text and failed else None
+    exhausted = own is not None and own.failure_type is FailureType.CONTEXT_EXHAUSTED
+    outage = None if exhausted else agent_outage(words, agent=report.program, own=report.marked, failed=failed)
+    if outage is not None and (own := found(outage.message)) is not None:
+        return _of_outage(own, outage)
     if not failed:
         return None
-    own = found(text) if text else None
     # What an agent had printed before its time was up is seldom the reason.
     nothing_known = own is None or (report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN)
     return found(f"the agent {_how_it_ended(core, row, report)}") if nothing_known else own
+
+
+def _of_outage(own: Diagnosis, outage: AgentOutage) -> Diagnosis:
+    signature = own.signature
+    known = {**signature.metadata, **outage.times, OUTAGE: "yes"}
+    if signature.error_type is ErrorType.UNKNOWN:
+        signature = replace(signature, error_type=ErrorType.HTTP_ERROR)
+    return replace(
+        own,
+        signature=replace(signature, metadata=known),
+        failure_type=FailureType.UNKNOWN,
+        category=ErrorCategory.TRANSIENT,
+        headline=outage.message,
+        fix_hint=Clean(""),
+    )
 
 
 def explains(own: Diagnosis) -> bool:

@@ -33,6 +33,7 @@ from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
+from unstuck.supervision.gates.budget import used_up
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import told_before
@@ -209,7 +210,7 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
         return
     decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
     match decision:
-        case Direct() | Redispatch() | Halt() if _does_not_pass(core, row):
+        case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
         case Finish(status=status):
             if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
@@ -260,6 +261,7 @@ def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
         size=row.check.size if row.check else 0,
         denied=unsettled(core.head, row, report),
         untouched=bool(row.check and row.check.untouched),
+        over=over.words if (over := used_up(core, row)) is not None else "",
     )
 
 
@@ -285,7 +287,19 @@ def _extent_of_baseline(row: TaskRow) -> Extent:
 
 
 def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
-    event = e.TransientErrorRetry(
+    if decision.outage:
+        event = e.OutageWait(
+            error_type=decision.error_type,
+            message=one_line(row.diagnosis.headline if row.diagnosis else "", 400),
+            wait=decision.retry,
+            delay_seconds=decision.delay,
+            waited_seconds=row.climb.outage,
+            limit_seconds=core.limits.outage_limit,
+            climb=decision.climb,
+        )
+        core.append(event, task=row.id, attempt=row.attempt)
+        return
+    retry = e.TransientErrorRetry(
         error_type=decision.error_type,
         retry=decision.retry,
         delay_seconds=decision.delay,
@@ -293,7 +307,7 @@ def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
         quota=decision.quota,
         check_alone=not decision.quota and _failed_alone(core, row),
     )
-    core.append(event, task=row.id, attempt=row.attempt)
+    core.append(retry, task=row.id, attempt=row.attempt)
 
 
 def _failed_alone(core: RunContext, row: TaskRow) -> bool:
@@ -512,7 +526,7 @@ async def integrate(core: RunContext, row: TaskRow) -> None:
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     return {
         "retry": f"it is checked and brought to {branch} again: merge it in the task's worktree first "
-        f"(git merge {branch})",
+        f"(git merge {branch}); with a text the agent merges it, and hears the text",
         "skip": "the result is left out; the task is offered again when you resume",
         "abandon": f"the result is left out; it stays on {branch.removesuffix('_run')}{task}",
     }

@@ -78,10 +78,16 @@ class SavedFacts(_Facts):
 
 
 class ProcessFacts(_Facts):
-    """A process of the attempt that is still at work, known by its id and its start (ISO 8601)."""
+    """A process of the attempt that is still at work, known by its id and its start (ISO 8601).
+
+    ``agent``: it is the agent's own, and not one that it has started.
+    """
 
     pid: int
     since: str
+    name: Clean = Clean("")
+    command: Clean = Clean("")
+    agent: bool = False
 
 
 class CheckFacts(_Facts):
@@ -158,8 +164,10 @@ class TaskRecovery(_Facts):
 
     @property
     def usual(self) -> RecoveryChoice:
-        """The choice that loses nothing."""
-        return "adopt" if self.processes else "continue"
+        """The choice that loses nothing: without its agent, what still runs would be waited for in vain."""
+        if not self.processes:
+            return "continue"
+        return "adopt" if any(one.agent for one in self.processes) else "stop"
 
 
 class OpenQuestion(_Facts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,7 +57,20 @@ async def _processes(attempt: AttemptRow | None, folder: Path) -> tuple[ProcessF
     if await asyncio.to_thread(works_elsewhere, attempt.pid, attempt.spawned, folder):
         return ()
     found = await asyncio.to_thread(Remains(attempt.pid, attempt.spawned).identities)
-    return tuple(ProcessFacts(pid=pid, since=iso(start)) for pid, start in found[:_PROCESSES])
+    return await asyncio.to_thread(named_processes, found[:_PROCESSES], attempt.pid)
+
+
+def named_processes(found: Iterable[tuple[int, float]], agent: int) -> tuple[ProcessFacts, ...]:
+    """Return the facts about processes by id and start, of which ``agent`` is the agent's own."""
+    facts = []
+    for pid, start in found:
+        name, command = Remains.described(pid, start)
+        facts.append(
+            ProcessFacts(
+                pid=pid, since=iso(start), name=one_line(name, 60), command=one_line(command, 200), agent=pid == agent
+            )
+        )
+    return tuple(facts)
 
 
 def _spoke(attempt: AttemptRow | None, output: Path) -> float:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.clock import iso
 from unstuck.contract import Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import AttemptRow
@@ -23,6 +22,7 @@ from unstuck.supervision.gates.gate_timers import timer_of
 from unstuck.supervision.gates.gate_types import SURVIVOR_CHOICES
 from unstuck.supervision.gates.service import open_gate, standing_of
 from unstuck.supervision.recovery.interrupted_attempt import chosen_for
+from unstuck.supervision.recovery.observations import named_processes
 from unstuck.text import admit
 
 _SHOWN = 20
@@ -65,6 +65,7 @@ class Left:
     context: dict[str, object]
     asked: bool
     found: tuple[int, Answer] | None = None
+    choices: tuple[str, ...] = SURVIVOR_CHOICES
 
 
 async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
@@ -111,7 +112,7 @@ async def take_over(core: RunContext, kept: tuple[Left, ...]) -> None:
                 attempt=attempt.id,
                 standing=standing_of(left.survivor.can),
                 found=left.found,
-                choices=SURVIVOR_CHOICES,
+                choices=left.choices,
             )
         else:
             event = e.RecoveryDecided(choice="adopt")
@@ -133,12 +134,16 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
     # Only what works through agents of a plan comes back to this task by itself.
     if not processes or run.kind not in ("plan", "command"):
         return None
+    named = await asyncio.to_thread(named_processes, processes[:_SHOWN], attempt.pid)
+    at_work = any(one.agent for one in named)
     context: dict[str, object] = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
         "problem": f"the supervisor was killed, and {_at_work(len(processes))}",
-        "processes": [f"{pid} (since {iso(start)})" for pid, start in processes[:_SHOWN]],
+        "processes": [f"{one.pid} {one.command or one.name} (since {one.since})" for one in named],
     }
+    # The first choice is the one that a dialog offers: what an agent has started is no reason to wait.
+    choices = SURVIVOR_CHOICES if at_work else ("stop", *(one for one in SURVIVOR_CHOICES if one != "stop"))
     survivor = Survivor(remains, core.folder / "output" / f"{attempt.id}.log")
     preview = Gate(id="", type="recovery", task=row.id, key="survivors", context=context, choices=SURVIVOR_CHOICES)
     if chosen := chosen_for(core.recovery.chosen, row.id):
@@ -147,7 +152,7 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
     asked = core.may_ask and (core.person or found is not None or timer_of(core, preview) is not None)
     if not asked and core.settings.survivors == "stop":
         return None
-    return Left(attempt=attempt.id, survivor=survivor, context=context, asked=asked, found=found)
+    return Left(attempt=attempt.id, survivor=survivor, context=context, asked=asked, found=found, choices=choices)
 
 
 def _at_work(count: int) -> str:

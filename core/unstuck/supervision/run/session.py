@@ -26,7 +26,7 @@ from unstuck.supervision.checkpointing import checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import Step, next_step
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.gates.budget import count_usage
+from unstuck.supervision.gates.budget import count_usage, left_words, price_the_rest
 from unstuck.supervision.gates.disk_space import ask_for_room, has_no_room
 from unstuck.supervision.memory.answer_memory import remember_end
 from unstuck.supervision.memory.failure_memory import keep_safe
@@ -61,6 +61,7 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             count_usage(self._core, self._task, attempt, report.tokens, report.cost)
+            price_the_rest(self._core, self._task, attempt)
             self._permitting.withdraw(attempt)
             seconds = round(self._core.clock.monotonic() - live.started, 3)
             report = replace(report, denied=(*report.denied, *self._permitting.denied))
@@ -106,6 +107,7 @@ class Session:
         live = self._core.head.attempts.get(attempt)
         if live is not None and live.is_live and live.task == self._task:
             used = self.row.used + live.used(self._core.clock.monotonic())
+            price_the_rest(self._core, self._task, attempt)
             event = e.AttemptInterrupted(reason=reason, used_s=round(used, 3))
             self._core.append(event, task=self._task, attempt=attempt)
 
@@ -201,10 +203,11 @@ class Session:
         async with core.worktree_slots, core.tree_locks[core.tree_of(self.row)]:
             if self._next().kind != "start":
                 return None
-            row, problem = self.row, ""
+            row, problem, merge = self.row, "", ""
             try:
                 workdir = await worktree_setup.tree_ready(core, row)
                 problem = await self.unless_stopped(worktree_setup.set_up(core, self.row, workdir)) or ""
+                merge = await worktree_setup.merge_begun(core, row)
                 if not problem and self._next().kind == "start":
                     await self.unless_stopped(check_baseline(core, self.row, workdir))
             except (WorkspaceError, OSError) as error:
@@ -219,8 +222,11 @@ class Session:
             if self._next().kind != "start":
                 return None
             attempt, number = f"{row.id}.{row.attempts + 1}", row.attempts + 1
+            session = self._conversation_of(row)
+            # An agent that runs elsewhere has its prompt already.
+            left = left_words(core, row) if core.head.run.kind != "watch" else ""
             prepared = row.prepared or first_guidance(row, self.can, core.settings.prompts)
-            note = note_for(core.head, row)
+            note = note_for(core.head, row, left=left, merge=merge)
             guidance = replace(
                 prepared,
                 attempt=attempt,
@@ -229,6 +235,7 @@ class Session:
                 text=Clean(prepared.text + note),
                 allowed=granted(core.head, row),
             )
+            guidance = replace(guidance, session=session or guidance.session)
             limit = core.time_left(row) if self.can.stop else 0.0
             event = e.AttemptStarted(guidance=guidance, limit_s=limit, note=note, phase=self._phase())
             core.append(event, task=row.id, attempt=attempt)
@@ -240,6 +247,13 @@ class Session:
         await keep_safe(core)
         await core.journal.committed()
         return Directive(kind="start", guidance=guidance, text=guidance.text)
+
+    def _conversation_of(self, row: TaskRow) -> str:
+        """Return the session of the interrupted attempt that the next one goes on with; empty where none can be."""
+        last = self._core.head.attempts.get(row.attempt)
+        goes_on = row.prepared is None or row.prepared.attempt == row.attempt
+        interrupted = last is not None and last.state == "interrupted" and goes_on
+        return last.session if last is not None and interrupted and self.can.resume else ""
 
     def _phase(self) -> tuple[int, int]:
         head = self._core.head

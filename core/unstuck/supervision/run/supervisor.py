@@ -64,6 +64,7 @@ _RELEASING = (
     e.GateOpened,
     e.GateAnswered,
     e.StopRequested,
+    e.OutageWait,
     e.TransientErrorRetry,
     e.TimerStarted,
     e.TimerCancelled,
@@ -89,6 +90,8 @@ class Supervisor:
         self._asleep = core.clock.asleep()
         deadlines.on_wake = self._note_sleep
         self._budget = Budget(core, deadlines)
+        self.left = ""
+        """The reason for which a watch is left; empty while it goes on."""
         Timers(core, deadlines, answer=partial(answer_gate, core.journal, via="timer", actor="timer"))
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
 from unstuck.eventlog.storage.durable_files import make_directory
@@ -48,6 +49,14 @@ _MERGE = (
 def trees_of(home: Path, common: Path) -> Path:
     """Return the folder below ``home`` for the worktrees of the repository with git directory ``common``."""
     return home.resolve() / path_hash(common)
+
+
+class Conflict(NamedTuple):
+    """A merge with conflicts: the files, and the subjects of the commits on each side that changed them."""
+
+    paths: tuple[str, ...]
+    mine: tuple[str, ...]
+    theirs: tuple[str, ...]
 
 
 class Worktrees:
@@ -138,6 +147,28 @@ class Worktrees:
             if merged.code:
                 await place.git("merge", "--abort", check=False)
             return merged.code == 0
+
+    async def begin_merge(self, task: str, message: str) -> Conflict | None:
+        """Begin to merge the run's branch into the task's tree and leave the conflict there; return it.
+
+        None where nothing conflicts, or the results are in the tree already. A merge that is under way stays as it is.
+        """
+        async with self._lock:
+            place, tip = self._existing(task), await self.tip()
+            own = await place.commit() or tip
+            if await self._contains(own, tip):
+                return None
+            if not place.merges:
+                found = await self._seen(_own_name(task), place)
+                own = await self._commit_all(_own_name(task), place, admit(message, limit=_MESSAGE_LIMIT), found)
+                await place.git("merge", "--quiet", *_MERGE, "-m", f"Bring in {self.branch}", tip, check=False)
+            paths = split_paths((await place.git("diff", "--name-only", "-z", "--diff-filter=U")).out)
+            if not paths:
+                return None
+            log = "log", "--no-merges", "--format=%s"
+            sides = [await place.git(*log, span, "--", *paths) for span in (f"{tip}..{own}", f"{own}..{tip}")]
+            mine, theirs = (tuple(one_line(line, 200) for line in side.line.splitlines()) for side in sides)
+            return Conflict(tuple(paths), mine, theirs)
 
     async def integrate(self, task: str, message: str) -> str | None:
         """Commit all of the task's work and merge it into the run's branch; its agent must have ended.

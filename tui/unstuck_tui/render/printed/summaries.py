@@ -98,6 +98,7 @@ def _task(row: Row) -> list[str]:
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    failure: {kind}"] if kind and problem else []),
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *_waiting(row.get("waits") or {}),
         *_before_work(row),
         *_proved(row.get("proof") or {}),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
@@ -106,6 +107,14 @@ def _task(row: Row) -> list[str]:
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(_moment(moment) for moment in row["timeline"][-_MOST:]),
     ]
+
+
+def _waiting(wait: Row) -> list[str]:
+    if not wait:
+        return []
+    asks = f", asks you in {span(wait['asks_in'])} at the latest" if "asks_in" in wait else ""
+    what = {"quota": "for a quota", "outage": "for an outage to pass"}.get(wait["for"], "for a passing trouble")
+    return [f"    … waits {what}: {span(wait['left'])} of {span(wait['seconds'])} left{asks}"]
 
 
 def _before_work(row: Row) -> list[str]:
@@ -155,6 +164,12 @@ def _answer(moment: Row) -> str:
     return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
 
 
+def _fact(text: str) -> list[str]:
+    """Return the first lines of a fact; those after the first are set in."""
+    first, *rest = [str(one_line(line, 160)) for line in text.splitlines()[:_SAID_LINES]] or [""]
+    return [first, *(f"{'':<14}{line}" for line in rest)]
+
+
 def _gate(row: Row) -> list[str]:
     context = row["context"]
     question = context.get("question") or context.get("problem") or context.get("error_signature") or ""
@@ -166,5 +181,6 @@ def _gate(row: Row) -> list[str]:
             f"    {number}. {one_line(str(option), 160)}"
             for number, option in enumerate(context.get("options") or (), 1)
         ),
+        *(f"    {label:<13} {line}" for label, text in row.get("facts", {}).items() for line in _fact(text)),
         f"  answer: unstuck answer {row['gate']} {' | '.join(row['choices'])}",
     ]

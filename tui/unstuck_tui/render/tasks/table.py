@@ -186,10 +186,8 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     text, tone = "", "quiet"
     if row.state == "backoff":
         again = clock(row.backoff_until - now)
-        text, tone = (
-            (again if width <= _CLOCK else f"{'quota' if row.backoff_quota else 'again'} in {again}"),
-            "wait",
-        )
+        until = "quota" if row.backoff_quota else "outage" if row.backoff_outage is not None else "again"
+        text, tone = (again if width <= _CLOCK else f"{until} in {again}"), "wait"
     elif row.state == "running" and needs_person(state, row):
         text, tone = _STANDING.get(state.gates[row.gate].gate.standing, ""), "wait"
     elif is_held(state, row, still=still):
