@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from unstuck.errors import UsageError
-from unstuck.workspace.project import Project, locate
+
+if TYPE_CHECKING:
+    from unstuck.workspace.project import Project
 
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
@@ -36,7 +37,9 @@ yes_option = click.option("--yes", is_flag=True, help="Change the file without c
 
 def here(directory: Path) -> Project:
     """The project round ``directory``. Raises ProjectError."""
-    return asyncio.run(locate(directory))
+    from unstuck.workspace.project import located  # a help needs no project
+
+    return located(directory)
 
 
 def echo(line: str) -> None:

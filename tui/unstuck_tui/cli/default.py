@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
@@ -32,9 +31,9 @@ def begin() -> int | None:
         return _called(command.main(["--project", str(place.directory)], "unstuck watch", standalone_mode=False))
     if not run:
         return None
-    from unstuck_tui.cli.run import go_on
+    from unstuck_tui.cli.run import resumed
 
-    return asyncio.run(go_on(run, place.directory)).exit_code
+    return resumed(run, place.directory)
 
 
 def _called(code: object) -> int:

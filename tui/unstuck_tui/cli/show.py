@@ -8,8 +8,7 @@ import click
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, UsageError
-from unstuck.runs.queries.json_rows import show_rows
-from unstuck.runs.queries.run_list import find_run, state_of
+from unstuck.runs.queries.run_list import find_run, rows_of
 from unstuck_tui.cli.common import echo, here, print_json, project_option
 from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.summaries import row_lines
@@ -38,8 +37,7 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
         return
     if check or evaluate:
         raise UsageError("--check and --evaluate go with --recovery")
-    state, damage = state_of(place, run)
-    rows = list(show_rows(run, state, SystemClock().now()))
+    rows, damage = rows_of(place, run, SystemClock().now())
     if as_json:
         print_json(rows)
     else:

@@ -10,6 +10,9 @@ from typing import Any
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.eventlog.usage import usage_by_rung, usage_of
+from unstuck.text import one_line
+
+_ABOUT = 100
 
 
 def run_row(run: str, state: State, now: float) -> dict[str, Any]:
@@ -21,12 +24,20 @@ def run_row(run: str, state: State, now: float) -> dict[str, Any]:
         "started": state.run.started,
         "ended": state.run.ended,
         "kind": state.run.kind,
+        "about": _about(state),
         "exit_reason": state.run.exit_reason,
         "exit_code": state.run.exit_code,
         "tasks": dict(counts),
         "open_gates": len(state.open_gates()),
         "load": load_of(state, now).as_dict(),
     }
+
+
+def _about(state: State) -> str:
+    """Return what the run was started for: its task, or the first of its tasks and how many more there are."""
+    tasks = [row.task for row in state.tasks.values()]
+    more = f" and {len(tasks) - 1} more" if len(tasks) > 1 else ""
+    return one_line(tasks[0].prompt or tasks[0].id, _ABOUT) + more if tasks else ""
 
 
 def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
-from unstuck.eventlog.attention_stats import joined, load_by_day
 from unstuck.eventlog.log.load_state import LOG_NAME, current_state
-from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.lock import Holder, read_holder
 from unstuck.eventlog.storage.run_store import run_names
-from unstuck.runs.queries.json_rows import run_row
+from unstuck.runs.queries.saved_rows import saved_rows
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import State
+
+_ONLY_SHOWN = ("tokens", "cost", "seconds", "budget", "days")
 
 
 def find_run(place: Project, wanted: str) -> str:
@@ -45,11 +48,22 @@ def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
     now = SystemClock().now()
     for run in run_names(place.runs)[-newest:]:
         try:
-            state, damage = state_of(place, run)
+            rows, damage = rows_of(place, run, now)
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(run, state, now) | ({"state": "damaged", "problem": str(damage)} if damage else {})
+        row = {name: value for name, value in rows[0].items() if name not in _ONLY_SHOWN}
+        yield row | ({"state": "damaged", "problem": str(damage)} if damage else {})
+
+
+def rows_of(place: Project, run: str, now: float) -> tuple[list[dict[str, Any]], RecordDamaged | None]:
+    """Return the rows of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read."""
+    if (saved := saved_rows(place.runs / run)) is not None:
+        return saved, None
+    from unstuck.runs.queries.json_rows import show_rows
+
+    state, damage = state_of(place, run)
+    return list(show_rows(run, state, now)), damage
 
 
 def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:
@@ -67,6 +81,8 @@ def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], Non
 
 def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Yield the load on people by day, over all runs; ``complain`` as for :func:`states_of`."""
+    from unstuck.eventlog.attention_stats import joined, load_by_day
+
     now = SystemClock().now()
     states = states_of(place, run_names(place.runs), complain)
     for day, load in joined(load_by_day(state, now) for _, state in states).items():
