@@ -110,6 +110,38 @@ def test_the_check_has_two_names(unstuck: Unstuck) -> None:
         ways = ("run", "--headless", "--ask", "never", "--direct", option)
         assert unstuck.inside(*ways, "true", "--", "true").code == 0
         assert unstuck.inside(*ways, "false", "--", "true").code == 4
+    done = unstuck.inside("run", "--check", "true", "--verify", "false", "--", "true")
+    assert (done.code, unstuck.inside("runs", "--json").rows[4:]) == (2, [])
+    assert "--verify is its old name" in done.errors
+
+
+PLAN = """{}: "{}"
+tasks:
+  - {{id: one, prompt: Do it., {}: "{}"}}
+  - {{id: two, prompt: Do it., needs: [one]}}
+agents: {{a: {{command: "true"}}}}
+"""
+
+
+@pytest.mark.parametrize("names", [("check", "check"), ("verify", "verify"), ("check", "verify")])
+def test_a_check_in_a_plan_has_two_names(unstuck: Unstuck, names: tuple[str, str]) -> None:
+    """The key `check` of a plan and of a task decides; `verify` is still accepted for both."""
+    plan = unstuck.root / "plan.yaml"
+    plan.write_text(PLAN.format(names[0], "true", names[1], "false"), encoding="utf-8")
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", str(plan))
+    tasks = {row["task"]: row["status"] for row in unstuck.inside("show", "--json").rows if "task" in row}
+    assert tasks["one"] == "failed"
+    plan.write_text(PLAN.format(names[0], "true", names[1], "true"), encoding="utf-8")
+    assert unstuck.inside("run", "--headless", "--ask", "never", "--direct", str(plan)).code == 0
+
+
+def test_both_names_of_a_check_are_refused(unstuck: Unstuck) -> None:
+    """A task with `check` and `verify` is refused with the line of the second one and both names."""
+    plan = unstuck.root / "plan.yaml"
+    plan.write_text(PLAN.format("check", "true", "check: make, verify", "false"), encoding="utf-8")
+    done = unstuck.inside("run", "--headless", str(plan))
+    assert done.code == 2
+    assert "plan.yaml:3: `verify` in a task is another name of `check`: leave one out" in done.errors
 
 
 def test_fsck_checks_an_event_log(unstuck: Unstuck) -> None:

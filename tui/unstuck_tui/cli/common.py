@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -17,6 +17,8 @@ from unstuck.errors import UsageError
 if TYPE_CHECKING:
     from unstuck.workspace.project import Project
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
 )
@@ -24,6 +26,20 @@ project_option = click.option(
 budget_option = click.option(
     "--budget", metavar="LIMITS", help="Budget of the run, such as tokens=200000,cost=5,time=2h."
 )
+
+
+def _one_check(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    if len(given) > 1:
+        raise UsageError("--check is given twice (--verify is its old name): leave one out")
+    return given[0] if given else None
+
+
+def check_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option ``--check``, also under its old name."""
+    return click.option(
+        "--check", "--verify", "verify", metavar="CMD", multiple=True, callback=_one_check, help=meaning
+    )
+
 
 scope_option = click.option(
     "--here",

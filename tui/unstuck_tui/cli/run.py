@@ -9,7 +9,7 @@ import click
 
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.errors import UsageError
-from unstuck_tui.cli.common import budget_option, project_option
+from unstuck_tui.cli.common import budget_option, check_option, project_option
 from unstuck_tui.cli.names import agents, run_ids
 
 
@@ -31,9 +31,7 @@ class _Run(click.Command):
     help=f"Give TASK to a known agent: {', '.join(KNOWN)}. Put its own arguments after --.",
 )
 @click.option("--task", help="Task for the agent (one command).")
-@click.option(
-    "--check", "--verify", "verify", metavar="CMD", help="Check that decides when the task is done (one command)."
-)
+@check_option("Check that decides when the task is done (one command).")
 @click.option("--agent-type", metavar="TYPE", help="Type of agent, which sets its time limit (one command).")
 @click.option("--timeout", metavar="DURATION", help="Time limit of an attempt, such as 15m (one command).")
 @click.option(

@@ -18,6 +18,8 @@ from unstuck.workspace.project import Project, locate
 from unstuck_tui.cli.common import complain, limits_in
 from unstuck_tui.cli.output import Output, answers_in, screen
 
+_OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
+
 
 async def execute(
     words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
@@ -60,9 +62,7 @@ async def execute(
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:
-    given = [
-        f"--{name.replace('_', '-')}" for name in ("agent", "task", "verify", "agent_type", "timeout") if options[name]
-    ]
+    given = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]] + ["--agent"] * bool(options["agent"])
     if words or given:
         raise UsageError(f"--resume takes the plan from the run; leave out {', '.join([*words[:1], *given])}")
 
@@ -90,7 +90,7 @@ async def _plan(
 async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, Any]) -> tuple[Plan, Project]:
     if len(words) != 1:
         raise UsageError("give a plan (unstuck run plan.yaml) or a command after -- (unstuck run -- AGENT…)")
-    only = [f"--{name.replace('_', '-')}" for name in ("task", "verify", "agent_type", "timeout") if options[name]]
+    only = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]]
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
     if " " in words[0].strip() and not Path(words[0]).exists():

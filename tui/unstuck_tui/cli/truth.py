@@ -32,7 +32,7 @@ def command(project: Path, everywhere: bool, as_json: bool) -> None:
         return
     if not rows:
         where = "in any of your projects" if everywhere else "here"
-        echo(f"no attempts {where} yet: start one with `unstuck run --verify CMD -- AGENT…`")
+        echo(f"no attempts {where} yet: start one with `unstuck run --check CMD -- AGENT…`")
         return
     for line in truth_lines(rows):
         echo(line)

@@ -19,12 +19,12 @@ from unstuck.supervision.run.finish import RunResult, result_of
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
-from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
+from unstuck_tui.cli.common import budget_option, check_option, complain, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
 @click.command(name="watch")
-@click.option("--check", "--verify", "verify", metavar="CMD", help="Check that decides when a session's work is done.")
+@check_option("Check that decides when a session's work is done.")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
@@ -49,7 +49,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await locate(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
-        given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])
+        given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
         return await attach(place, live, output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
