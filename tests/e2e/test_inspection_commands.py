@@ -50,7 +50,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Unstuck) -> None:
         ("ended", 0, {"succeeded": 1}),
         ("ended", 4, {"failed": 1}),
     ]
-    first, second = unstuck.inside("runs").out.splitlines()
+    _, first, second = unstuck.inside("runs").out.splitlines()
     assert "succeeded" in first
     assert "halted" in second
 

@@ -22,6 +22,18 @@ def span(seconds: float) -> str:
     return f"{hours}h {minutes:02}m"
 
 
+def ago(time: str, now: float) -> str:
+    """An ISO 8601 time seen from ``now`` (seconds since 1970): ``12s ago``, ``5 d ago``, after a month the date."""
+    if not time:
+        return ""
+    then = datetime.fromisoformat(time)
+    seconds = max(0, int(now - then.timestamp()))
+    for most, unit, word in ((60, 1, "s"), (3600, 60, " min"), (86_400, 3600, " h"), (2_592_000, 86_400, " d")):
+        if seconds < most:
+            return f"{seconds // unit}{word} ago" if seconds else "now"
+    return then.astimezone().date().isoformat()
+
+
 def spent_of(used: RunRow | Usage) -> str:
     """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
     if used.cost:

@@ -65,12 +65,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(None, "-V", "--version", package_name="unstuck", message="unstuck %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
 
     Exit codes: 0 every task succeeded, 1 not everything is done, 2 wrong usage, plan or settings, 3 paused: a
     question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 130 interrupted.
     """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        ctx.color = False
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ GROUPS = {
         "fsck": "Check the event log of a run.",
     },
     "Set up": {
+        "config": "Show, edit and validate your settings.",
         "doctor": "Check the installation; report problems and file locations.",
         "hooks": "Install, remove and check the hooks of your agents.",
         "mcp": "Serve agents over MCP, and install the server.",
@@ -66,6 +67,7 @@ _EXAMPLES = {
     "checkpoints": ("checkpoints list",),
     "delete": ("delete 20261122-143000", "delete --all"),
     "fsck": ("fsck last", "fsck last --json"),
+    "config": ("config show", "config show failure_handler", "config edit", "config validate --json"),
     "doctor": ("doctor", "doctor --json"),
     "hooks": ("hooks install claude", "hooks status"),
     "mcp": ("mcp install claude",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from unstuck.errors import UsageError
+from unstuck_tui.render.printed.columns import columns, paint
 
 if TYPE_CHECKING:
     from unstuck.workspace.project import Project
@@ -50,6 +51,37 @@ scope_option = click.option(
 )
 yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
+ask_option = click.option(
+    "--ask", type=click.Choice(["always", "never"]), help="never: stop the run instead of asking a person."
+)
+parallel_option = click.option(
+    "--max-parallel", type=click.IntRange(1, 64), help="Maximum number of tasks at work at the same time."
+)
+
+
+def _colour(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+    if wanted in ("always", "never"):
+        ctx.color = wanted == "always"
+
+
+_colour_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    expose_value=False,
+    callback=_colour,
+    help="Colour the output; auto does it on a terminal, unless NO_COLOR is set.",
+)
+
+
+def json_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The options for the form of what is printed: ``--json`` and ``--color``."""
+    return lambda command: click.option("--json", "as_json", is_flag=True, help=meaning)(_colour_option(command))
+
+
+def overrides_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the options of a run set. Raises UsageError."""
+    return {name: options[name] for name in ("max_parallel", "ask") if options[name]} | limits_in(options["budget"])
+
 
 def here(directory: Path) -> Project:
     """The project round ``directory``. Raises ProjectError."""
@@ -58,10 +90,16 @@ def here(directory: Path) -> Project:
     return located(directory)
 
 
-def echo(line: str) -> None:
-    """One line for people; what the terminal's encoding lacks becomes a question mark."""
+def echo(line: str, *, painted: bool = True) -> None:
+    """One line for people, its signs in colour; what the terminal's encoding lacks becomes a question mark."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    click.echo(line.encode(encoding, "replace").decode(encoding))
+    click.echo((paint(line) if painted else line).encode(encoding, "replace").decode(encoding))
+
+
+def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows of text below their head."""
+    for line in columns(head, list(rows)):
+        echo(line)
 
 
 def complain(line: str) -> None:

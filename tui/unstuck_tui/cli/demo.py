@@ -20,7 +20,7 @@ from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.common import echo, print_json
+from unstuck_tui.cli.common import echo, json_option, print_json
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
@@ -40,7 +40,7 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
     "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
 )
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@json_option("One JSON object per event; the last line is the result.")
 @click.pass_context
 def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
     """Run a demo: scripted agents, a real repository, real failures. No model, key or network.

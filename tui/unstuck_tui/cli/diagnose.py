@@ -21,7 +21,7 @@ from unstuck.errors import UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
-from unstuck_tui.cli.common import complain, echo, print_json
+from unstuck_tui.cli.common import complain, echo, json_option, print_json
 
 # Of what has no end, as /dev/zero, this much is read: a second's work.
 MOST_READ = 2**30
@@ -79,7 +79,7 @@ def _rest(stream: BinaryIO) -> int:
 @click.command(name="diagnose")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--exit-code", type=int, help="Exit code of the program; 0 is no failure.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option("One JSON object.")
 def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
     """Diagnose the failure in FILE, or on standard input, and show the recovery step."""
     found = diagnose(_read(file), exit_code=exit_code)

@@ -13,7 +13,7 @@ from unstuck.agents.config.settings_files import Scope, SettingsFile, installati
 from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent, hooked_agent
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, end_with_status, here, project_option, scope_option, yes_option
+from unstuck_tui.cli.common import echo, end_with_status, here, json_option, project_option, scope_option, yes_option
 from unstuck_tui.cli.settings_change import applied
 
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
@@ -54,7 +54,7 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 
 @command.command()
 @click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(list(KNOWN)))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@json_option("One JSON object per row.")
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:

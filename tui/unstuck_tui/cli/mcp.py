@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unstuck_tui.cli.common import end_with_status, project_option, scope_option, yes_option
+from unstuck_tui.cli.common import end_with_status, json_option, project_option, scope_option, yes_option
 
 # As in the table of agents, which is not needed to serve.
 _AGENTS = ("claude", "codex")
@@ -71,7 +71,7 @@ def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
 
 @command.command()
 @click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(_AGENTS))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@json_option("One JSON object per row.")
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:

@@ -9,7 +9,7 @@ import click
 
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.errors import UsageError
-from unstuck_tui.cli.common import budget_option, check_option, project_option
+from unstuck_tui.cli.common import ask_option, budget_option, check_option, json_option, parallel_option, project_option
 from unstuck_tui.cli.names import agents, run_ids
 
 
@@ -46,15 +46,15 @@ class _Run(click.Command):
     multiple=True,
     help="With --resume: how an interrupted task continues: continue, retry, done, skip, abandon, adopt or stop.",
 )
-@click.option("--max-parallel", type=click.IntRange(1, 64), help="Maximum number of tasks at work at the same time.")
-@click.option("--ask", type=click.Choice(["always", "never"]), help="never: stop the run instead of asking a person.")
+@parallel_option
+@ask_option
 @budget_option
 @click.option("--direct", is_flag=True, help="Direct mode: retry, then ask.")
 @click.option(
     "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
 )
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@json_option("One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **options: Any) -> None:

@@ -15,7 +15,7 @@ from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.text import one_line
 from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import complain, limits_in
+from unstuck_tui.cli.common import complain, overrides_of
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
@@ -27,12 +27,7 @@ async def execute(
     """Run or resume what the command line says; with ``hold`` nothing begins before a person says so."""
     place = await locate(directory)
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
-    overrides: dict[str, Any] = {}
-    if options["max_parallel"]:
-        overrides["max_parallel"] = options["max_parallel"]
-    if options["ask"]:
-        overrides["ask"] = options["ask"]
-    overrides.update(limits_in(options["budget"]))
+    overrides = overrides_of(options)
     if options["recover"] and not options["resume"]:
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)

@@ -19,7 +19,7 @@ from unstuck.supervision.run.finish import RunResult, result_of
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
-from unstuck_tui.cli.common import budget_option, check_option, complain, limits_in, project_option
+from unstuck_tui.cli.common import budget_option, check_option, complain, json_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
@@ -31,7 +31,7 @@ from unstuck_tui.cli.output import Output, answers_in, screen
 @budget_option
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@json_option("One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, /, verify: str | None, project: Path, **options: Any) -> None:

@@ -21,6 +21,8 @@ from unstuck.eventlog.log.log_format import START, holds, verify
 if TYPE_CHECKING:
     from unstuck.eventlog.state import State
 
+_SHAPE = 1
+"""Version of the rows. Raise it when a row has other fields; older saved rows are ignored then."""
 ROWS_NAME = f"{SNAPSHOT_NAME}.rows"
 
 
@@ -28,7 +30,7 @@ def save_rows(folder: Path, state: State) -> None:
     """Save the rows of an ended run in ``folder``; where that is not possible, looking at it is only slower."""
     from unstuck.runs.queries.json_rows import show_rows
 
-    if state.run.state != "ended":
+    if state.run.state != "ended" or saved_rows(folder) is not None:
         return
     rows = list(show_rows(folder.name, state, SystemClock().now()))
     with suppress(RecordError, ValueError):
@@ -55,4 +57,4 @@ def saved_rows(folder: Path) -> list[dict[str, Any]] | None:
 
 def _reader() -> list[Any]:
     """What rows depend on besides the log: the program, and the zone of their days."""
-    return [__version__, FOLD, time.timezone, time.altzone, *time.tzname]
+    return [__version__, FOLD, _SHAPE, time.timezone, time.altzone, *time.tzname]
