@@ -41,6 +41,20 @@ def spent_of(used: RunRow | Usage) -> str:
     return tokens_of(used.tokens)
 
 
+def limit_of(kind: str, amount: float) -> str:
+    """An amount of a budget: ``1.6 s`` or ``2m 10s``, ``$0.12``, ``1,200 tokens``."""
+    if kind == "time":
+        return f"{round(amount, 1):g} s" if amount < 10 else span(amount)
+    if kind == "cost":
+        return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.2g}"
+    return f"{int(amount):,} {kind}"
+
+
+def used_of(kind: str, used: float, limit: float) -> str:
+    """The used part of a budget: ``1.6 s of 2 s``, ``$0.12 of $5.00``, ``1,200 of 2,000 tokens``."""
+    return f"{limit_of(kind, used).removesuffix(f' {kind}')} of {limit_of(kind, limit)}"
+
+
 def tokens_of(tokens: int) -> str:
     """A number of tokens in words; empty without any."""
     if tokens >= 1_000_000:

@@ -70,7 +70,8 @@ def cli(ctx: click.Context) -> None:
     """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
 
     Exit codes: 0 every task succeeded, 1 not everything is done, 2 wrong usage, plan or settings, 3 paused: a
-    question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 130 interrupted.
+    question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 7 no
+    failure recognised, 130 interrupted.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False

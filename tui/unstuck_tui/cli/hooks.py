@@ -31,12 +31,16 @@ def command() -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+def install(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) -> None:
     """Add the hooks to the settings of an agent. Shows the change first, and keeps a copy."""
     known = hooked_agent(agent)
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
-    if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
+    if (
+        applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes, as_json=as_json)
+        and known.trust
+    ):
         echo(f"{known.title} calls them once you trust them: start it, type /hooks, and check them there.")
 
 
@@ -44,12 +48,13 @@ def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+def remove(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) -> None:
     """Remove the hooks; the file is then as before."""
     known = hooked_agent(agent)
     change = removal(known, scope, root=here(project).root, environ=dict(os.environ))
-    applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
+    applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes, as_json=as_json)
 
 
 @command.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
 from unstuck.eventlog.log.load_state import LOG_NAME, current_state
+from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.storage.lock import Holder, read_holder
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.saved_rows import saved_rows
@@ -21,10 +22,15 @@ _ONLY_SHOWN = ("tokens", "cost", "seconds", "budget", "days")
 
 
 def find_run(place: Project, wanted: str) -> str:
-    """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError."""
+    """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError.
+
+    A watch that ended without a session is ``last`` only where there is no other run.
+    """
     found = run_names(place.runs)
     if wanted == "last" and found:
-        return found[-1]
+        return next(
+            (run for run in reversed(found) if is_live(place, run) or not _is_empty_watch(place, run)), found[-1]
+        )
     matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
     if len(matching) == 1:
         return matching[0]
@@ -33,6 +39,17 @@ def find_run(place: Project, wanted: str) -> str:
     if matching:
         raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
     raise UsageError(f"there is no run {wanted}{near(wanted, found)}; `unstuck runs` lists them")
+
+
+def _is_empty_watch(place: Project, run: str) -> bool:
+    """Return whether no session came to a watch, from the beginning of its log alone."""
+    lines = read_lines(place.runs / run / LOG_NAME)
+    try:
+        first = next(lines, None)
+        is_watch = first is not None and b'"kind":"watch"' in first.raw
+        return is_watch and not any(b'"event":"task_added"' in line.raw for line in lines)
+    except RecordError:
+        return False
 
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:

@@ -59,6 +59,7 @@ _SETTINGS = (
 _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
 _NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock")
 _WHERE = ("rev-parse", "--is-inside-work-tree")
+_OWNERSHIP = re.compile(r"(?<=\t)git config --global --add safe\.directory [^\n]+")
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
 _PATIENCE_S, _LONGEST_S = 2.0, 3600.0
 _versions: dict[str | None, str] = {}
@@ -245,14 +246,16 @@ def path_hash(path: Path) -> str:
 async def find_repository(path: Path) -> Repository | None:
     """Return the repository whose worktree holds ``path``; None without git, in a bare repository or inside ``.git``.
 
-    Raises GitError where git refuses to read the repository (a foreign owner, a damaged file).
+    Raises GitError where git refuses to read the repository (a foreign owner, a damaged file), with git's own cure.
     """
     if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
         return None  # without a repository git is not needed
     found = await run_git(path, *_WHERE, *_FOLDERS, check=False, user_config=True)
     said = found.line.split("\n")
     if found.code and "not a git repository" not in found.err and said[0] != "false":
-        raise GitError(("rev-parse",), found.code, _complaint(found.err))
+        cure = _OWNERSHIP.search(found.err)
+        advice = f"; if you trust it: {one_line(cure[0], 1000)}" if cure else ""
+        raise GitError(("rev-parse",), found.code, _complaint(found.err) + advice)
     if found.code or said[0] != "true":
         return None
     answers = said[1:]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck.words.amounts import span
+from unstuck.words.amounts import limit_of, span
 from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
@@ -70,8 +70,8 @@ def used_words(row: Row) -> list[str]:
 
 
 def _run(row: Row) -> list[str]:
-    used = [*used_words(row), f"{row['seconds']:g} s of work"]
-    limits = [f"{name} {limit:g}{' s' if name == 'time' else ''}" for name, limit in row["budget"].items()]
+    used = [*used_words(row), f"{limit_of('time', row['seconds'])} of work"]
+    limits = [limit_of(name, limit) for name, limit in row["budget"].items()]
     budget = f"; budget: {', '.join(limits)}" if limits else ""
     lines = [
         f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}",
