@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -16,6 +17,18 @@ GROUPS = ("Run:", "Look:", "Decide:", "Files:", "Set up:")
 COMMANDS = tuple(cli.list_commands(click.Context(cli)))
 
 
+def every_command() -> Iterator[str]:
+    """Each command and each command of a group, as it is typed."""
+    context = click.Context(cli)
+    for name in COMMANDS:
+        yield name
+        if isinstance(found := cli.get_command(context, name), click.Group):
+            yield from (f"{name} {below}" for below in found.list_commands(context))
+
+
+ALL = list(every_command())
+
+
 def test_commands_are_listed_in_groups(unstuck: Unstuck) -> None:
     """`unstuck --help` shows every command once, below the group it belongs to."""
     lines = unstuck.inside("--help").out.splitlines()
@@ -25,31 +38,37 @@ def test_commands_are_listed_in_groups(unstuck: Unstuck) -> None:
     assert sorted(listed) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ALL)
 def test_each_help_has_examples_that_name_the_command(unstuck: Unstuck, command: str) -> None:
     """A reader of the help can copy a line."""
-    out = unstuck.inside(command, "--help").out
+    out = unstuck.inside(*command.split(), "--help").out
     assert "Examples:" in out
     assert f"unstuck {command}" in out.split("Examples:")[1]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ALL)
 def test_examples_are_valid_command_lines(command: str) -> None:
     """Each example of a help has only commands, options, choices and events that there are."""
     context = click.Context(cli)
-    found = cli.get_command(context, command)
+    group, _, below = command.partition(" ")
+    found = cli.get_command(context, group)
+    if below:
+        assert isinstance(found, click.Group)
+        found = found.get_command(context, below)
     assert found is not None
-    for line in (found.epilog or "").splitlines()[2:]:
+    lines = (found.epilog or "").splitlines()[2:]
+    assert lines
+    for line in lines:
         _, name, *words = shlex.split(line)
+        found = cli.get_command(context, name)
         while isinstance(found, click.Group):
             name, inner, words = found.resolve_command(context, words)
             assert inner is not None
             found = inner
+        assert found is not None
         words = words[: next((at for at, word in enumerate(words) if word in ("<", ">", ">>")), len(words))]
         params = found.make_context(name, words, parent=context).params
         assert set(params.get("types") or ()) <= set(EVENTS)
-        found = cli.get_command(context, command)
-        assert found is not None
 
 
 def test_help_is_a_command(unstuck: Unstuck) -> None:

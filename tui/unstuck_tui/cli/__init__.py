@@ -33,6 +33,8 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"unstuck_tui.cli.{name}").command
         command.epilog = examples_of(name)
+        for below, one in command.commands.items() if isinstance(command, click.Group) else ():
+            one.epilog = examples_of(f"{name} {below}")
         if not gc.isenabled():
             gc.freeze()
             gc.enable()

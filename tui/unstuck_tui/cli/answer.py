@@ -11,11 +11,12 @@ import click
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_rules import parse_answer
 from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import choices, questions
 
 
 @click.command(name="answer", context_settings={"ignore_unknown_options": True})
-@click.argument("gate")
-@click.argument("choice")
+@click.argument("gate", shell_complete=questions)
+@click.argument("choice", shell_complete=choices)
 @click.argument("text", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--for",

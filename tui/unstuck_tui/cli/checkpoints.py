@@ -27,6 +27,7 @@ from unstuck.workspace.checkpoints.manager import (
 )
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import checkpoints
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
@@ -83,7 +84,7 @@ def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
 
 
 @command.command(name="show")
-@click.argument("id")
+@click.argument("id", shell_complete=checkpoints)
 @_json_option
 @project_option
 def show(id: str, project: Path, as_json: bool) -> None:
@@ -111,8 +112,8 @@ def show(id: str, project: Path, as_json: bool) -> None:
 
 
 @command.command(name="diff")
-@click.argument("id")
-@click.argument("other", required=False)
+@click.argument("id", shell_complete=checkpoints)
+@click.argument("other", required=False, shell_complete=checkpoints)
 @_file_option
 @_json_option
 @project_option
@@ -128,7 +129,7 @@ def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_j
 
 
 @command.command(name="restore")
-@click.argument("id")
+@click.argument("id", shell_complete=checkpoints)
 @_file_option
 @_yes_option
 @_json_option

@@ -21,6 +21,7 @@ from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.common import echo, json_option, print_json
+from unstuck_tui.cli.names import scenarios
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
@@ -28,7 +29,12 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 
 @click.command(name="demo")
 @click.option(
-    "--scenario", "names", multiple=True, metavar="NAME", help="Run only this scenario, or the one in a file."
+    "--scenario",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=scenarios,
+    help="Run only this scenario, or the one in a file.",
 )
 @click.option("--list", "wants_list", is_flag=True, help="List the scenarios.")
 @click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="Speed up all waits by this factor.")

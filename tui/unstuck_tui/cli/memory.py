@@ -13,6 +13,7 @@ from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_row
 from unstuck.text import one_line
 from unstuck.words.amounts import ago
 from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import memories
 
 _json_option = json_option("One JSON object a line.")
 
@@ -42,7 +43,7 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
 
 
 @command.command(name="forget")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=memories)
 @_json_option
 @project_option
 def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
@@ -57,7 +58,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
 
 
 @command.command(name="promote")
-@click.argument("id")
+@click.argument("id", shell_complete=memories)
 @_json_option
 @project_option
 def promote(id: str, project: Path, as_json: bool) -> None:
