@@ -210,7 +210,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked
     assert row["worked"] == "your answer: use a dict"
     head, line = unstuck.inside("signatures").out.splitlines()
     assert head.split()[:2] == ["FAILURE", "SEEN"]
-    assert line.startswith(f"{row['signature'][:8]}      2  ")
+    assert line.startswith(f"{row['signature'][:8]}  2     ")
 
 
 # --- verify ----------------------------------------------------------------------------------------------------------

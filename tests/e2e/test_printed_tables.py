@@ -90,4 +90,4 @@ def test_times_are_told_from_now(before: int, said: str) -> None:
 def test_a_time_of_long_ago_is_a_date() -> None:
     """After a month the date says more."""
     assert ago("2026-01-22T14:30:00.000Z", 1_795_357_800) == "2026-01-22"
-    assert ago("", 0) == ""
+    assert (ago("", 0), ago("soon", 0)) == ("", "")

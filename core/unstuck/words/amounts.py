@@ -23,11 +23,15 @@ def span(seconds: float) -> str:
 
 
 def ago(time: str, now: float) -> str:
-    """An ISO 8601 time seen from ``now`` (seconds since 1970): ``12s ago``, ``5 d ago``, after a month the date."""
-    if not time:
+    """An ISO 8601 time seen from ``now`` (seconds since 1970): ``12s ago``, ``5 d ago``, after a month the date.
+
+    Empty for anything else.
+    """
+    try:
+        then = datetime.fromisoformat(time)
+        seconds = max(0, int(now - then.timestamp()))
+    except (ValueError, OverflowError):
         return ""
-    then = datetime.fromisoformat(time)
-    seconds = max(0, int(now - then.timestamp()))
     for most, unit, word in ((60, 1, "s"), (3600, 60, " min"), (86_400, 3600, " h"), (2_592_000, 86_400, " d")):
         if seconds < most:
             return f"{seconds // unit}{word} ago" if seconds else "now"

@@ -1,4 +1,4 @@
-"""``unstuck answer``: close a gate from anywhere."""
+"""``unstuck answer``: answer a question from anywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unstuck_tui.cli.names import choices, questions
 
 
 @click.command(name="answer", context_settings={"ignore_unknown_options": True})
-@click.argument("gate", shell_complete=questions)
+@click.argument("gate", metavar="QUESTION", shell_complete=questions)
 @click.argument("choice", shell_complete=choices)
 @click.argument("text", nargs=-1, type=click.UNPROCESSED)
 @click.option(
@@ -27,7 +27,7 @@ from unstuck_tui.cli.names import choices, questions
 @json_option("One JSON object.")
 @project_option
 def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path, as_json: bool) -> None:
-    """Answer question GATE: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue,
+    """Answer QUESTION: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue,
     stop, choose N, allow, deny [REASON] or done.
 
     A live run applies the answer at once. Otherwise it is saved, and `unstuck run --resume` applies it.

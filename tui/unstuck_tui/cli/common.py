@@ -130,9 +130,8 @@ def end_with_status(ctx: click.Context, rows: Sequence[dict[str, Any]], as_json:
     if as_json:
         print_json(rows)
     else:
-        for row in rows:
-            sign = "ok " if row["ok"] else "!! "
-            echo(f"{sign} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}")
+        shown = [("ok" if r["ok"] else "!!", r["agent"], r["scope"], r["state"], r["note"]) for r in rows]
+        echo_table(("", "AGENT", "SCOPE", "STATE", "NOTE"), shown)
     ctx.exit(0 if all(row["ok"] for row in rows) else 1)
 
 

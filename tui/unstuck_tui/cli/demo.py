@@ -20,7 +20,7 @@ from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.common import echo, json_option, print_json
+from unstuck_tui.cli.common import echo_table, json_option, print_json
 from unstuck_tui.cli.names import scenarios
 from unstuck_tui.cli.output import Output, answers_in, screen
 
@@ -70,8 +70,7 @@ def _list(*, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    for row in rows:
-        echo(f"{row['scenario']:<24} {row['about']}")
+    echo_table(("SCENARIO", "ABOUT"), ((row["scenario"], row["about"]) for row in rows))
 
 
 def _task_of(name: str) -> str:

@@ -141,7 +141,7 @@ class Document:
         return value if isinstance(value, int | float | None) else node.value
 
 
-_OLD_KEYS = {"verify": "check", "shared_verify": "shared_check"}
+OLD_KEYS = {"verify": "check", "shared_verify": "shared_check"}
 """Old names of keys, which are accepted until version 1.0."""
 
 
@@ -155,7 +155,7 @@ class Section:
         self.unclear = not isinstance(node, yaml.MappingNode)
         for written, (key, value) in document.pairs(node, name).items():
             known = written.replace("-", "_")
-            known = known if known in keys else _OLD_KEYS.get(known, known)
+            known = known if known in keys else OLD_KEYS.get(known, known)
             if known in self.nodes:
                 document.wrong(key, f"`{one_line(written)}` in {name} is another name of `{known}`: leave one out")
             elif known not in keys:

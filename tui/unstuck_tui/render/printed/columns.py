@@ -15,7 +15,7 @@ _STATES = {
     "damaged": _RED, "budget": _RED, "paused": _YELLOW, "interrupted": _YELLOW, "outdated": _YELLOW,
 }  # fmt: skip
 _PAINTED = re.compile(rf"(?<!\S)(?:[✓✗?]|!(?!!)|(?:^|(?<=  ))(?:{'|'.join(_STATES)})(?=  )|^ok(?= )|^!!)(?!\S)")
-_HEAD = re.compile(r"[A-Z]{2,}(?: +[A-Z]{2,})+")
+_HEAD = re.compile(r" *[A-Z]{2,}(?: +[A-Z]{2,})+")
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
