@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Unstuck
 
-from unstuck.words.amounts import ago
+from unstuck.words.amounts import ago, used_of
 
 
 @pytest.fixture
@@ -70,6 +70,13 @@ def test_json_is_never_coloured(ended: Unstuck) -> None:
     assert "\x1b" not in ended.inside("show", "--json", "--color", "always").out
 
 
+def test_lines_for_screen_readers_are_never_coloured(unstuck: Unstuck) -> None:
+    """`--plain` is words only, where the same run without it has coloured signs."""
+    words = ("run", "--check", "true", "--color", "always")
+    assert "\x1b[32m✓\x1b[0m" in unstuck.inside(*words, "--headless", "--", "true").out
+    assert "\x1b" not in unstuck.inside(*words, "--plain", "--", "true").out
+
+
 def test_other_lists_have_a_head(ended: Unstuck, repo: Path) -> None:
     """Checkpoints and settings come in columns, too; an empty list has no head."""
     assert ended.inside("checkpoints", "list").out.splitlines()[0].split() == [
@@ -85,6 +92,21 @@ def test_other_lists_have_a_head(ended: Unstuck, repo: Path) -> None:
 def test_times_are_told_from_now(before: int, said: str) -> None:
     """A time is told as people say it."""
     assert ago("2026-11-22T14:30:00.000Z", 1_795_357_800 + before) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "used", "limit", "said"),
+    [
+        ("time", 1.61442, 2, "1.6 s of 2 s"),
+        ("time", 477.2, 600, "7m 57s of 10m 00s"),
+        ("cost", 0.0012, 5, "$0.0012 of $5.00"),
+        ("tokens", 1240, 200_000, "1,240 of 200,000 tokens"),
+        ("time", float("nan"), float("inf"), "nan of inf time"),
+    ],
+)
+def test_amounts_are_told_as_people_write_them(kind: str, used: float, limit: float, said: str) -> None:
+    """A used part has no more digits than anybody reads; what is no number is still told."""
+    assert used_of(kind, used, limit) == said
 
 
 def test_a_time_of_long_ago_is_a_date() -> None:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from unstuck.eventlog.state import RunRow
     from unstuck.eventlog.usage import Usage
 
+_MOST = 1e12
+
 
 def span(seconds: float) -> str:
     """A duration in words: ``8s``, ``2m 10s``, ``1h 05m``."""
@@ -47,6 +49,8 @@ def spent_of(used: RunRow | Usage) -> str:
 
 def limit_of(kind: str, amount: float) -> str:
     """An amount of a budget: ``1.6 s`` or ``2m 10s``, ``$0.12``, ``1,200 tokens``."""
+    if not abs(amount) < _MOST:  # a log may also say what is no number
+        return f"{amount:g} {kind}"
     if kind == "time":
         return f"{round(amount, 1):g} s" if amount < 10 else span(amount)
     if kind == "cost":

@@ -381,7 +381,7 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     if context.get("clock") == "idle":
         silent, signals = context.get("silent_seconds", limit), context.get("signals") or ()
         return [f"! {context.get('verdict', '')}: no activity for {silent} s", *(f"    {sign}" for sign in signals)]
-    return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
+    return ["! its time is up" + (f" (limit {limit_of('time', limit)})" if isinstance(limit, int | float) else "")]
 
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
