@@ -37,8 +37,8 @@ def effective_rows(
         before, given = _leaves(merged), set(_leaves(values))
         merge(merged, layer, values)
         now = _leaves(merged)
-        lowers = {key for key in given if not key.startswith("budget.") or layer.trusted or before.get(key) != now[key]}
-        origins |= {key: Origin(layer.kind, _where(layer, key)) for key in lowers}
+        set_by = {key for key in given if not key.startswith("budget.") or layer.trusted or before.get(key) != now[key]}
+        origins |= {key: Origin(layer.kind, _where(layer, key)) for key in set_by}
     return [
         {"key": key, "value": value, "source": origin.kind, "where": origin.where}
         for key, value in _values(Settings.model_validate(merged).model_dump(mode="json"), "")

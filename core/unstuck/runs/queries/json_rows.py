@@ -37,7 +37,7 @@ def _about(state: State) -> str:
     """Return what the run was started for: its task, or the first of its tasks and how many more there are."""
     tasks = [row.task for row in state.tasks.values()]
     more = f" and {len(tasks) - 1} more" if len(tasks) > 1 else ""
-    return one_line(tasks[0].prompt or tasks[0].id, _ABOUT) + more if tasks else ""
+    return one_line(tasks[0].prompt or tasks[0].agent or tasks[0].id, _ABOUT) + more if tasks else ""
 
 
 def show_rows(run: str, state: State, now: float) -> Iterator[dict[str, Any]]:
