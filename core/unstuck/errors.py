@@ -45,9 +45,11 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     4: ("halted", "the run cannot continue: the baseline check stays broken, or the run never asks a person"),
     5: ("budget", "a budget limit ended the run"),
     6: ("", "the event log cannot be trusted, or it or another file of unstuck cannot be written or opened"),
+    7: ("", "`unstuck diagnose` recognised no failure"),
     130: ("interrupted", "Ctrl+C, a signal or a stop ended the run; `--resume` continues it"),
 }
 """Exit codes of the commands: the reason in the JSON result (empty outside a run) and the meaning."""
+NOTHING_RECOGNISED = 7
 
 
 class UnstuckError(Exception):

@@ -51,5 +51,6 @@ def _row(option: click.Option) -> tuple[str, str]:
         names += " " + "|".join(map(str, option.type.choices))
     elif not option.is_flag:
         names += f" {option.metavar or option.type.name.upper()}"
-    again = " May be given more than once." if option.multiple else ""
+    # A callback takes one of them only.
+    again = " May be given more than once." if option.multiple and option.callback is None else ""
     return code(names), _escaped((option.help or "") + again)

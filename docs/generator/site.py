@@ -13,6 +13,7 @@ from docs.generator.commands import commands
 from docs.generator.events import events
 from docs.generator.exit_codes import exit_codes
 from docs.generator.keys import keys
+from docs.generator.old_names import old_names
 from docs.generator.plans import agent_keys, plan_keys, task_keys
 from docs.generator.python_api import python_api
 from docs.generator.questions import answers
@@ -24,8 +25,8 @@ TOP = Path(__file__).resolve().parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
     one.__name__: one
     for one in (
-        agent_keys, answers, commands, events, exit_codes, keys, placeholders, plan_keys, python_api, settings,
-        task_keys, time_limits, timers,
+        agent_keys, answers, commands, events, exit_codes, keys, old_names, placeholders, plan_keys, python_api,
+        settings, task_keys, time_limits, timers,
     )
 }  # fmt: skip
 """What a page may ask for with ``<!-- generated: NAME -->``."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 BLOCKED = """
 import sys
@@ -64,6 +66,35 @@ def test_help_is_light() -> None:
     assert said.splitlines()[0] == said.splitlines()[-1] == "[]"
 
 
+def test_help_of_run_brings_in_no_work() -> None:
+    """``unstuck run --help`` imports nothing that runs, reads or shows a run, and no model of its values."""
+    program = (
+        "import sys\nfrom unstuck_tui.cli import cli\n"
+        "try:\n    cli.main(['run', '--help'], prog_name='unstuck')\nexcept SystemExit:\n    pass\n"
+        "heavy = {'pydantic', 'asyncio', 'psutil', 'yaml', 'subprocess', 'textual', 'rich', 'unstuck.contract',\n"
+        "    'unstuck.runs', 'unstuck.eventlog', 'unstuck.processes', 'unstuck.settings', 'unstuck.workspace',\n"
+        "    'unstuck_tui.cli.output', 'unstuck_tui.cli.run_execution'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    said = fresh(program)
+    assert "claude" in said
+    assert said.splitlines()[-1] == "[]"
+
+
+def test_looking_at_an_ended_run_brings_in_no_state(repo: Path, inside: Callable[..., tuple[int, str, str]]) -> None:
+    """``runs`` and ``show`` print an ended run without its classes, an event loop, or the rules about failures."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    program = (
+        f"import os, sys\nos.chdir({str(repo)!r})\nfrom unstuck_tui.cli import cli\n"
+        "for words in (['runs'], ['show']):\n    cli.main(words, prog_name='unstuck', standalone_mode=False)\n"
+        "heavy = {'pydantic', 'asyncio', 'psutil', 'unstuck.contract', 'unstuck.eventlog.state', 'unstuck.diagnosis'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    said = fresh(program)
+    assert "run 2" in said
+    assert said.splitlines()[-1] == "[]"
+
+
 def test_looking_brings_in_no_work() -> None:
     """A command that looks, or answers, imports nothing of what works: no agents, no sessions, no YAML, no screen.
 
@@ -75,7 +106,7 @@ def test_looking_brings_in_no_work() -> None:
         "    importlib.import_module(f'unstuck_tui.cli.{name}')\n"
         "working = {'unstuck.agents', 'unstuck.processes', 'unstuck.supervision.run.session', 'unstuck.runs.run'}\n"
         "print(sorted((working | {'yaml', 'psutil', 'platformdirs', 'textual', 'rich'}) & set(sys.modules)))\n"
-        "import unstuck_tui.cli.run\n"
+        "import unstuck_tui.cli.run_execution\n"
         "print(sorted({'yaml', 'textual', 'rich'} & set(sys.modules)))\n"
     )
     assert fresh(program).splitlines() == ["[]", "[]"]

@@ -106,7 +106,7 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
 def test_an_endless_device() -> None:
     """`unstuck diagnose /dev/zero` ends by itself."""
     said = CliRunner().invoke(command, ["/dev/zero"])
-    assert said.exit_code == 0
+    assert said.exit_code == 7
     assert said.stderr.startswith("unstuck: stopped reading: ")
 
 

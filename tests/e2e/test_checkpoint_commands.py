@@ -35,8 +35,8 @@ def test_list_and_show_say_what_is_covered(unstuck: Unstuck, saved: str) -> None
     again = unstuck.inside("checkpoints", "create")
     assert "5 files" not in again.out
     listed = unstuck.inside("checkpoints", "list").out.splitlines()
-    assert [line.split()[0] for line in listed] == [saved, again.out.split()[0]]
-    assert listed[0].endswith("before lunch  (1 ignored)")
+    assert [line.split()[0] for line in listed] == ["CHECKPOINT", saved, again.out.split()[0]]
+    assert listed[1].endswith("before lunch  (1 ignored)")
     shown = unstuck.inside("checkpoints", "show", again.out.split()[0]).out
     for line in (
         "covers   4 files",

@@ -34,7 +34,7 @@ def test_nothing_has_been_claimed_yet(work: Unstuck) -> None:
     """An empty project gets a sentence that says what to do, and no rows."""
     done = work.inside("truth")
     assert done.code == 0
-    assert done.out == "no attempts here yet: start one with `unstuck run --verify CMD -- AGENT…`\n"
+    assert done.out == "no attempts here yet: start one with `unstuck run --check CMD -- AGENT…`\n"
     assert work.inside("truth", "--json").rows == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -16,6 +17,18 @@ GROUPS = ("Run:", "Look:", "Decide:", "Files:", "Set up:")
 COMMANDS = tuple(cli.list_commands(click.Context(cli)))
 
 
+def every_command() -> Iterator[str]:
+    """Each command and each command of a group, as it is typed."""
+    context = click.Context(cli)
+    for name in COMMANDS:
+        yield name
+        if isinstance(found := cli.get_command(context, name), click.Group):
+            yield from (f"{name} {below}" for below in found.list_commands(context))
+
+
+ALL = list(every_command())
+
+
 def test_commands_are_listed_in_groups(unstuck: Unstuck) -> None:
     """`unstuck --help` shows every command once, below the group it belongs to."""
     lines = unstuck.inside("--help").out.splitlines()
@@ -25,31 +38,37 @@ def test_commands_are_listed_in_groups(unstuck: Unstuck) -> None:
     assert sorted(listed) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ALL)
 def test_each_help_has_examples_that_name_the_command(unstuck: Unstuck, command: str) -> None:
     """A reader of the help can copy a line."""
-    out = unstuck.inside(command, "--help").out
+    out = unstuck.inside(*command.split(), "--help").out
     assert "Examples:" in out
     assert f"unstuck {command}" in out.split("Examples:")[1]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ALL)
 def test_examples_are_valid_command_lines(command: str) -> None:
     """Each example of a help has only commands, options, choices and events that there are."""
     context = click.Context(cli)
-    found = cli.get_command(context, command)
+    group, _, below = command.partition(" ")
+    found = cli.get_command(context, group)
+    if below:
+        assert isinstance(found, click.Group)
+        found = found.get_command(context, below)
     assert found is not None
-    for line in (found.epilog or "").splitlines()[2:]:
+    lines = (found.epilog or "").splitlines()[2:]
+    assert lines
+    for line in lines:
         _, name, *words = shlex.split(line)
+        found = cli.get_command(context, name)
         while isinstance(found, click.Group):
             name, inner, words = found.resolve_command(context, words)
             assert inner is not None
             found = inner
+        assert found is not None
         words = words[: next((at for at, word in enumerate(words) if word in ("<", ">", ">>")), len(words))]
         params = found.make_context(name, words, parent=context).params
         assert set(params.get("types") or ()) <= set(EVENTS)
-        found = cli.get_command(context, command)
-        assert found is not None
 
 
 def test_help_is_a_command(unstuck: Unstuck) -> None:
@@ -110,6 +129,38 @@ def test_the_check_has_two_names(unstuck: Unstuck) -> None:
         ways = ("run", "--headless", "--ask", "never", "--direct", option)
         assert unstuck.inside(*ways, "true", "--", "true").code == 0
         assert unstuck.inside(*ways, "false", "--", "true").code == 4
+    done = unstuck.inside("run", "--check", "true", "--verify", "false", "--", "true")
+    assert (done.code, unstuck.inside("runs", "--json").rows[4:]) == (2, [])
+    assert "--verify is its old name" in done.errors
+
+
+PLAN = """{}: "{}"
+tasks:
+  - {{id: one, prompt: Do it., {}: "{}"}}
+  - {{id: two, prompt: Do it., needs: [one]}}
+agents: {{a: {{command: "true"}}}}
+"""
+
+
+@pytest.mark.parametrize("names", [("check", "check"), ("verify", "verify"), ("check", "verify")])
+def test_a_check_in_a_plan_has_two_names(unstuck: Unstuck, names: tuple[str, str]) -> None:
+    """The key `check` of a plan and of a task decides; `verify` is still accepted for both."""
+    plan = unstuck.root / "plan.yaml"
+    plan.write_text(PLAN.format(names[0], "true", names[1], "false"), encoding="utf-8")
+    unstuck.inside("run", "--headless", "--ask", "never", "--direct", str(plan))
+    tasks = {row["task"]: row["status"] for row in unstuck.inside("show", "--json").rows if "task" in row}
+    assert tasks["one"] == "failed"
+    plan.write_text(PLAN.format(names[0], "true", names[1], "true"), encoding="utf-8")
+    assert unstuck.inside("run", "--headless", "--ask", "never", "--direct", str(plan)).code == 0
+
+
+def test_both_names_of_a_check_are_refused(unstuck: Unstuck) -> None:
+    """A task with `check` and `verify` is refused with the line of the second one and both names."""
+    plan = unstuck.root / "plan.yaml"
+    plan.write_text(PLAN.format("check", "true", "check: make, verify", "false"), encoding="utf-8")
+    done = unstuck.inside("run", "--headless", str(plan))
+    assert done.code == 2
+    assert "plan.yaml:3: `verify` in a task is another name of `check`: leave one out" in done.errors
 
 
 def test_fsck_checks_an_event_log(unstuck: Unstuck) -> None:

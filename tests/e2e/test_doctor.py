@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -172,7 +173,7 @@ def test_the_terminal_is_looked_at(
         pass  # the other end is closed: it has said everything
     os.close(ours)
     assert process.wait(60) == (0 if ok else 1)
-    text = heard.decode()
+    text = re.sub("\x1b\\[[0-9]+m", "", heard.decode())
     line = next(line for line in text.splitlines() if " terminal " in line)
     assert line.startswith("ok ") == ok, text
     assert said in text, text

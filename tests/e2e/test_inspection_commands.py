@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def test_runs_come_oldest_first_one_row_each(unstuck: Unstuck) -> None:
         ("ended", 0, {"succeeded": 1}),
         ("ended", 4, {"failed": 1}),
     ]
-    first, second = unstuck.inside("runs").out.splitlines()
+    _, first, second = unstuck.inside("runs").out.splitlines()
     assert "succeeded" in first
     assert "halted" in second
 
@@ -209,7 +210,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked
     assert row["worked"] == "your answer: use a dict"
     head, line = unstuck.inside("signatures").out.splitlines()
     assert head.split()[:2] == ["FAILURE", "SEEN"]
-    assert line.startswith(f"{row['signature'][:8]}      2  ")
+    assert line.startswith(f"{row['signature'][:8]}  2     ")
 
 
 # --- verify ----------------------------------------------------------------------------------------------------------
@@ -353,8 +354,28 @@ def test_diagnose_reads_a_file_or_standard_input(unstuck: Unstuck, tmp_path: Pat
 
 def test_an_exit_code_of_zero_is_no_failure(unstuck: Unstuck) -> None:
     """With --exit-code 0 there is no failure, whatever the output looks like."""
-    assert unstuck("diagnose", "--exit-code", "0", input=OUTPUT.encode()).out == "no failure\n"
+    done = unstuck("diagnose", "--exit-code", "0", input=OUTPUT.encode())
+    assert (done.code, done.out) == (7, "no failure recognised\n")
     assert unstuck("diagnose", "--exit-code", "0", "--json", input=OUTPUT.encode()).rows == [{"failure": False}]
+
+
+@pytest.mark.parametrize("output", ["", "hello\n", "12 passed in 0.3s\n"])
+def test_output_without_a_failure_has_an_exit_code_of_its_own(unstuck: Unstuck, output: str) -> None:
+    """A script can tell a failure (0) from output in which none is recognised (7) and from a wrong use (2)."""
+    done = unstuck("diagnose", input=output.encode())
+    assert (done.code, done.out, done.errors) == (7, "no failure recognised\n", "")
+
+
+def test_diagnose_says_that_it_waits_for_you(unstuck: Unstuck) -> None:
+    """At a terminal without a file it says that it reads, and how to end."""
+    ours, theirs = pty.openpty()
+    process = unstuck.start("diagnose", stdin=theirs)
+    os.close(theirs)
+    assert process.stderr is not None
+    assert b"reading from standard input: paste the output and press ctrl+d" in process.stderr.readline()
+    os.write(ours, b"hello\n\x04")
+    assert process.wait(60) == 7
+    os.close(ours)
 
 
 def test_diagnose_without_its_file_says_so(unstuck: Unstuck, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["unstuck.processes.process_title", "psutil", "unstuck_tui.cli.run"])
+@pytest.mark.parametrize("module", ["unstuck.processes.process_title", "psutil", "unstuck_tui.cli.run_execution"])
 def test_an_interrupt_while_it_is_loaded_shows_no_traceback(module: str) -> None:
     """Whatever it was about to load, it ends with 130 and says nothing of its inside."""
     done = subprocess.run(

@@ -17,8 +17,9 @@ from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
 from unstuck.words.narration import event_line
+from unstuck_tui.render.printed.columns import columns
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
-from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line, load_words, row_lines
+from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_cells, load_words, row_lines
 from unstuck_tui.render.tasks.detail import failure_lines
 
 LOAD: dict[str, Any] = {
@@ -94,22 +95,27 @@ def test_a_run_of_several_days_says_each() -> None:
     lines = row_lines(row)
     assert lines[:2] == [
         "run r  parked  started 2026-11-21T14:20:00.000Z",
-        "  used: cost 1.5, 3 s of work; budget: time 60 s",
+        "  used: cost 1.5, 3 s of work; budget: 1m 00s",
     ]
     assert [line.strip()[:10] for line in lines[2:]] == ["people: 2 ", "2026-11-21", "2026-11-23"]
 
 
 def test_failures_stand_in_columns() -> None:
-    """Whatever a failure says, it is one line, and what stands in it cannot act on the terminal."""
+    """Whatever a failure says, it is one line of cells, and what stands in it cannot act on the terminal."""
     row = {
         "signature": "0217c15cabcdef12-00000000", "count": 9, "last": "2026-11-22T07:25:12.000Z",
         "error_type": "ASSERTION_ERROR", "location": "tests/test_webhook.py:9", "tasks": ["web", "api"],
         "rung": "asked", "worked": "", "headline": "assert\x1b[2J 401 == 200\nand more",
     }  # fmt: skip
-    line = failure_line(row)
-    assert line.startswith("0217c15c      9  2026-11-22 07:25  ASSERTION_ERROR     tests/test_webhook.py:9")
-    assert line.endswith("2  asked         -                           assert 401 == 200 and more")
-    assert FAILURES_HEAD.index("WHAT WORKED") == line.index("-   ", 60)
+    cells = failure_cells(row, 1_795_332_312 + 7200)
+    assert dict(zip(FAILURES_HEAD, cells, strict=True)) == {
+        "FAILURE": "0217c15c", "SEEN": "9", "LAST": "2 h ago", "TYPE": "ASSERTION_ERROR",
+        "WHERE": "tests/test_webhook.py:9", "TASKS": "2", "LEVEL": "asked", "WHAT WORKED": "-",
+        "WHAT": "assert 401 == 200 and more",
+    }  # fmt: skip
+    assert failure_cells(row | {"last": "\x1b[2Jsoon"}, 0)[2] == ""
+    head, line = columns(FAILURES_HEAD, [cells])
+    assert head.index("WHAT WORKED") == line.index("-  ")
 
 
 def test_every_event_is_one_line() -> None:

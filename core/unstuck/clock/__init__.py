@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from datetime import UTC, datetime
@@ -44,6 +43,8 @@ class SystemClock:
         return time.clock_gettime(_WITH_SLEEP) - time.clock_gettime(_AWAKE) if _WITH_SLEEP is not None else 0.0
 
     async def sleep(self, seconds: float) -> None:
+        import asyncio  # what only asks for the time does without
+
         await asyncio.sleep(max(0.0, seconds))
 
 

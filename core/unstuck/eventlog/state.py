@@ -14,9 +14,6 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.summary_rows import Decided, Page, SignatureRow
 
-FOLD = 7
-"""Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
-
 TaskState = Literal[
     "blocked", "ready", "running", "judging", "undecided", "backoff", "preparing", "waiting", "parked",
     "interrupted", "ended",

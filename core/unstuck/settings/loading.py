@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -19,8 +20,9 @@ _PREFIX = "UNSTUCK_"
 # Variables for agents, for directories, and for the number of rounds of the project's tests.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
-_MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy")
+MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
+_NOT_HERE = "cannot be set by a file of the project, which an agent can edit"
 # An agent can edit files of the project, so it must not set these: what counts as done, who is asked, retention,
 # delivery of results, recovery.
 USERS_ONLY = (
@@ -30,15 +32,19 @@ USERS_ONLY = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """Values of one source. ``trusted`` is true if only the user can write it, not an agent.
+Kind = Literal["default", "user", "project", "environment", "option"]
 
-    ``own`` is true if it applies to the user in every project, not to one run.
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings. ``trusted`` is true if only the user can write it, not an agent.
+
+    ``own`` is true if it applies to the user in every project, not to one run. ``read`` raises SettingsError.
     """
 
+    kind: Kind
     source: str
-    values: dict[str, Any]
+    read: Callable[[], dict[str, Any]]
     trusted: bool
     file: Path | None = None
     own: bool = False
@@ -64,19 +70,28 @@ def load_settings(
     file that is not there is no error; without a ``project`` only what is the user's own counts. Raises SettingsError.
     """
     merged: dict[str, Any] = {}
-    for layer in _layers(project, user_file, environ, overrides):
-        try:
-            values = _checked(layer)
-        except SettingsError as error:
-            line = line_of(layer.file, error.key) if layer.file is not None else 0
-            raise SettingsError(f"{error.source}:{line}", error.key, error.problem) if line else error from None
-        for name in _MAPPINGS:
-            if name in values:
-                values[name] = {**merged.get(name, {}), **values[name]}
-        if not layer.trusted and "budget" in values:
-            values["budget"] = _lower(merged.get("budget", {}), values["budget"])
-        merged.update(values)
+    for layer in layers(project, user_file, environ, overrides):
+        merge(merged, layer, checked(layer))
     return Settings.model_validate(merged)
+
+
+def checked(layer: Layer) -> dict[str, Any]:
+    """Return the values of a source under their plain names. Raises SettingsError with the line of the problem."""
+    try:
+        return _checked(layer)
+    except SettingsError as error:
+        line = line_of(layer.file, error.key) if layer.file is not None else 0
+        raise SettingsError(f"{error.source}:{line}", error.key, error.problem) if line else error from None
+
+
+def merge(merged: dict[str, Any], layer: Layer, values: dict[str, Any]) -> None:
+    """Put the checked ``values`` of a source over those ``merged`` before it."""
+    for name in MAPPINGS:
+        if name in values:
+            values[name] = {**merged.get(name, {}), **values[name]}
+    if not layer.trusted and "budget" in values:
+        values["budget"] = _lower(merged.get("budget", {}), values["budget"])
+    merged.update(values)
 
 
 def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,29 +103,41 @@ def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     return limits
 
 
-def _layers(
+def project_file(project: Path) -> Path:
+    """Return the path of the project's settings, which may not exist."""
+    return project / "unstuck.yaml"
+
+
+def layers(
     project: Path | None,
     user_file: Path | None,
     environ: Mapping[str, str],
     overrides: Mapping[str, Any],
-) -> Iterator[_Layer]:
+) -> Iterator[Layer]:
+    """Yield the sources of settings, the weakest first."""
     if user_file is not None:
-        yield _Layer(str(user_file), read_mapping(user_file), trusted=True, file=user_file, own=True)
+        yield Layer("user", str(user_file), partial(read_mapping, user_file), trusted=True, file=user_file, own=True)
     if project is not None:
-        shared = project / ".claude" / "config.yaml"
-        ours = {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
-        yield _Layer(str(shared), ours, trusted=False, file=shared)
-        own = project / "unstuck.yaml"
-        yield _Layer(str(own), read_mapping(own), trusted=False, file=own)
+        shared, own = project / ".claude" / "config.yaml", project_file(project)
+        yield Layer("project", str(shared), partial(_handler_in, shared), trusted=False, file=shared)
+        yield Layer("project", str(own), partial(read_mapping, own), trusted=False, file=own)
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
-            text = environ[variable].strip()
-            value = read_value(text, variable) if text.startswith(("[", "{")) else text  # a list or mapping is YAML
-            yield _Layer(variable, _nested(key.lower().split("__"), value), trusted=True, own=True)
+            read = partial(_in_variable, key.lower().split("__"), environ[variable].strip(), variable)
+            yield Layer("environment", variable, read, trusted=True, own=True)
     for dotted, value in overrides.items():
         if value is not None:
-            yield _Layer("flags", _nested(dotted.split("."), value), trusted=True)
+            yield Layer("option", "flags", partial(_nested, dotted.split("."), value), trusted=True)
+
+
+def _handler_in(shared: Path) -> dict[str, Any]:
+    return {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
+
+
+def _in_variable(path: list[str], text: str, variable: str) -> dict[str, Any]:
+    """Return the value of a variable: a list or mapping given as YAML, any other value as text."""
+    return _nested(path, read_value(text, variable) if text.startswith(("[", "{")) else text)
 
 
 def _nested(path: list[str], value: Any) -> dict[str, Any]:
@@ -121,22 +148,21 @@ def _nested(path: list[str], value: Any) -> dict[str, Any]:
     return nested
 
 
-def _checked(layer: _Layer) -> dict[str, Any]:
-    """Return the checked values of a layer under their plain names."""
+def _checked(layer: Layer) -> dict[str, Any]:
     source = printable(layer.source)
-    values = _plain(source, layer.values)
+    values = _plain(source, layer.read())
     for name in USERS_ONLY if not layer.trusted else ():
         if name in values:
-            raise SettingsError(source, name, "cannot be set by a file of the project, which an agent can edit")
+            raise SettingsError(source, name, f"{_NOT_HERE}: set it in your own file (`unstuck config path`)")
     for name in SCREEN_NAMES if not layer.own else ():
         if name in values:
             raise SettingsError(source, name, "is a matter of your screen, not of a run: set it in your own settings")
-    for name in _MAPPINGS:
+    for name in MAPPINGS:
         if isinstance(values.get(name), dict):
             values[name] = _plain(source, values[name], name)
     prompts = values.get("prompts")
     if isinstance(prompts, dict) and "human" in prompts and not layer.trusted:
-        problem = "cannot be set by a file of the project, which an agent can edit: it tells what a person has said"
+        problem = f"{_NOT_HERE}: it tells what a person has said"
         raise SettingsError(source, "prompts.human", problem)
     if values.get("after_quota") == "resume" and not layer.trusted:
         raise SettingsError(source, "after_quota", "may not be `resume` in a repository's file: nothing starts for it")
@@ -161,7 +187,7 @@ def _plain(source: str, values: Mapping[Any, Any], above: str = "") -> dict[str,
         name = plain_name(key)
         if name in plain:
             raise SettingsError(source, f"{above}.{name}".lstrip("."), "is given twice")
-        if value is not None or name not in _MAPPINGS + _LISTS:
+        if value is not None or name not in MAPPINGS + _LISTS:
             plain[name] = value
     return plain
 

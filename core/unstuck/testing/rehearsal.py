@@ -113,7 +113,7 @@ class Rehearsal:
         shared = next((part.scenario for part in cast if part.scenario.shared_verify), None)
         plan = {
             "max_parallel": min(MOST_AT_ONCE, len(cast)),
-            "verify": shared.verify.replace("{python}", python) if shared else None,
+            "check": shared.verify.replace("{python}", python) if shared else None,
             "remediation": REMEDIATION.strip("_") if any(part.scenario.remediation for part in cast) else None,
             "settings": settings or None,
             "budget": budget or None,
@@ -206,7 +206,7 @@ def _task(part: Part, python: str) -> dict[str, Any]:
         "id": part.task,
         "agent": _agent_name(scenario),
         "prompt": scenario.prompt,
-        "verify": None if scenario.shared_verify else scenario.verify.replace("{python}", python),
+        "check": None if scenario.shared_verify else scenario.verify.replace("{python}", python),
         "needs": list(part.needs) or None,
         "timeout": scenario.timeout,
         "idle": scenario.idle,

@@ -19,7 +19,7 @@ from unstuck.text import one_line
 from unstuck.words.did_you_mean import suggestion
 
 _KEYS = (
-    "about", "agent_type", "prompt", "verify", "shared_verify", "timeout", "idle", "isolation", "signals", "context",
+    "about", "agent_type", "prompt", "check", "shared_check", "timeout", "idle", "isolation", "signals", "context",
     "files", "attempts", "remediation", "settings", "budget",
 )  # fmt: skip
 _FOLDER = resources.files("unstuck.testing") / "scenarios"
@@ -110,11 +110,11 @@ def _read(path: Path, name: str) -> Scenario:
         name=name,
         about=top.text("about") or "",
         prompt=top.text("prompt", required=True) or "",
-        verify=top.shell("verify") or "",
+        verify=top.shell("check") or "",
         files=_files(top),
         turns=_turns(top),
         agent_type=top.text("agent_type") or "default",
-        shared_verify=bool(top.flag("shared_verify")),
+        shared_verify=bool(top.flag("shared_check")),
         timeout=top.seconds("timeout"),
         idle=top.seconds("idle"),
         isolation=top.choice("isolation", ("shared", "worktree")),
@@ -127,7 +127,7 @@ def _read(path: Path, name: str) -> Scenario:
         budget=_mapping(top, "budget"),
     )
     if not scenario.verify:
-        top.wrong("verify", "the scenario needs `verify`: the check that decides what is")
+        top.wrong("check", "the scenario needs `check`: the command that decides whether its task is done")
     document.check()
     return scenario
 

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from unstuck.eventlog.state import RunRow
     from unstuck.eventlog.usage import Usage
 
+_MOST = 1e12
+
 
 def span(seconds: float) -> str:
     """A duration in words: ``8s``, ``2m 10s``, ``1h 05m``."""
@@ -22,11 +24,43 @@ def span(seconds: float) -> str:
     return f"{hours}h {minutes:02}m"
 
 
+def ago(time: str, now: float) -> str:
+    """An ISO 8601 time seen from ``now`` (seconds since 1970): ``12s ago``, ``5 d ago``, after a month the date.
+
+    Empty for anything else.
+    """
+    try:
+        then = datetime.fromisoformat(time)
+        seconds = max(0, int(now - then.timestamp()))
+    except (ValueError, OverflowError):
+        return ""
+    for most, unit, word in ((60, 1, "s"), (3600, 60, " min"), (86_400, 3600, " h"), (2_592_000, 86_400, " d")):
+        if seconds < most:
+            return f"{seconds // unit}{word} ago" if seconds else "now"
+    return then.astimezone().date().isoformat()
+
+
 def spent_of(used: RunRow | Usage) -> str:
     """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
     if used.cost:
         return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"
     return tokens_of(used.tokens)
+
+
+def limit_of(kind: str, amount: float) -> str:
+    """An amount of a budget: ``1.6 s`` or ``2m 10s``, ``$0.12``, ``1,200 tokens``."""
+    if not abs(amount) < _MOST:  # a log may also say what is no number
+        return f"{amount:g} {kind}"
+    if kind == "time":
+        return f"{round(amount, 1):g} s" if amount < 10 else span(amount)
+    if kind == "cost":
+        return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.2g}"
+    return f"{int(amount):,} {kind}"
+
+
+def used_of(kind: str, used: float, limit: float) -> str:
+    """The used part of a budget: ``1.6 s of 2 s``, ``$0.12 of $5.00``, ``1,200 of 2,000 tokens``."""
+    return f"{limit_of(kind, used).removesuffix(f' {kind}')} of {limit_of(kind, limit)}"
 
 
 def tokens_of(tokens: int) -> str:

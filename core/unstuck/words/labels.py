@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from unstuck.contract import Level
-from unstuck.escalation.ladder_state import Climb
-from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
 from unstuck.words.amounts import span
 
 if TYPE_CHECKING:
+    from unstuck.contract import Level
     from unstuck.diagnosis.model import Diagnosis
+    from unstuck.escalation.ladder_state import Climb
     from unstuck.eventlog.events import StopReceipt
+    from unstuck.eventlog.state import State, TaskRow
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """Label of a check that needed no work to pass."""

@@ -11,7 +11,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck.text.last_words import last_line
-from unstuck.words.amounts import span
+from unstuck.words.amounts import limit_of, span, used_of
 from unstuck.words.exit_words import exit_words
 from unstuck.words.labels import (
     ACTORS,
@@ -383,7 +383,7 @@ def _timeout(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     if context.get("clock") == "idle":
         silent, signals = context.get("silent_seconds", limit), context.get("signals") or ()
         return [f"! {context.get('verdict', '')}: no activity for {silent} s", *(f"    {sign}" for sign in signals)]
-    return ["! its time is up" + (f" (limit {limit:g} s)" if isinstance(limit, int | float) else "")]
+    return ["! its time is up" + (f" (limit {limit_of('time', limit)})" if isinstance(limit, int | float) else "")]
 
 
 def _loop(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
@@ -561,16 +561,14 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"  ! its usage moved while it was idle: {_used(event)}" if event.while_idle else None
     ),
     e.BudgetSet: lambda event, record: (
-        "the budget is now " + ", ".join(f"{kind} {limit:g}" for kind, limit in event.limits.items())
-    ),
-    e.BudgetWarned: lambda event, record: (
-        f"! {event.used:g} of {event.limit:g} of the budget for {event.kind} are used"
+        "the budget is now " + ", ".join(limit_of(kind, limit) for kind, limit in event.limits.items())
     ),
     e.AttemptBudgetReached: lambda event, record: (
-        f"  ■ the budget of the {event.scope} for {event.kind} is used up: {event.used:g} of {event.limit:g}"
+        f"  ■ the budget of the {event.scope} is used up: {used_of(event.kind, event.used, event.limit)}"
     ),
+    e.BudgetWarned: lambda event, record: f"! {used_of(event.kind, event.used, event.limit)} of the budget are used",
     e.BudgetReached: lambda event, record: (
-        f"! the budget for {event.kind} is used up: {event.used:g} of {event.limit:g}; no step begins"
+        f"! the budget for {event.kind} is used up: {used_of(event.kind, event.used, event.limit)}; no step begins"
         + (" (the counter moved while the agent was idle)" if event.while_idle else "")
     ),
     e.TimerStarted: lambda event, record: (

@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.contract import AGENT, DENIED, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
-from unstuck.words.amounts import span, time_of_day
+from unstuck.words.amounts import span, time_of_day, used_of
 from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
@@ -165,13 +165,7 @@ def _more(context: Mapping[str, Any]) -> str:
 def _spent(context: Mapping[str, Any]) -> str:
     """The used part of a budget, and the budget."""
     used, limit = (_number(context.get(name)) for name in ("used", "limit"))
-    match context.get("kind"):
-        case "time":
-            return f"{span(used)} of {span(limit)}"
-        case "cost":
-            return f"${used:,.2f} of ${limit:,.2f}"
-        case kind:
-            return f"{int(used):,} of {int(limit):,} {said(kind)}"
+    return used_of(said(context.get("kind")), used, limit)
 
 
 def _proposed(proposal: Any) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
-from unstuck.workspace.git.repository import Repository, find_repository, record_home
+from unstuck.workspace.git.repository import Repository, find_repository, found_at_once, record_home
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 
@@ -41,16 +41,36 @@ def _is_record(home: Path) -> bool:
 
 async def locate(directory: Path) -> Project:
     """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory."""
-    directory = directory.resolve()
-    if not directory.is_dir():
-        raise ProjectError(f"{directory} is not a directory")
-    if not is_text(str(directory)):
-        raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
+    directory = _usable(directory)
     try:
         repository = await find_repository(directory)
         if repository is None:
             refuse_git_directory(directory)
     except WorkspaceError as error:
         raise ProjectError(str(error)) from error
+    return _project(directory, repository)
+
+
+def located(directory: Path) -> Project:
+    """Return what :func:`locate` returns, for a program without an event loop, which it most often spares."""
+    directory = _usable(directory)
+    repository = found_at_once(directory)
+    if repository is not None:
+        return _project(directory, repository)
+    import asyncio  # a command that only looks is twice as fast without it
+
+    return asyncio.run(locate(directory))
+
+
+def _usable(directory: Path) -> Path:
+    directory = directory.resolve()
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    if not is_text(str(directory)):
+        raise ProjectError(f"{directory}: the name is not UTF-8 text, so no run can be recorded here: rename it")
+    return directory
+
+
+def _project(directory: Path, repository: Repository | None) -> Project:
     root = repository.root if repository is not None else directory
     return Project(directory, root, repository, record_home(root, repository))

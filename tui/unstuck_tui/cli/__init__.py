@@ -33,6 +33,8 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"unstuck_tui.cli.{name}").command
         command.epilog = examples_of(name)
+        for below, one in command.commands.items() if isinstance(command, click.Group) else ():
+            one.epilog = examples_of(f"{name} {below}")
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
@@ -65,12 +67,16 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(None, "-V", "--version", package_name="unstuck", message="unstuck %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
 
     Exit codes: 0 every task succeeded, 1 not everything is done, 2 wrong usage, plan or settings, 3 paused: a
-    question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 130 interrupted.
+    question needs an answer, 4 stopped without asking, 5 budget used up, 6 damaged event log, 7 no
+    failure recognised, 130 interrupted.
     """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        ctx.color = False
 
 
 def main() -> None:

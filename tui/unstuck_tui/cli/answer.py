@@ -1,4 +1,4 @@
-"""``unstuck answer``: close a gate from anywhere."""
+"""``unstuck answer``: answer a question from anywhere."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import click
 
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_rules import parse_answer
-from unstuck_tui.cli.common import echo, here, project_option
+from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import choices, questions
 
 
 @click.command(name="answer", context_settings={"ignore_unknown_options": True})
-@click.argument("gate")
-@click.argument("choice")
+@click.argument("gate", metavar="QUESTION", shell_complete=questions)
+@click.argument("choice", shell_complete=choices)
 @click.argument("text", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--for",
@@ -23,19 +24,22 @@ from unstuck_tui.cli.common import echo, here, project_option
     type=click.Choice(["once", "pattern", "task", "run", "always"]),
     help="Scope of `continue`, `show-me`, `retry`, `allow` and the `choose` that allows.",
 )
+@json_option("One JSON object.")
 @project_option
-def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path) -> None:
-    """Answer question GATE: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue,
+def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, project: Path, as_json: bool) -> None:
+    """Answer QUESTION: show-me TEXT, skip [REASON], abandon [REASON], retry [APPROACH], extend DURATION, continue,
     stop, choose N, allow, deny [REASON] or done.
 
     A live run applies the answer at once. Otherwise it is saved, and `unstuck run --resume` applies it.
     """
     answer = parse_answer(choice, text, scope=scope)
     place = here(project)
-    if answer_online(place, gate, answer, dict(os.environ)):
-        echo(f"{gate} answered: {answer.choice.replace('_', '-')}")
-        return
-    from unstuck.runs.answers.answer_offline import answer_offline
+    given, run = answer.choice.replace("_", "-"), ""
+    if not answer_online(place, gate, answer, dict(os.environ)):
+        from unstuck.runs.answers.answer_offline import answer_offline
 
-    run, _ = asyncio.run(answer_offline(place, gate, answer))
-    echo(f"{gate} answered: {answer.choice.replace('_', '-')}; resume with: unstuck run --resume {run}")
+        run, _ = asyncio.run(answer_offline(place, gate, answer))
+    if as_json:
+        print_json([{"gate": gate, "choice": given, "applied": not run, "resume": run}])
+    else:
+        echo(f"{gate} answered: {given}" + (f"; resume with: unstuck run --resume {run}" if run else ""))

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.text import one_line
-from unstuck.words.amounts import sized
+from unstuck.words.amounts import ago, sized
 from unstuck.words.restores import PLANNED, plan_text, under_way_text
 from unstuck.workspace.checkpoints.manager import (
     CheckpointStore,
@@ -25,12 +26,13 @@ from unstuck.workspace.checkpoints.manager import (
     last_restored,
 )
 from unstuck.workspace.project import Project
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import checkpoints
 
 if TYPE_CHECKING:
     from unstuck.settings.models import Settings
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+_json_option = json_option("One JSON object a line.")
 _file_option = click.option("--file", "paths", multiple=True, metavar="PATH", help="Restrict to this file or folder.")
 _yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 _NAMED = 200
@@ -52,9 +54,11 @@ def list_(project: Path, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    for row in rows:
-        whose = "  ".join(part for part in (row["task"], row["reason"]) if part)
-        echo(f"{row['id']:<24} {row['files']:>7} files  {whose}{_gaps(row)}")
+    now = SystemClock().now()
+    echo_table(
+        ("CHECKPOINT", "SAVED", "FILES", "TASK", "REASON"),
+        ((r["id"], ago(r["created"], now), str(r["files"]), r["task"], f"{r['reason']}{_gaps(r)}") for r in rows),
+    )
     if not rows:
         echo("no checkpoints here yet")
     _say_cut_off(place)
@@ -80,7 +84,7 @@ def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
 
 
 @command.command(name="show")
-@click.argument("id")
+@click.argument("id", shell_complete=checkpoints)
 @_json_option
 @project_option
 def show(id: str, project: Path, as_json: bool) -> None:
@@ -108,8 +112,8 @@ def show(id: str, project: Path, as_json: bool) -> None:
 
 
 @command.command(name="diff")
-@click.argument("id")
-@click.argument("other", required=False)
+@click.argument("id", shell_complete=checkpoints)
+@click.argument("other", required=False, shell_complete=checkpoints)
 @_file_option
 @_json_option
 @project_option
@@ -121,11 +125,11 @@ def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_j
         print_json(change_row(change) for change in changes)
         return
     for line in asyncio.run(store.diff(id, other, paths=paths)).splitlines():
-        echo(line)
+        echo(line, painted=False)
 
 
 @command.command(name="restore")
-@click.argument("id")
+@click.argument("id", shell_complete=checkpoints)
 @_file_option
 @_yes_option
 @_json_option

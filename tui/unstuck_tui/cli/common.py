@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from unstuck.errors import UsageError
-from unstuck.workspace.project import Project, locate
+from unstuck_tui.render.printed.columns import columns, paint
+
+if TYPE_CHECKING:
+    from unstuck.workspace.project import Project
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _LIMITS = ("tokens", "cost", "time", "task_tokens", "task_cost", "attempt_tokens", "attempt_cost")
 project_option = click.option(
@@ -25,6 +29,20 @@ budget_option = click.option(
     "--budget", metavar="LIMITS", help="Budget of the run, such as tokens=200000,cost=5,time=2h."
 )
 
+
+def _one_check(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    if len(given) > 1:
+        raise UsageError("--check is given twice (--verify is its old name): leave one out")
+    return given[0] if given else None
+
+
+def check_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option ``--check``, also under its old name."""
+    return click.option(
+        "--check", "--verify", "verify", metavar="CMD", multiple=True, callback=_one_check, help=meaning
+    )
+
+
 scope_option = click.option(
     "--here",
     "scope",
@@ -34,16 +52,55 @@ scope_option = click.option(
 )
 yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
+ask_option = click.option(
+    "--ask", type=click.Choice(["always", "never"]), help="never: stop the run instead of asking a person."
+)
+parallel_option = click.option(
+    "--max-parallel", type=click.IntRange(1, 64), help="Maximum number of tasks at work at the same time."
+)
+
+
+def _colour(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+    if wanted in ("always", "never"):
+        ctx.color = wanted == "always"
+
+
+_colour_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    expose_value=False,
+    callback=_colour,
+    help="Colour the output; auto does it on a terminal, unless NO_COLOR is set.",
+)
+
+
+def json_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The options for the form of what is printed: ``--json`` and ``--color``."""
+    return lambda command: click.option("--json", "as_json", is_flag=True, help=meaning)(_colour_option(command))
+
+
+def overrides_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the options of a run set. Raises UsageError."""
+    return {name: options[name] for name in ("max_parallel", "ask") if options[name]} | limits_in(options["budget"])
+
 
 def here(directory: Path) -> Project:
     """The project round ``directory``. Raises ProjectError."""
-    return asyncio.run(locate(directory))
+    from unstuck.workspace.project import located  # a help needs no project
+
+    return located(directory)
 
 
-def echo(line: str) -> None:
-    """One line for people; what the terminal's encoding lacks becomes a question mark."""
+def echo(line: str, *, painted: bool = True) -> None:
+    """One line for people, its signs in colour; what the terminal's encoding lacks becomes a question mark."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    click.echo(line.encode(encoding, "replace").decode(encoding))
+    click.echo((paint(line) if painted else line).encode(encoding, "replace").decode(encoding))
+
+
+def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows of text below their head."""
+    for line in columns(head, list(rows)):
+        echo(line)
 
 
 def complain(line: str) -> None:
@@ -74,9 +131,8 @@ def end_with_status(ctx: click.Context, rows: Sequence[dict[str, Any]], as_json:
     if as_json:
         print_json(rows)
     else:
-        for row in rows:
-            sign = "ok " if row["ok"] else "!! "
-            echo(f"{sign} {row['agent']:<7} {row['scope']:<8} {row['state']:<10} {row['note']}")
+        shown = [("ok" if r["ok"] else "!!", r["agent"], r["scope"], r["state"], r["note"]) for r in rows]
+        echo_table(("", "AGENT", "SCOPE", "STATE", "NOTE"), shown)
     ctx.exit(0 if all(row["ok"] for row in rows) else 1)
 
 

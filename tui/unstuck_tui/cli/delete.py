@@ -14,7 +14,7 @@ from unstuck.errors import UnstuckError, UsageError
 from unstuck.runs.deletion.execute import Destroyed, destroy, refuse
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import find_deletable, take_stock
-from unstuck_tui.cli.common import echo, here, print_json
+from unstuck_tui.cli.common import echo, here, json_option, print_json
 from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 
@@ -26,7 +26,7 @@ from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 )
 @click.option("--yes", "typed", metavar="NAME", help="Confirm with the id of the run, or the name of the project.")
 @click.option("--lose-work", is_flag=True, help="Confirm the loss of work that exists nowhere else.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per item, then the result.")
+@json_option("Print one JSON object per item, then the result.")
 @click.option("-C", "directory", type=click.Path(path_type=Path), default=Path(), help="Work in this directory.")
 def command(run: str | None, whole: bool, typed: str | None, lose_work: bool, as_json: bool, directory: Path) -> None:
     """Delete RUN, or with --all all data of unstuck in this project.

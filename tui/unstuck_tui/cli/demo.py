@@ -20,7 +20,8 @@ from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.common import echo, print_json
+from unstuck_tui.cli.common import echo_table, json_option, print_json
+from unstuck_tui.cli.names import scenarios
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
@@ -28,7 +29,12 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
 
 @click.command(name="demo")
 @click.option(
-    "--scenario", "names", multiple=True, metavar="NAME", help="Run only this scenario, or the one in a file."
+    "--scenario",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=scenarios,
+    help="Run only this scenario, or the one in a file.",
 )
 @click.option("--list", "wants_list", is_flag=True, help="List the scenarios.")
 @click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="Speed up all waits by this factor.")
@@ -40,7 +46,7 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
     "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
 )
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@json_option("One JSON object per event; the last line is the result.")
 @click.pass_context
 def command(ctx: click.Context, /, names: tuple[str, ...], wants_list: bool, **options: Any) -> None:
     """Run a demo: scripted agents, a real repository, real failures. No model, key or network.
@@ -64,8 +70,7 @@ def _list(*, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    for row in rows:
-        echo(f"{row['scenario']:<24} {row['about']}")
+    echo_table(("SCENARIO", "ABOUT"), ((row["scenario"], row["about"]) for row in rows))
 
 
 def _task_of(name: str) -> str:

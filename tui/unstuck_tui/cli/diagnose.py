@@ -17,11 +17,11 @@ from unstuck.diagnosis.enums import ErrorCategory, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsing.truncation import HEAD_LIMIT, TAIL_LIMIT
 from unstuck.diagnosis.pipeline import diagnose
-from unstuck.errors import UsageError
+from unstuck.errors import NOTHING_RECOGNISED, UsageError
 from unstuck.escalation.alternatives import alternatives
 from unstuck.escalation.ladder import entry_rung
 from unstuck.text import one_line
-from unstuck_tui.cli.common import complain, echo, print_json
+from unstuck_tui.cli.common import complain, echo, json_option, print_json
 
 # Of what has no end, as /dev/zero, this much is read: a second's work.
 MOST_READ = 2**30
@@ -57,7 +57,9 @@ def ends_of(stream: BinaryIO, head: int, tail: int, most: int = MOST_READ) -> En
     if skipped:
         stream.seek(skipped, os.SEEK_CUR)
         total, most = total + skipped, most + skipped
-    while total < most and (chunk := read(tail)):
+    # After an end of input a terminal would begin to wait again.
+    is_over = len(first) < head
+    while not is_over and total < most and (chunk := read(tail)):
         total += len(chunk)
         last += chunk
         if len(last) > 2 * tail:
@@ -79,18 +81,22 @@ def _rest(stream: BinaryIO) -> int:
 @click.command(name="diagnose")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--exit-code", type=int, help="Exit code of the program; 0 is no failure.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(file: Path | None, exit_code: int | None, as_json: bool) -> None:
-    """Diagnose the failure in FILE, or on standard input, and show the recovery step."""
+@json_option("One JSON object.")
+@click.pass_context
+def command(ctx: click.Context, file: Path | None, exit_code: int | None, as_json: bool) -> None:
+    """Diagnose the failure in FILE, or on standard input, and show the recovery step.
+
+    Exits with 7 if no failure is recognised.
+    """
     found = diagnose(_read(file), exit_code=exit_code)
     if as_json:
         print_json([{"failure": found is not None, **(found.as_dict() if found else {})}])
-        return
-    if found is None:
-        echo("no failure")
-        return
-    for name, value in _rows(found):
-        echo(f"{name:<10} {value}")
+    elif found is None:
+        echo("no failure recognised")
+    else:
+        for name, value in _rows(found):
+            echo(f"{name:<10} {value}", painted=False)
+    ctx.exit(NOTHING_RECOGNISED if found is None else 0)
 
 
 def _rows(found: Diagnosis) -> list[tuple[str, str]]:
@@ -137,6 +143,8 @@ def _ends(file: Path | None) -> Ends:
     if file is None or str(file) == "-":
         if sys.stdin is None:
             raise UsageError("standard input is closed: name a file with the failure's output")
+        if sys.stdin.isatty():
+            complain("reading from standard input: paste the output and press ctrl+d, or name a file")
         return ends_of(sys.stdin.buffer, HEAD_LIMIT, TAIL_LIMIT)
     try:
         with file.open("rb") as stream:

@@ -12,13 +12,13 @@ from typing import Any
 
 import click
 
-from unstuck_tui.cli.common import echo, print_json, project_option
+from unstuck_tui.cli.common import echo, json_option, print_json, project_option
 
 _LEAST = (60, 16)
 
 
 @click.command(name="doctor")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@json_option("One JSON object per row.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, project: Path, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.words.did_you_mean import suggestion
 from unstuck.words.narration import event_line
-from unstuck_tui.cli.common import echo, here, moment_of, project_option
+from unstuck_tui.cli.common import echo, here, json_option, moment_of, project_option
 from unstuck_tui.cli.names import events, run_ids
 
 _PAUSE_S = 0.2
@@ -34,7 +34,7 @@ _ACTORS = ("human", "timer", "policy", "agent")
 @click.option("--signature", default="", metavar="FAILURE", help="Filter by failure id, or its first characters.")
 @click.option("--since", metavar="WHEN", help="Start at this time: 10m (ago), 14:30, 2026-11-22 or a time with both.")
 @click.option("--decided-without-me", "without_me", is_flag=True, help="Show only decisions that no person took.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per event, as in the log.")
+@json_option("Print one JSON object per event, as in the log.")
 @project_option
 def command(run: str, project: Path, follow: bool, as_json: bool, **options: Any) -> None:
     """Print or follow the event log of RUN: an id, the start of an id, or last."""

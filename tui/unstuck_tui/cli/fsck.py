@@ -9,13 +9,13 @@ import click
 from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.memory_commands import memory_damage
 from unstuck.runs.queries.run_list import find_run
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
 from unstuck_tui.cli.names import run_ids
 
 
 @click.command(name="fsck")
 @click.argument("run", default="last", shell_complete=run_ids)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option("One JSON object.")
 @project_option
 def command(run: str, project: Path, as_json: bool) -> None:
     """Check every record of an event log. Exits with 6 for a damaged one, and names file, line and byte."""

@@ -13,7 +13,7 @@ from unstuck.agents.config.settings_files import Scope, SettingsFile, installati
 from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent, hooked_agent
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, end_with_status, here, project_option, scope_option, yes_option
+from unstuck_tui.cli.common import echo, end_with_status, here, json_option, project_option, scope_option, yes_option
 from unstuck_tui.cli.settings_change import applied
 
 _agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
@@ -31,12 +31,16 @@ def command() -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+def install(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) -> None:
     """Add the hooks to the settings of an agent. Shows the change first, and keeps a copy."""
     known = hooked_agent(agent)
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
-    if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes) and known.trust:
+    if (
+        applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes, as_json=as_json)
+        and known.trust
+    ):
         echo(f"{known.title} calls them once you trust them: start it, type /hooks, and check them there.")
 
 
@@ -44,17 +48,18 @@ def install(agent: str, scope: Scope, yes: bool, project: Path) -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def remove(agent: str, scope: Scope, yes: bool, project: Path) -> None:
+def remove(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) -> None:
     """Remove the hooks; the file is then as before."""
     known = hooked_agent(agent)
     change = removal(known, scope, root=here(project).root, environ=dict(os.environ))
-    applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes)
+    applied(change, f"No hooks of ours for {known.title} are in {change.path}", yes, as_json=as_json)
 
 
 @command.command()
 @click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(list(KNOWN)))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@json_option("One JSON object per row.")
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unstuck_tui.cli.common import end_with_status, project_option, scope_option, yes_option
+from unstuck_tui.cli.common import end_with_status, json_option, project_option, scope_option, yes_option
 
 # As in the table of agents, which is not needed to serve.
 _AGENTS = ("claude", "codex")
@@ -37,8 +37,9 @@ def command(ctx: click.Context) -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
+def install(agent: str, scope: Any, yes: bool, project: Path, as_json: bool) -> None:
     """Add the server to the settings of an agent. Shows the change first, and keeps a copy."""
     from unstuck.agents.config.settings_files import installation
     from unstuck.agents.mcp.mcp_agents import KNOWN
@@ -49,7 +50,10 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
     require_mcp()
     known = KNOWN[agent]
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
-    if applied(change, f"The server is in the settings of {known.title} already: {change.path}", yes) and known.note:
+    if (
+        applied(change, f"The server is in the settings of {known.title} already: {change.path}", yes, as_json=as_json)
+        and known.note
+    ):
         echo(known.note)
 
 
@@ -57,8 +61,9 @@ def install(agent: str, scope: Any, yes: bool, project: Path) -> None:
 @_agent_argument
 @scope_option
 @yes_option
+@json_option("One JSON object; needs --yes.")
 @project_option
-def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
+def remove(agent: str, scope: Any, yes: bool, project: Path, as_json: bool) -> None:
     """Remove the server; the file is then as before."""
     from unstuck.agents.config.settings_files import removal
     from unstuck.agents.mcp.mcp_agents import KNOWN
@@ -66,12 +71,12 @@ def remove(agent: str, scope: Any, yes: bool, project: Path) -> None:
     from unstuck_tui.cli.settings_change import applied
 
     change = removal(KNOWN[agent], scope, root=here(project).root, environ=dict(os.environ))
-    applied(change, f"No server of ours is in {change.path}", yes)
+    applied(change, f"No server of ours is in {change.path}", yes, as_json=as_json)
 
 
 @command.command()
 @click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(_AGENTS))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@json_option("One JSON object per row.")
 @project_option
 @click.pass_context
 def status(ctx: click.Context, agent: str | None, as_json: bool, project: Path) -> None:

@@ -11,9 +11,11 @@ from unstuck.clock import SystemClock
 from unstuck.eventlog.memory.entry import Kind
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck.words.amounts import ago
+from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import memories
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+_json_option = json_option("One JSON object a line.")
 
 
 @click.group(name="memory")
@@ -32,8 +34,8 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    for row in rows:
-        echo(_line(row))
+    now = SystemClock().now()
+    echo_table(("ID", "WHEN", "KIND", "OUTCOME", "WHAT"), (_cells(row, now) for row in rows))
     if not rows:
         echo("nothing is remembered here yet" if kind is None else f"no {kind} is remembered here yet")
     if memory.skipped:
@@ -41,7 +43,7 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
 
 
 @command.command(name="forget")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=memories)
 @_json_option
 @project_option
 def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
@@ -56,7 +58,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
 
 
 @command.command(name="promote")
-@click.argument("id")
+@click.argument("id", shell_complete=memories)
 @_json_option
 @project_option
 def promote(id: str, project: Path, as_json: bool) -> None:
@@ -71,7 +73,7 @@ def promote(id: str, project: Path, as_json: bool) -> None:
     echo(f"  undo with: unstuck memory forget {rule.id}")
 
 
-def _line(row: dict[str, Any]) -> str:
+def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     outcome = {"worked": "worked", "failed": "failed", "": "-"}[row["outcome"]]
     if row["kind"] == "rule":
         outcome = "holds" if row["holds"] else "over"
@@ -80,4 +82,4 @@ def _line(row: dict[str, Any]) -> str:
         text = f"{row['approach']} ({row['note']})"
     elif row["kind"] == "answer":
         text = " ".join(filter(None, (row["approach"].replace("_", "-"), row["note"])))
-    return f"{row['memory']}  {row['when'][:16]:<16}  {row['kind']:<8}  {outcome:<6}  {one_line(text, 160)}"
+    return row["memory"], ago(row["when"], now), row["kind"], outcome, one_line(text, 160)

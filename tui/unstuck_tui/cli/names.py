@@ -2,33 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-_Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from unstuck.eventlog.state import GateRow
+    from unstuck.workspace.project import Project
+
+_Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+_RUNS_LOOKED_AT = 10
 
 
-def names_in(known: Callable[[click.Context], Iterable[str]]) -> _Complete:
-    """Completion with those of ``known`` that begin with what is typed."""
-    return lambda ctx, _, typed: [name for name in known(ctx) if name.startswith(typed)]
+def names_in(known: Callable[[click.Context], Iterable[str] | Mapping[str, str]]) -> _Complete:
+    """Completion with those of ``known`` that begin with what is typed; a mapping has what each name means."""
+
+    def complete(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from unstuck.errors import UnstuckError
+        from unstuck.text import one_line
+
+        try:
+            names = known(ctx)
+        except (UnstuckError, OSError):
+            return []
+        meanings = names if isinstance(names, Mapping) else {}
+        return [
+            CompletionItem(name, help=one_line(meanings[name], 60) if name in meanings else None)
+            for name in names
+            if name.startswith(typed)
+        ]
+
+    return complete
+
+
+def _project(ctx: click.Context) -> Project:
+    from unstuck_tui.cli.common import here
+
+    return here(ctx.params.get("project") or ctx.params.get("directory") or Path())
 
 
 def _runs(ctx: click.Context) -> Iterable[str]:
-    from unstuck.errors import UnstuckError
     from unstuck.eventlog.storage.run_store import run_names
-    from unstuck_tui.cli.common import here
 
-    try:
-        directory = ctx.params.get("project") or ctx.params.get("directory") or Path()
-        return ["last", *reversed(run_names(here(directory).runs))]
-    except UnstuckError:
-        return []
+    return ["last", *reversed(run_names(_project(ctx).runs))]
 
 
 run_ids = names_in(_runs)
 """Runs of the project, newest first, and ``last``."""
+
+
+def _open_gates(ctx: click.Context) -> dict[str, GateRow]:
+    """The open questions of the newest runs by id, newest run first."""
+    from unstuck.eventlog.storage.run_store import run_names
+    from unstuck.runs.queries.run_list import states_of
+
+    place = _project(ctx)
+    newest = reversed(run_names(place.runs)[-_RUNS_LOOKED_AT:])
+    return {row.id: row for _, state in states_of(place, newest, lambda _: None) for row in state.open_gates()}
+
+
+def _questions(ctx: click.Context) -> Mapping[str, str]:
+    return {id: f"{row.gate.type} {row.gate.task}".strip() for id, row in _open_gates(ctx).items()}
+
+
+def _choices(ctx: click.Context) -> Iterable[str]:
+    row = _open_gates(ctx).get(ctx.params.get("gate") or "")
+    return [choice.replace("_", "-") for choice in row.gate.choices] if row is not None else []
+
+
+def _checkpoints(ctx: click.Context) -> Mapping[str, str]:
+    import asyncio
+
+    from unstuck.workspace.checkpoints.manager import find_checkpoints
+
+    place = _project(ctx)
+    found = asyncio.run(find_checkpoints(place.home, place.repository))
+    return {one.id: one.reason for one in reversed(found)}
+
+
+def _memories(ctx: click.Context) -> Mapping[str, str]:
+    from unstuck.runs.memory_commands import memory_of
+
+    return {entry.id: f"{entry.kind}: {entry.note}" for entry in memory_of(_project(ctx)).entries()}
 
 
 def _agents(ctx: click.Context) -> Iterable[str]:
@@ -43,5 +104,16 @@ def _events(ctx: click.Context) -> Iterable[str]:
     return sorted(EVENTS)
 
 
+def _scenarios(ctx: click.Context) -> Iterable[str]:
+    from unstuck.testing import scenario_names
+
+    return scenario_names()
+
+
+questions = names_in(_questions)
+choices = names_in(_choices)
+checkpoints = names_in(_checkpoints)
+memories = names_in(_memories)
 agents = names_in(_agents)
 events = names_in(_events)
+scenarios = names_in(_scenarios)

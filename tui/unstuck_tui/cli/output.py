@@ -51,6 +51,7 @@ class Output:
         self._lines_of: Callable[[Record], Iterable[str]] = _plain_lines() if plain else lines_of
         self.run = ""
         self._gone = False
+        self._painted = not plain
         self.is_quiet = False
         self._branch = ""
         self._gates: tuple[str, ...] = ()
@@ -111,7 +112,7 @@ class Output:
         if self._gone or self.is_quiet:
             return
         try:
-            echo(line)
+            echo(line, painted=self._painted)
         except OSError:
             self._gone = True
             discard(sys.stdout)

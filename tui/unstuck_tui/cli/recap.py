@@ -12,7 +12,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.runs.queries.recap import recap_of
 from unstuck.runs.queries.run_list import find_run, is_live
-from unstuck_tui.cli.common import echo, here, moment_of, print_json, project_option
+from unstuck_tui.cli.common import echo, here, json_option, moment_of, print_json, project_option
 from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.recap import recap_lines
 
@@ -20,7 +20,7 @@ from unstuck_tui.render.printed.recap import recap_lines
 @click.command(name="recap")
 @click.argument("run", default="last", shell_complete=run_ids)
 @click.option("--since", metavar="WHEN", help="Start at this time: 10m (ago), 14:30, 2026-11-22 or a time with both.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all its events.")
+@json_option("One JSON object per line, with all its events.")
 @project_option
 def command(run: str, since: str | None, project: Path, as_json: bool) -> None:
     """Tell what happened in RUN in at most ten lines: an id, the start of an id, or last.

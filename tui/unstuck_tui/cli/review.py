@@ -15,7 +15,7 @@ from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.history.locations import AGENTS, Source, kept_sessions, places_of, sources_in
 from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt, in_order, reviewed, session_row
-from unstuck_tui.cli.common import complain, echo, moment_of, print_json
+from unstuck_tui.cli.common import complain, echo, json_option, moment_of, print_json
 from unstuck_tui.cli.streams import can_show
 from unstuck_tui.render.printed.review import review_lines
 
@@ -29,7 +29,7 @@ _FOREIGN_SHOWN = 3
 @click.option(
     "--project", "-C", type=click.Path(path_type=Path), help="Restrict to sessions in this directory, or below it."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per session.")
+@json_option("One JSON object per session.")
 def command(files: tuple[Path, ...], agent: str | None, since: str | None, project: Path | None, as_json: bool) -> None:
     """Review past sessions of Claude Code, Codex, Gemini CLI, Qwen Code and opencode. Nothing is changed or sent.
 

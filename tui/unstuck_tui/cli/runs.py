@@ -7,14 +7,18 @@ from typing import Any
 
 import click
 
+from unstuck.clock import SystemClock
 from unstuck.runs.queries.run_list import day_rows, run_rows
-from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
+from unstuck.text import one_line
+from unstuck.words.amounts import ago
+from unstuck.words.labels import counted
+from unstuck_tui.cli.common import complain, echo, echo_table, here, json_option, print_json, project_option
 from unstuck_tui.render.printed.summaries import load_words
 
 
 @click.command(name="runs")
 @click.option("--days", is_flag=True, help="Show the questions per day, over all runs.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per run, or per day.")
+@json_option("One JSON object per run, or per day.")
 @project_option
 def command(project: Path, days: bool, as_json: bool) -> None:
     """List the runs of this project, oldest first."""
@@ -25,18 +29,20 @@ def command(project: Path, days: bool, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    found = False
-    for row in rows:
-        found = True
-        if row["state"] == "damaged":
-            echo(f"{row['run']}  damaged  {row['problem']}")
-            continue
-        tasks = ", ".join(f"{count} {word}" for word, count in row["tasks"].items()) or "no tasks"
-        state = row["exit_reason"] or row["state"]
-        gates = f"  {row['open_gates']} open" if row["open_gates"] else ""
-        echo(f"{row['run']}  {state:<13} {tasks}{gates}")
-    if not found:
+    now = SystemClock().now()
+    shown = [_cells(row, now) for row in rows]
+    echo_table(("RUN", "STATE", "STARTED", "TASKS", "TASK"), shown)
+    if not shown:
         echo("no runs here yet")
+
+
+def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
+    if row["state"] == "damaged":
+        return row["run"], "damaged", "", "", row["problem"]
+    tasks = ", ".join(f"{count} {word}" for word, count in row["tasks"].items()) or "no tasks"
+    asked = f", {counted(row['open_gates'], 'question')}" if row["open_gates"] else ""
+    state = "paused" if row["exit_reason"] == "needs_person" else row["exit_reason"] or row["state"]
+    return row["run"], state, ago(row["started"], now), f"{tasks}{asked}", one_line(row["about"], 40)
 
 
 def _print_days(rows: list[dict[str, Any]], as_json: bool) -> None:

@@ -8,9 +8,8 @@ import click
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, UsageError
-from unstuck.runs.queries.json_rows import show_rows
-from unstuck.runs.queries.run_list import find_run, is_live, state_of
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck.runs.queries.run_list import find_run, rows_of
+from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
 from unstuck_tui.cli.names import run_ids
 from unstuck_tui.render.printed.summaries import row_lines
 
@@ -20,9 +19,7 @@ from unstuck_tui.render.printed.summaries import row_lines
 @click.option("--recovery", is_flag=True, help="Show what an interrupted run left, and how each task can continue.")
 @click.option("--check", is_flag=True, help="With --recovery: run the check of each interrupted task now.")
 @click.option("--evaluate", is_flag=True, help="With --recovery: ask the `evaluator` of your settings for proposals.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object per row: the run, its tasks, its open questions."
-)
+@json_option("Print one JSON object per row: the run, its tasks, its open questions.")
 @project_option
 def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool, as_json: bool) -> None:
     """Show one run: its tasks, attempts and open questions. RUN is an id, the start of an id, or last.
@@ -38,8 +35,7 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
         return
     if check or evaluate:
         raise UsageError("--check and --evaluate go with --recovery")
-    state, damage = state_of(place, run)
-    rows = list(show_rows(run, state, SystemClock().now(), live=is_live(place, run)))
+    rows, damage = rows_of(place, run, SystemClock().now())
     if as_json:
         print_json(rows)
     else:

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import click
 
+from unstuck.clock import SystemClock
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.failures import failure_rows
 from unstuck.runs.queries.run_list import find_run
-from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
+from unstuck_tui.cli.common import complain, echo, echo_table, here, json_option, print_json, project_option
 from unstuck_tui.cli.names import run_ids
-from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_line
+from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_cells
 
 
 @click.command(name="signatures")
 @click.argument("run", required=False, shell_complete=run_ids)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per failure.")
+@json_option("One JSON object per failure.")
 @project_option
 def command(run: str | None, project: Path, as_json: bool) -> None:
     """List each failure once, the most frequent first: when, where, in which tasks, its level, what solved it.
@@ -32,6 +33,5 @@ def command(run: str | None, project: Path, as_json: bool) -> None:
     if not rows:
         echo("no failures here yet")
         return
-    echo(FAILURES_HEAD)
-    for row in rows:
-        echo(failure_line(row))
+    now = SystemClock().now()
+    echo_table(FAILURES_HEAD, (failure_cells(row, now) for row in rows))

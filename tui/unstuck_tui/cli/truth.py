@@ -10,13 +10,13 @@ import click
 from unstuck.eventlog.storage.project_list import listed_homes
 from unstuck.runs.queries.truth import truth_of
 from unstuck.settings.paths import state_dir
-from unstuck_tui.cli.common import complain, echo, here, print_json, project_option
+from unstuck_tui.cli.common import complain, echo, here, json_option, print_json, project_option
 from unstuck_tui.render.printed.truth import truth_lines
 
 
 @click.command(name="truth")
 @click.option("--all", "everywhere", is_flag=True, help="Count the runs of all your projects.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per agent and model.")
+@json_option("One JSON object per agent and model.")
 @project_option
 def command(project: Path, everywhere: bool, as_json: bool) -> None:
     """Compare what agents claimed with what their checks found, by agent and model, over all runs of this project.
@@ -32,7 +32,7 @@ def command(project: Path, everywhere: bool, as_json: bool) -> None:
         return
     if not rows:
         where = "in any of your projects" if everywhere else "here"
-        echo(f"no attempts {where} yet: start one with `unstuck run --verify CMD -- AGENT…`")
+        echo(f"no attempts {where} yet: start one with `unstuck run --check CMD -- AGENT…`")
         return
     for line in truth_lines(rows):
         echo(line)

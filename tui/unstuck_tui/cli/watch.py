@@ -19,19 +19,19 @@ from unstuck.supervision.run.finish import RunResult, result_of
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
-from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
+from unstuck_tui.cli.common import budget_option, check_option, complain, json_option, limits_in, project_option
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
 @click.command(name="watch")
-@click.option("--check", "--verify", "verify", metavar="CMD", help="Check that decides when a session's work is done.")
+@check_option("Check that decides when a session's work is done.")
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
 @budget_option
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per event; the last line is the result.")
+@json_option("One JSON object per event; the last line is the result.")
 @project_option
 @click.pass_context
 def command(ctx: click.Context, /, verify: str | None, project: Path, **options: Any) -> None:
@@ -49,7 +49,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await locate(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
-        given = [name for name in ("answers", "budget") if options[name]] + (["verify"] if verify else [])
+        given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
         return await attach(place, live, output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from unstuck import __version__
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
-from unstuck.eventlog.state import FOLD, State, load
+
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import State
 
 LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024
 """Size in bytes up to which a log is checked whole, even if a snapshot covers its records."""
+FOLD = 7
+"""Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
 """Start of the state in a snapshot. A snapshot of another version is not used: its rows may differ."""
 
@@ -36,6 +40,8 @@ def restored(snapshot: Path, log: Path) -> Restored:
 
     A snapshot covers only synced records, so ``safe`` is known even if the snapshot does not fit.
     """
+    from unstuck.eventlog.state import State, load  # a saved row is shown without them
+
     found = load_snapshot(snapshot)
     if found is None:
         return Restored(State(), START, 0)
@@ -82,6 +88,8 @@ def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDa
 
 def _state_before(path: Path, damaged: int) -> State:
     """Return the state before record ``damaged``, from the log alone."""
+    from unstuck.eventlog.state import State
+
     state = State()
     with suppress(RecordDamaged):
         for line in read_lines(path):

@@ -30,7 +30,7 @@ PLAN_KEYS: Mapping[str, str] = {
     "agents": "Agents by name.",
     "tasks": "List of tasks.",
     "project": "Project directory, relative to the plan file. Without it, the current directory.",
-    "verify": "Check of every task without one of its own. If it fails before any work, Unstuck repairs that first.",
+    "check": "Check of every task without one of its own. If it fails before any work, Unstuck repairs that first.",
     "setup": "Shell command that runs once in each new worktree.",
     "max_parallel": "Number of tasks that may run at the same time.",
     "remediation": "Agent that repairs a failing baseline check. Without one, Unstuck asks you.",
@@ -53,7 +53,7 @@ TASK_KEYS: Mapping[str, str] = {
     "id": "Name of the task: up to 64 letters, digits, `.`, `_`, `-`.",
     "prompt": "What the agent has to do.",
     "agent": "Name of the agent. Optional if the plan has only one.",
-    "verify": "Check of this task. It may fail before the work begins, because passing it is the goal.",
+    "check": "Check of this task. It may fail before the work begins, because passing it is the goal.",
     "needs": "Tasks that have to succeed first.",
     "timeout": "Time limit of an attempt.",
     "idle": "Time an attempt may show no activity.",
@@ -81,7 +81,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
     max_parallel = top.whole("max_parallel")
     rest: dict[str, Any] = {
         "project": _project(top, path),
-        "verify": top.shell("verify"),
+        "verify": top.shell("check"),
         "setup": top.shell("setup"),
         "unverified": top.choice("unverified", ("reject", "accept")),
         "budget": _budget(top),
@@ -236,14 +236,14 @@ def _task(
     agent = section.text("agent", required=len(agents) != 1) or next(iter(agents), "")
     if agents and agent not in agents:
         section.wrong("agent", f"unknown agent `{one_line(agent)}`{suggestion(agent, agents)}")
-    verify = section.shell("verify")
+    verify = section.shell("check")
     task = Task(
         id=id,
         prompt=admit(section.text("prompt", required=True), limit=FILE_LIMIT),
         agent=agent,
         agent_type=agents[agent].type if agent in agents else "default",
         needs=_needs(section, known),
-        verify=verify or top.shell("verify"),
+        verify=verify or top.shell("check"),
         timeout_s=section.seconds("timeout"),
         idle_s=section.seconds("idle"),
     )

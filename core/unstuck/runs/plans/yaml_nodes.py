@@ -140,20 +140,29 @@ class Document:
         return value if isinstance(value, int | float | None) else node.value
 
 
+OLD_KEYS = {"verify": "check", "shared_verify": "shared_check"}
+"""Old names of keys, which are accepted until version 1.0."""
+
+
 class Section:
     """One mapping of a document. A getter returns None for a missing key, or a wrong one, which is noted."""
 
     def __init__(self, document: Document, node: yaml.Node, name: str, keys: Collection[str]) -> None:
         self.document, self.root, self.name = document, node, name
         self.nodes: dict[str, yaml.Node] = {}
+        self._written: dict[str, str] = {}
         self.unclear = not isinstance(node, yaml.MappingNode)
         for written, (key, value) in document.pairs(node, name).items():
             known = written.replace("-", "_")
-            if known not in keys:
+            known = known if known in keys else OLD_KEYS.get(known, known)
+            if known in self.nodes:
+                document.wrong(key, f"`{one_line(written)}` in {name} is another name of `{known}`: leave one out")
+            elif known not in keys:
                 self.unclear = True
                 document.wrong(key, f"unknown key `{one_line(written)}` in {name}{suggestion(known, keys)}")
             elif not is_scalar(value, "null"):
                 self.nodes[known] = value
+                self._written[known] = known if written.replace("-", "_") == known else one_line(written)
 
     def wrong(self, key: str, problem: str) -> None:
         """Note a problem at the key's value, or at the mapping where the key is missing."""
@@ -169,18 +178,18 @@ class Section:
                 self.wrong(key, f"{self.name} needs `{key}`")
         elif not is_scalar(node, "str"):
             hint = "; put it in quotes" if isinstance(node, yaml.ScalarNode) else ""
-            self.wrong(key, f"`{key}` must be text, not {kind_of(node)}{hint}")
+            self.wrong(key, f"`{self._written[key]}` must be text, not {kind_of(node)}{hint}")
         elif node.value.strip():
             return str(node.value)
         else:
-            self.wrong(key, f"`{key}` is blank")
+            self.wrong(key, f"`{self._written[key]}` is blank")
         return None
 
     def shell(self, key: str) -> str | None:
         """Return a shell command. Invisible characters are refused, so that a person reads what runs."""
         value = self.text(key)
         if value is not None and sanitise(value) != value:
-            self.wrong(key, f"`{key}` holds control or invisible characters")
+            self.wrong(key, f"`{self._written[key]}` holds control or invisible characters")
         return value
 
     def flag(self, key: str) -> bool | None:

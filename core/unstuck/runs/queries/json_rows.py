@@ -10,8 +10,10 @@ from typing import Any
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
 from unstuck.eventlog.usage import usage_by_rung, usage_of
+from unstuck.text import one_line
 from unstuck.words.questions import question_facts
 
+_ABOUT = 100
 _AT_WORK = ("running", "blocked", "draining")
 
 
@@ -24,12 +26,20 @@ def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[st
         "started": state.run.started,
         "ended": state.run.ended,
         "kind": state.run.kind,
+        "about": _about(state),
         "exit_reason": state.run.exit_reason,
         "exit_code": state.run.exit_code,
         "tasks": dict(counts),
         "open_gates": len(state.open_gates()),
         "load": load_of(state, now).as_dict(),
     }
+
+
+def _about(state: State) -> str:
+    """Return what the run was started for: its task, or the first of its tasks and how many more there are."""
+    tasks = [row.task for row in state.tasks.values()]
+    more = f" and {len(tasks) - 1} more" if len(tasks) > 1 else ""
+    return one_line(tasks[0].prompt or tasks[0].agent or tasks[0].id, _ABOUT) + more if tasks else ""
 
 
 def show_rows(run: str, state: State, now: float, *, live: bool = True) -> Iterator[dict[str, Any]]:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
-from unstuck.eventlog.attention_stats import joined, load_by_day
 from unstuck.eventlog.log.load_state import LOG_NAME, current_state
-from unstuck.eventlog.state import State
+from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.storage.lock import Holder, read_holder
 from unstuck.eventlog.storage.run_store import run_names
-from unstuck.runs.queries.json_rows import run_row
+from unstuck.runs.queries.saved_rows import saved_rows
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
 
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import State
+
+_ONLY_SHOWN = ("tokens", "cost", "seconds", "budget", "days")
+
 
 def find_run(place: Project, wanted: str) -> str:
-    """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError."""
+    """Return the id of the run ``wanted``: an id, a unique start of one, or ``last``. Raises UsageError.
+
+    A watch that ended without a session is ``last`` only where there is no other run.
+    """
     found = run_names(place.runs)
     if wanted == "last" and found:
-        return found[-1]
+        return next(
+            (run for run in reversed(found) if is_live(place, run) or not _is_empty_watch(place, run)), found[-1]
+        )
     matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
     if len(matching) == 1:
         return matching[0]
@@ -31,6 +40,17 @@ def find_run(place: Project, wanted: str) -> str:
     if matching:
         raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
     raise UsageError(f"there is no run {wanted}{near(wanted, found)}; `unstuck runs` lists them")
+
+
+def _is_empty_watch(place: Project, run: str) -> bool:
+    """Return whether no session came to a watch, from the beginning of its log alone."""
+    lines = read_lines(place.runs / run / LOG_NAME)
+    try:
+        first = next(lines, None)
+        is_watch = first is not None and b'"kind":"watch"' in first.raw
+        return is_watch and not any(b'"event":"task_added"' in line.raw for line in lines)
+    except RecordError:
+        return False
 
 
 def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
@@ -46,13 +66,22 @@ def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
     now = SystemClock().now()
     for run in run_names(place.runs)[-newest:]:
         try:
-            state, damage = state_of(place, run)
+            rows, damage = rows_of(place, run, now)
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
-        yield run_row(run, state, now, live=is_live(place, run)) | (
-            {"state": "damaged", "problem": str(damage)} if damage else {}
-        )
+        row = {name: value for name, value in rows[0].items() if name not in _ONLY_SHOWN}
+        yield row | ({"state": "damaged", "problem": str(damage)} if damage else {})
+
+
+def rows_of(place: Project, run: str, now: float) -> tuple[list[dict[str, Any]], RecordDamaged | None]:
+    """Return the rows of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read."""
+    if (saved := saved_rows(place.runs / run)) is not None:
+        return saved, None
+    from unstuck.runs.queries.json_rows import show_rows
+
+    state, damage = state_of(place, run)
+    return list(show_rows(run, state, now, live=is_live(place, run))), damage
 
 
 def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], None]) -> Iterator[tuple[str, State]]:
@@ -70,6 +99,8 @@ def states_of(place: Project, runs: Iterable[str], complain: Callable[[str], Non
 
 def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Yield the load on people by day, over all runs; ``complain`` as for :func:`states_of`."""
+    from unstuck.eventlog.attention_stats import joined, load_by_day
+
     now = SystemClock().now()
     states = states_of(place, run_names(place.runs), complain)
     for day, load in joined(load_by_day(state, now) for _, state in states).items():

@@ -95,7 +95,7 @@ class Verifier:
             output.unlink(missing_ok=True)
             done = await run(launch, timeout=limit, clock=self._clock)
         except TimeoutError:
-            problem = admit(f"the check took longer than {limit:.0f} seconds: {command}", limit=500)
+            problem = admit(f"the check took longer than {limit:g} s: {command}", limit=500)
             return Check(result="could_not_run", command=command, problem=problem, output=output.name)
         except (AgentNotFound, OSError) as error:
             if (failure := system_failure(error)) is not None:

@@ -5,23 +5,26 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unstuck.errors import GitError, RecordError, WorkspaceError
 from unstuck.eventlog.storage.durable_files import make_directory, refuse_links, write_private
 from unstuck.text import one_line
 from unstuck.workspace.git.plain_file import blocking_file, waits_for_pipe
-from unstuck.workspace.git.short_process import ShortProcess
+
+if TYPE_CHECKING:
+    from unstuck.workspace.git.short_process import ShortProcess
 
 OLDEST = (2, 36)
 """The first git that lists work trees with any name."""
@@ -55,6 +58,9 @@ _SETTINGS = (
 )
 _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
 _NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock")
+_WHERE = ("rev-parse", "--is-inside-work-tree")
+_OWNERSHIP = re.compile(r"(?<=\t)git config --global --add safe\.directory [^\n]+")
+_FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
 _PATIENCE_S, _LONGEST_S = 2.0, 3600.0
 _versions: dict[str | None, str] = {}
 
@@ -102,6 +108,8 @@ async def run_git(
     Raises GitError for a non-zero exit (unless ``check`` is off) or a killed git, and WorkspaceError where git cannot
     be started.
     """
+    from unstuck.workspace.git.short_process import ShortProcess  # brings asyncio
+
     options = _options(user_config)
     out, err = _Kept(most), _Kept()
     try:
@@ -137,6 +145,8 @@ def _places(environment: Mapping[str, str] | None) -> list[str]:
 
 async def _end_of(process: ShortProcess, places: list[Path]) -> int:
     """Wait for the exit code. Raises WorkspaceError for a git that waits for a pipe, or takes longer than an hour."""
+    import asyncio
+
     waited, patience = 0.0, _PATIENCE_S
     while waited < _LONGEST_S:
         with suppress(TimeoutError):
@@ -236,21 +246,41 @@ def path_hash(path: Path) -> str:
 async def find_repository(path: Path) -> Repository | None:
     """Return the repository whose worktree holds ``path``; None without git, in a bare repository or inside ``.git``.
 
-    Raises GitError where git refuses to read the repository (a foreign owner, a damaged file).
+    Raises GitError where git refuses to read the repository (a foreign owner, a damaged file), with git's own cure.
     """
     if shutil.which("git") is None and not any((place / ".git").exists() for place in (path, *path.resolve().parents)):
         return None  # without a repository git is not needed
-    inside, questions = "--is-inside-work-tree", ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
-    found = await run_git(path, "rev-parse", inside, *questions, check=False, user_config=True)
+    found = await run_git(path, *_WHERE, *_FOLDERS, check=False, user_config=True)
     said = found.line.split("\n")
     if found.code and "not a git repository" not in found.err and said[0] != "false":
-        raise GitError(("rev-parse",), found.code, _complaint(found.err))
+        cure = _OWNERSHIP.search(found.err)
+        advice = f"; if you trust it: {one_line(cure[0], 1000)}" if cure else ""
+        raise GitError(("rev-parse",), found.code, _complaint(found.err) + advice)
     if found.code or said[0] != "true":
         return None
     answers = said[1:]
-    if len(answers) > len(questions):  # a newline in a path: ask one by one
-        answers = [(await run_git(path, "rev-parse", question, user_config=True)).line for question in questions]
+    if len(answers) > len(_FOLDERS):  # a newline in a path: ask one by one
+        answers = [(await run_git(path, "rev-parse", question, user_config=True)).line for question in _FOLDERS]
     return _repository(path, answers)
+
+
+def found_at_once(path: Path) -> Repository | None:
+    """Return the repository of :func:`find_repository` without an event loop; None where git says anything unusual."""
+    try:
+        found = subprocess.run(
+            ("git", *_options(True), *_WHERE, *_FOLDERS),
+            cwd=path,
+            env=_environment(None, True),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE_S,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    answers = os.fsdecode(found.stdout.removesuffix(b"\n")).split("\n")
+    plain = found.returncode == 0 and answers[0] == "true" and len(answers) == 1 + len(_FOLDERS)
+    return _repository(path, answers[1:]) if plain else None
 
 
 def _repository(path: Path, answers: list[str]) -> Repository:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck.words.amounts import span
+from unstuck.words.amounts import ago, limit_of, span
 from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
@@ -39,28 +39,23 @@ def load_words(load: Row) -> str:
     return "; ".join(parts)
 
 
-_FAILURE = "{:<8}  {:>5}  {:<16}  {:<18}  {:<28}  {:>5}  {:<12}  {:<26}  {}"
-FAILURES_HEAD = _FAILURE.format("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "LEVEL", "WHAT WORKED", "WHAT")
+FAILURES_HEAD = ("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "LEVEL", "WHAT WORKED", "WHAT")
 
 
-def failure_line(row: Row) -> str:
+def failure_cells(row: Row, now: float) -> tuple[str, ...]:
     """One failure: how often and when last, what and where, in how many tasks, how far it got, what worked."""
-    last = one_line(str(row["last"])[:16].replace("T", " "))
-    kind, where = one_line(row["error_type"] or "-", 18), one_line(row["location"] or "-", 28)
-    worked, headline = one_line(row["worked"] or "-", 26), one_line(row["headline"], 90)
     failed = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
-    name, tasks = row["signature"][:8], len(row["tasks"])
-    return _FAILURE.format(
-        name,
-        row["count"],
-        last,
-        kind,
-        where,
-        tasks,
+    return (
+        row["signature"][:8],
+        str(row["count"]),
+        ago(str(row["last"]), now),
+        one_line(row["error_type"] or "-", 18),
+        one_line(row["location"] or "-", 28),
+        str(len(row["tasks"])),
         level_word(row["rung"]),
-        worked,
-        f"{headline}{failed and f'  ({failed})'}",
-    ).rstrip()
+        one_line(row["worked"] or "-", 26),
+        f"{one_line(row['headline'], 90)}{failed and f'  ({failed})'}",
+    )
 
 
 def used_words(row: Row) -> list[str]:
@@ -70,8 +65,8 @@ def used_words(row: Row) -> list[str]:
 
 
 def _run(row: Row) -> list[str]:
-    used = [*used_words(row), f"{row['seconds']:g} s of work"]
-    limits = [f"{name} {limit:g}{' s' if name == 'time' else ''}" for name, limit in row["budget"].items()]
+    used = [*used_words(row), f"{limit_of('time', row['seconds'])} of work"]
+    limits = [limit_of(name, limit) for name, limit in row["budget"].items()]
     budget = f"; budget: {', '.join(limits)}" if limits else ""
     lines = [
         f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}",

@@ -1,0 +1,60 @@
+"""Rows of an ended run, saved beside its log, so that showing it imports no classes of its state.
+
+Like a snapshot they may be deleted at any time, and are used only where they cover the whole log.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unstuck import __version__
+from unstuck.clock import SystemClock
+from unstuck.errors import RecordDamaged, RecordError
+from unstuck.eventlog.log import snapshot
+from unstuck.eventlog.log.load_state import FOLD, FULL_CHECK_BYTES, LOG_NAME, SNAPSHOT_NAME
+from unstuck.eventlog.log.log_format import START, holds, verify
+
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import State
+
+_SHAPE = 1
+"""Version of the rows. Raise it when a row has other fields; older saved rows are ignored then."""
+ROWS_NAME = f"{SNAPSHOT_NAME}.rows"
+
+
+def save_rows(folder: Path, state: State) -> None:
+    """Save the rows of an ended run in ``folder``; where that is not possible, looking at it is only slower."""
+    from unstuck.runs.queries.json_rows import show_rows
+
+    if state.run.state != "ended" or saved_rows(folder) is not None:
+        return
+    rows = list(show_rows(folder.name, state, SystemClock().now()))
+    with suppress(RecordError, ValueError):
+        found = snapshot.load(folder / SNAPSHOT_NAME)
+        if found is not None and found.seq == state.seq:
+            content = json.dumps({"for": _reader(), "rows": rows}).encode()
+            snapshot.save(folder / ROWS_NAME, seq=found.seq, offset=found.offset, crc=found.crc, state=content)
+
+
+def saved_rows(folder: Path) -> list[dict[str, Any]] | None:
+    """Return the saved rows of the run in ``folder``; None where they do not fit its log or this program."""
+    found, log = snapshot.load(folder / ROWS_NAME), folder / LOG_NAME
+    if found is None or not holds(log, found.position):
+        return None
+    try:
+        content = json.loads(found.state)
+        whole = found.offset <= FULL_CHECK_BYTES
+        end = verify(log, start=START if whole else found.position, safe=found.seq)
+    except (ValueError, RecordDamaged, RecordError):
+        return None
+    fits = end.end == found.position and not end.torn and content["for"] == _reader()
+    return list(content["rows"]) if fits else None
+
+
+def _reader() -> list[Any]:
+    """What rows depend on besides the log: the program, and the zone of their days."""
+    return [__version__, FOLD, _SHAPE, time.timezone, time.altzone, *time.tzname]

@@ -1,0 +1,98 @@
+"""Completion as a shell asks for it: names of the project, its questions and their choices."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import Unstuck
+
+
+def completed(unstuck: Unstuck, line: str, shell: str = "bash") -> list[str]:
+    """What `unstuck` answers to a shell whose line is this, with the cursor at its end."""
+    words = line.split(" ")
+    env = {"_UNSTUCK_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    if shell == "fish":
+        env = env | {"COMP_CWORD": words[-1]}
+    done = unstuck.inside(env=env)
+    assert done.errors == ""
+    return [line for line in done.out.splitlines() if line]
+
+
+@pytest.fixture
+def parked(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> dict[str, Any]:
+    """The open question of a run that waits."""
+    assert unstuck.inside("run", "--headless", "--check", failing, "--", "true", env=no_climb).code == 3
+    return unstuck.only_gate()
+
+
+def test_open_questions_and_their_choices_are_completed(unstuck: Unstuck, parked: dict[str, Any]) -> None:
+    """`answer` offers the ids of open questions, then the choices of the one that was named."""
+    assert completed(unstuck, "unstuck answer ") == [f"plain,{parked['gate']}"]
+    assert completed(unstuck, "unstuck answer zz") == []
+    offered = completed(unstuck, f"unstuck answer {parked['gate']} ")
+    assert offered == [f"plain,{choice}" for choice in parked["choices"]]
+    assert completed(unstuck, f"unstuck answer {parked['gate']} sk") == ["plain,skip"]
+    assert completed(unstuck, "unstuck answer nope ") == []
+    unstuck.inside("answer", parked["gate"], "skip")
+    assert completed(unstuck, "unstuck answer ") == []
+
+
+def test_what_an_id_means_is_beside_it(unstuck: Unstuck, parked: dict[str, Any]) -> None:
+    """zsh and fish show what the question is about."""
+    assert completed(unstuck, "unstuck answer ", "zsh") == ["plain", parked["gate"], "stuck task"]
+    assert completed(unstuck, "unstuck answer ", "fish") == [f"plain,{parked['gate']}\tstuck task"]
+
+
+def test_ids_of_checkpoints_and_memory_are_completed(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
+    """Checkpoints come newest first; what is remembered is offered where it is promoted or forgotten."""
+    ids = [unstuck.inside("checkpoints", "create", "-m", name, "--json").rows[0]["id"] for name in ("one",)]
+    (unstuck.root / "new.txt").write_text("x", encoding="utf-8")
+    ids.append(unstuck.inside("checkpoints", "create", "-m", "two", "--json").rows[0]["id"])
+    for command in ("show", "diff", "restore", f"diff {ids[0]}"):
+        assert completed(unstuck, f"unstuck checkpoints {command} ") == [f"plain,{id}" for id in reversed(ids)]
+    agent = unstuck.script("agent.sh", 'grep -q "TOUCH IT" "$UNSTUCK_PROMPT_FILE" && touch done; true')
+    assert unstuck.inside("run", "--headless", "--check", failing, "--", "sh", agent, env=no_climb).code == 3
+    unstuck.inside("answer", unstuck.only_gate()["gate"], "show-me", "TOUCH IT")
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 0
+    known = [row["memory"] for row in unstuck.inside("memory", "list", "--json").rows]
+    assert known
+    for command in ("promote", "forget"):
+        assert {f"plain,{id}" for id in known} == set(completed(unstuck, f"unstuck memory {command} "))
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("unstuck demo --scenario hangs", "plain,hangs-silently"),
+        ("unstuck run --ask ne", "plain,never"),
+        ("unstuck runs --color al", "plain,always"),
+        ("unstuck config ed", "plain,edit"),
+        ("unstuck config show --max-par", "plain,--max-parallel"),
+    ],
+)
+def test_values_and_commands_are_completed(unstuck: Unstuck, line: str, wanted: str) -> None:
+    """Scenarios, the values of an option, and the commands of a group."""
+    assert completed(unstuck, line) == [wanted]
+
+
+def test_a_damaged_log_says_nothing_into_the_line(unstuck: Unstuck, parked: dict[str, Any]) -> None:
+    """Where nothing can be read nothing is offered, and no message stands in the person's line."""
+    log = unstuck.runs[-1] / "events.jsonl"
+    log.write_bytes(b"{}" + log.read_bytes())
+    assert completed(unstuck, "unstuck answer ") == []
+
+
+def test_bash_itself_completes(unstuck: Unstuck, parked: dict[str, Any]) -> None:
+    """The script of `unstuck completion bash`, read by a bash that completes a line with it."""
+    script = unstuck.inside("completion", "bash").out
+    asks = (
+        f'{script}\nCOMP_WORDS=(unstuck answer "")\nCOMP_CWORD=2\n_unstuck_completion unstuck\n'
+        "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    )
+    done = subprocess.run(
+        ["bash", "-c", asks], cwd=unstuck.root, env=os.environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{parked['gate']}\n"

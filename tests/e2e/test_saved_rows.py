@@ -1,0 +1,76 @@
+"""The rows that an ended run has saved beside its log are what its log says, or they are not used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e.conftest import Unstuck
+
+LOOKS = (("runs", "--json"), ("show", "--json"), ("show",))
+
+
+@pytest.fixture
+def ended(unstuck: Unstuck, failing: str) -> Path:
+    """The saved rows of a run that has ended."""
+    agent = unstuck.script("agent.sh", "test -f tried && touch done; touch tried")
+    assert unstuck.inside("run", "--headless", "--check", failing, "--", "sh", agent).code == 0
+    return unstuck.runs[-1] / "state.json.rows"
+
+
+def test_saved_rows_are_those_of_the_log(unstuck: Unstuck, ended: Path) -> None:
+    """Without the saved rows every look prints the same, and writes nothing."""
+    saved = [unstuck.inside(*words).out for words in LOOKS]
+    ended.unlink()
+    assert [unstuck.inside(*words).out for words in LOOKS] == saved
+    assert not ended.exists()
+
+
+def _flipped(rows: Path) -> None:
+    rows.write_bytes(rows.read_bytes().replace(b"succeeded", b"abandoned"))
+
+
+def _of_another_version(rows: Path) -> None:
+    rows.write_bytes(rows.read_bytes().replace(b"0.1.0", b"0.0.9"))
+
+
+def _empty(rows: Path) -> None:
+    rows.write_bytes(b"")
+
+
+def _of_a_longer_log(rows: Path) -> None:
+    log = rows.with_name("events.jsonl")
+    log.write_bytes(log.read_bytes() + b"{")
+
+
+@pytest.mark.parametrize("spoiled", [_flipped, _of_another_version, _empty, _of_a_longer_log])
+def test_other_rows_are_not_used(unstuck: Unstuck, ended: Path, spoiled: Callable[[Path], None]) -> None:
+    """Rows that were changed, are of another version or do not end where the log ends are passed over."""
+    before = unstuck.inside("show", "--json").out
+    spoiled(ended)
+    assert unstuck.inside("show", "--json").out == before
+
+
+def test_a_damaged_log_is_told_beside_its_rows(unstuck: Unstuck, ended: Path) -> None:
+    """One changed byte of the log ends the use of its rows: `show` exits with 6, `runs` says damaged."""
+    log = ended.with_name("events.jsonl")
+    log.write_bytes(log.read_bytes().replace(b"attempt_started", b"attempt_starteD", 1))
+    assert unstuck.inside("show").code == 6
+    assert unstuck.inside("runs", "--json").rows[0]["state"] == "damaged"
+
+
+def test_days_are_those_of_the_reader(unstuck: Unstuck, ended: Path) -> None:
+    """In another time zone the days are counted anew."""
+    done = unstuck("show", "--json", env={"TZ": "Pacific/Kiritimati"})
+    ended.unlink()
+    assert unstuck("show", "--json", env={"TZ": "Pacific/Kiritimati"}).out == done.out
+
+
+def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
+    """A paused run saves no rows, and once it has ended its rows are those of the end."""
+    assert unstuck.inside("run", "--headless", "--check", failing, "--", "true", env=no_climb).code == 3
+    assert not (unstuck.runs[-1] / "state.json.rows").exists()
+    unstuck.inside("answer", unstuck.only_gate()["gate"], "skip")
+    assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
+    assert unstuck.inside("runs", "--json").rows[0]["exit_reason"] == "incomplete"

@@ -1,0 +1,107 @@
+"""Execution of ``unstuck run``: options and words become a plan, which is run or resumed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from unstuck.agents.command.prompt_delivery import stated_task
+from unstuck.errors import UsageError
+from unstuck.runs.plans.plan import Plan, one_task_plan
+from unstuck.runs.queries.run_list import find_run
+from unstuck.runs.recovery_choices import chosen_in
+from unstuck.runs.run import RunOptions, resume_run, start_run
+from unstuck.supervision.run.finish import RunResult
+from unstuck.text import one_line
+from unstuck.workspace.project import Project, locate
+from unstuck_tui.cli.common import complain, overrides_of
+from unstuck_tui.cli.output import Output, answers_in, screen
+
+_OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
+
+
+async def execute(
+    words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
+) -> RunResult:
+    """Run or resume what the command line says; with ``hold`` nothing begins before a person says so."""
+    place = await locate(directory)
+    output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
+    overrides = overrides_of(options)
+    if options["recover"] and not options["resume"]:
+        raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
+    environ = dict(os.environ)
+    run_options = RunOptions(
+        overrides=overrides,
+        answers=answers_in(options["answers"]),
+        listener=output.show,
+        started=output.started,
+        notice=output.notice,
+        warn=complain,
+        beside=screen(options, environ, output),
+        chosen=chosen_in(options["recover"]),
+        hold=hold,
+        environ=environ,
+    )
+    if options["resume"]:
+        _refuse_with_resume(words, options)
+        run = find_run(place, options["resume"])
+        output.started(run)
+        result = await resume_run(run, place, run_options)
+    else:
+        plan, place = await _plan(words, has_agent, place, options)
+        kind = "command" if has_agent else "plan"
+        result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
+    await output.finish(result, place)
+    return result
+
+
+def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:
+    given = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]] + ["--agent"] * bool(options["agent"])
+    if words or given:
+        raise UsageError(f"--resume takes the plan from the run; leave out {', '.join([*words[:1], *given])}")
+
+
+async def _plan(
+    words: tuple[str, ...], has_agent: bool, place: Project, options: dict[str, Any]
+) -> tuple[Plan, Project]:
+    if has_agent:
+        if not words:
+            raise UsageError("missing agent command after --: unstuck run --check CMD -- AGENT…")
+        plan = one_task_plan(
+            words,
+            task=options["task"] or stated_task(words),
+            verify=options["verify"],
+            agent_type=options["agent_type"],
+            timeout=options["timeout"],
+            project=None,
+            name=options["agent"] or "",
+        )
+    else:
+        plan, place = await _from_file(words, place, options)
+    return (_direct(plan) if options["direct"] else plan), place
+
+
+async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, Any]) -> tuple[Plan, Project]:
+    if len(words) != 1:
+        raise UsageError("give a plan (unstuck run plan.yaml) or a command after -- (unstuck run -- AGENT…)")
+    only = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]]
+    if only:
+        raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
+    if " " in words[0].strip() and not Path(words[0]).exists():
+        task = one_line(words[0], 60)
+        cure = f'unstuck run --check CMD --agent claude "{task}"'
+        raise UsageError(f"there is no plan file `{task}`. To give an agent this task: {cure}")
+    from unstuck.runs.plans.plan_file import load_plan
+
+    plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
+    if plan.project is not None:
+        place = await locate(plan.project)
+        plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
+    return plan, place
+
+
+def _direct(plan: Plan) -> Plan:
+    from dataclasses import replace
+
+    return replace(plan, tasks={name: replace(task, mode="direct") for name, task in plan.tasks.items()})
