@@ -161,6 +161,12 @@ def test_a_failure_that_says_more_each_time() -> None:
     assert verdicts(joined(traced)) == []
     same = [edit(f"probe{n}.py") + bad("pytest -s", f"{names[0]} seen\n{end}") for n in range(3)]
     assert len(verdicts(joined(same))) == 1
+    last = "ValueError: the total of the cart is not the sum of its rows"
+    again = [edit(f"probe{n}.py") + bad("python run.py", f"{name} seen\n{last}") for n, name in enumerate(names)]
+    assert verdicts(joined(again)) == []
+    other = [edit(f"probe{n}.py") + bad(f"python run{n}.py", f"{name} seen\n{last}") for n, name in enumerate(names)]
+    assert verdicts(joined(other[:3])) == []
+    assert verdicts(joined(other[:4]))
 
 
 def test_a_shell_asked_whether_it_is_there() -> None:
@@ -239,3 +245,15 @@ def test_rounds_are_counted_towards_three_only() -> None:
 
     assert rounds(bad("make", "no rule to make target 'all'") * 2) == 2
     assert rounds(joined(bad(f"./run{n}.sh", "the certificate of a.example has expired") for n in range(3))) == 0
+
+
+def test_a_variable_before_a_command_is_no_part_of_it() -> None:
+    """A search with a variable before it is a search, which changes nothing; another program may change something."""
+    looks = [
+        ok("git log -3", "4be1c02 Add cart") + ok(f"LANG=C grep -rn total{n} src", f"src/a{n}.py:3") for n in range(5)
+    ]
+    assert len(verdicts(joined(looks))) == 1
+    assert (
+        verdicts(joined(ok("git log -3", "4be1c02 Add cart") + ok(f"N={n} ./deploy", f"{n} sent") for n in range(5)))
+        == []
+    )
