@@ -5,12 +5,10 @@ from __future__ import annotations
 from unstuck.contract import Observation, Verdict
 from unstuck.detection.nudge_policy import Flags
 from unstuck.detection.repetition import ROUNDS, Finding
-from unstuck.detection.rules.cycles import Cycles
 from unstuck.detection.rules.repeated_failures import Streaks
 from unstuck.detection.rules.repeated_messages import Messages
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.detection.rules.reverted_state import Trees
-from unstuck.detection.rules.stalled_exploration import Exploration
 from unstuck.detection.rules.stalled_value import Values
 from unstuck.detection.rules.steps_without_effect import WithoutEffect
 from unstuck.detection.steps.external_blockers import is_blocked
@@ -32,9 +30,7 @@ class Window:
         ``window_size`` rounds make a loop.
         """
         self._pairing = Pairing()
-        self._cycles = Cycles()
         self._streaks = Streaks()
-        self._exploration = Exploration()
         self._trees = Trees()
         self._without_effect = WithoutEffect()
         self._values = Values()
@@ -75,9 +71,7 @@ class Window:
     def reset(self) -> None:
         """Forget all repetitions, as after an answer. Pending calls stay known."""
         for part in (
-            self._cycles,
             self._streaks,
-            self._exploration,
             self._trees,
             self._without_effect,
             self._values,
@@ -95,8 +89,7 @@ class Window:
             self._flags.clear()
         returned = self._trees.add_state(tree, step.number, intended=step.kind == "tree") if tree else None
         undone = self._trees.add_edit(step)
-        found = [*streaks, returned, undone, self._cycles.add(step), *self._exploration.add(step)]
-        return [*found, self._without_effect.add(step), self._values.add(step)]
+        return [*streaks, returned, undone, *self._without_effect.add(step), self._values.add(step)]
 
     def _message(self, observation: Observation) -> list[Finding | None]:
         text = str(observation.text)

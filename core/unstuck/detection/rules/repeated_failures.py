@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
-from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, missing_name_message, refusal_message
+from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, refusal_message, say_more
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.detection.steps.external_blockers import is_blocked, is_outage
+from unstuck.detection.steps.external_blockers import is_blocked, is_outage, machine_trouble
 from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import check_of
 from unstuck.detection.steps.tool_steps import Step
@@ -80,7 +80,6 @@ class Streaks:
     def __init__(self) -> None:
         self._checks: Recent[str, Check] = Recent(CHECKS_KEPT)
         self._texts: Recent[str, deque[tuple[Step, str, Failure]]] = Recent(TEXTS_KEPT)
-        self._missed: deque[tuple[Step, str]] = deque(maxlen=MISSES)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._approach = ""
         self.progressed = False
@@ -89,7 +88,6 @@ class Streaks:
         """Forget all failures."""
         self._checks.clear()
         self._texts.clear()
-        self._missed.clear()
         self._attempts.clear()
 
     def add(self, step: Step) -> list[Finding]:
@@ -105,12 +103,11 @@ class Streaks:
             return []
         failure = Failure(step.result, step.action, step.number, step.text)
         name = check_of(step.tool, step.shown)
-        found = (self._of_check(name, step, failure), self._of_text(name, step, failure), self._of_guesses(step))
+        found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
 
     def _passed(self, step: Step) -> None:
-        self._missed.clear()
         check = check_of(step.tool, step.shown) if self._checks else ""
         if check not in self._checks:
             return
@@ -132,16 +129,15 @@ class Streaks:
             self.progressed = True
             self._attempts.clear()
             self._texts.clear()
-            self._missed.clear()
         if returned >= RETURNS:
-            return self._finding(list(check.steps), returned + 1, failure, kind="circular_fix")
+            return self._finding(list(check.steps), returned + 1, failure.key, ROUNDS, "circular_fix")
         if check.count == 1:
             return None
         steps = list(check.steps)
         # Other flags each time are other words for the same try.
         reworded = len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
-        needed = ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS
-        return self._finding(steps, check.count, check.failures[0], needed=needed)
+        needed = _unless_more([*check.failures], ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS)
+        return self._finding(steps, check.count, check.failures[0].key, needed)
 
     def _of_text(self, name: str, step: Step, failure: Failure) -> Finding | None:
         """Return a streak of one failure of different calls."""
@@ -159,13 +155,15 @@ class Streaks:
         steps.append(step)
         if len(seen) == 1:
             return None
-        return self._finding(steps, len(steps), None, key=key, needed=_rounds_needed(steps))
+        own = [one for _, other, one in seen if other == name]
+        needed = _unless_more(own if len(own) == len(seen) else [], _rounds_needed(steps))
+        return self._finding(steps, len(steps), key, needed)
 
     def _same_text(self, name: str, step: Step, failure: Failure) -> str:
         """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
-        refusal = refusal_message(f"{step.tool} {step.shown}", step.text)
-        if refusal:
-            return refusal
+        cause = machine_trouble(step.text) or refusal_message(f"{step.tool} {step.shown}", step.text)
+        if cause:
+            return cause
         if step.result in self._texts:
             return step.result
         for key, seen in self._texts.items():
@@ -178,36 +176,10 @@ class Streaks:
                 return key
         return step.result
 
-    def _of_guesses(self, step: Step) -> Finding | None:
-        """Return a streak of lookups of missing names: another name each time, the same answer."""
-        message = missing_name_message(step.shown, step.text)
-        if not message or (self._missed and self._missed[-1][1] != message):
-            self._missed.clear()
-        if not message or not new_round(step, [one for one, _ in self._missed]):
-            return None
-        self._missed.append((step, message))
-        if len(self._missed) < MISSES:
-            return None
-        return self._finding([one for one, _ in self._missed], MISSES, None, key=message, needed=MISSES)
-
-    def _finding(
-        self,
-        steps: Sequence[Step],
-        rounds: int,
-        failure: Failure | None,
-        *,
-        kind: Kind | None = None,
-        key: str = "",
-        needed: int = ROUNDS,
-    ) -> Finding:
-        return Finding(
-            kind=kind or (self._kind(steps) if rounds >= ROUNDS else "loop"),
-            pattern=digest("failure", key or (failure.key if failure else "")),
-            steps=steps[-ROUNDS:],
-            rounds=rounds,
-            needed=needed,
-            resets_on=RESET,
-        )
+    def _finding(self, steps: Sequence[Step], rounds: int, key: str, needed: int, kind: Kind | None = None) -> Finding:
+        kind = kind or (self._kind(steps) if rounds >= ROUNDS else "loop")
+        pattern, last = digest("failure", key), steps[-ROUNDS:]
+        return Finding(kind=kind, pattern=pattern, steps=last, rounds=rounds, needed=needed, resets_on=RESET)
 
     def _kind(self, steps: Sequence[Step]) -> Kind:
         """Return ``circular_fix`` where two of the last six attempts at this failure followed the same approach."""
@@ -215,6 +187,11 @@ class Streaks:
         approaches = [approach for approach, key in self._attempts if approach and key in failures]
         similar = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
         return "circular_fix" if similar >= ROUNDS - 1 else "loop"
+
+
+def _unless_more(failures: Sequence[Failure], needed: int) -> int:
+    """Return ``needed``, or more rounds where each failure of a check says more than those before."""
+    return MISSES if len(failures) >= needed and say_more(failures) else needed
 
 
 def _rounds_needed(steps: Sequence[Step]) -> int:
@@ -225,5 +202,11 @@ def _rounds_needed(steps: Sequence[Step]) -> int:
     last = steps[-1]
     if is_blocked(last.text) and not is_outage(last.text):
         return ROUNDS
-    installs = _INSTALLS.search(last.shown) is not None and len({step.action for step in steps}) == len(steps)
-    return MISSES if installs else ROUNDS_OF_DIFFERENT_CALLS
+    installed = {_installed(step) for step in steps}
+    return MISSES if len(installed) == len(steps) and "" not in installed else ROUNDS_OF_DIFFERENT_CALLS
+
+
+def _installed(step: Step) -> str:
+    """Return what a call installs, without options; empty for other calls."""
+    found = _INSTALLS.search(step.shown)
+    return " ".join(word for word in step.shown[found.end() :].split() if word[0] != "-") if found else ""

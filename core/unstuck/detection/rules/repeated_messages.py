@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import Literal
 
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.similarity import keywords
@@ -62,7 +61,7 @@ class Messages:
         self._system = message
         if self._trimmed < WAITING_ROUNDS:
             return None
-        return _finding("loop", "system", message, text, self._trimmed, WAITING_ROUNDS)
+        return _finding("system", message, text, self._trimmed, WAITING_ROUNDS)
 
     def add(self, text: str, name: str = "") -> Finding | None:
         """Record a message of the agent or a piece of one, whose ``name`` is ``message:index``."""
@@ -98,22 +97,16 @@ class Messages:
         self._restated = self._restated + 1 if same or known else 0
         self._recent.append((message, words, specific))
         if self._same > 1:
-            return _finding("loop", "message", message, text, self._same, ROUNDS)
+            return _finding("message", message, text, self._same, ROUNDS)
         pattern = " ".join(sorted(words))
-        return _finding("loop", "restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
+        return _finding("restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
 
 
-def _finding(kind: Literal["loop"], what: str, pattern: str, text: str, rounds: int, needed: int) -> Finding:
+def _finding(what: str, pattern: str, text: str, rounds: int, needed: int) -> Finding:
     shown = " ".join(text[:SHOWN].split())
-    return Finding(
-        kind=kind,
-        pattern=digest(what, pattern),
-        steps=(),
-        rounds=rounds,
-        needed=needed,
-        evidence=f"said: {shown}" if shown else "said nothing",
-        resets_on=RESET,
-    )
+    said = f"said: {shown}" if shown else "said nothing"
+    key = digest(what, pattern)
+    return Finding(kind="loop", pattern=key, steps=(), rounds=rounds, needed=needed, evidence=said, resets_on=RESET)
 
 
 def _stems(message: str) -> frozenset[str]:
@@ -145,7 +138,7 @@ def _chant(text: str) -> Finding | None:
         return None
     shown = " ".join(phrase)
     turn = min(tuple(phrase[start:] + phrase[:start]) for start in range(len(phrase)))
-    return _finding("loop", "chant", " ".join(turn), f"{shown} {shown} …", CHANTS, CHANTS)
+    return _finding("chant", " ".join(turn), f"{shown} {shown} …", CHANTS, CHANTS)
 
 
 def _period(words: list[str]) -> int:

@@ -19,6 +19,7 @@ class Trees:
         self._seen: Recent[str, int] = Recent(STATES_KEPT)
         self._now = ""
         self._replaced: Recent[str, int] = Recent(STATES_KEPT)
+        self._whole: Recent[str, str] = Recent(STATES_KEPT)
         self._returned: list[tuple[str, int, int]] = []
         self._files: set[str] = set()
 
@@ -26,6 +27,7 @@ class Trees:
         """Forget all earlier states and edits."""
         self._seen.clear()
         self._replaced.clear()
+        self._whole.clear()
         self._returned.clear()
         self._files.clear()
 
@@ -46,11 +48,18 @@ class Trees:
         Edits one after the other are one change: a rename that is undone in many files returns once.
         """
         if step.written is None or step.failed:
-            if step.kind not in ("noop", "plan"):
+            if step.kind not in ("idle", "plan"):
                 self._files.clear()
             return None
         file, old, new = step.written
+        if not old:
+            old, self._whole[file] = self._whole.get(file, ""), new
+            if old == new:
+                return None
         before = self._replaced.get(digest(file, new)) if old else None
+        if before is not None and digest(file, old) not in self._replaced:
+            # Experiments that are taken back one after the other differ in what they try.
+            self._returned = [one for one in self._returned if one[0] != digest(file, new)]
         self._replaced[digest(file, old)] = step.number
         if before is None:
             return None

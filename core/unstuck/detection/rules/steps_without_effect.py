@@ -1,86 +1,226 @@
-"""Rules for steps without effect: a call that does nothing, the same text written again, plan after plan."""
+"""Rule for steps that gain nothing: a block of them again, or one, whatever lies between.
+
+A block has one to six steps with the same calls and results. One step has an answer again, no answer, changes nothing,
+plans without doing, or guesses a name that is missing.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
-from unstuck.detection.repetition import ROUNDS, Finding, new_round
+from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
+from unstuck.detection.rules.test_progress import missing_name_message
+from unstuck.detection.similarity import keywords
+from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
+LONGEST_BLOCK = 6
+SILENT_QUESTION_ROUNDS = 4
+SILENT_ROUNDS = 6
+ADVANCE_ROUNDS = 20
+IDENTITIES_KEPT = 64
 STEPS_KEPT = 12
 REWORDED_ROUNDS = 4
-FILES_KEPT = 32
+AGAIN = 5
+LOOKS = MISSES = 6
+LINES_KEPT = 400
+QUESTION_WORDS = 3
+LONG_ANSWER = 60
 RESET = "a step that changes or says something new"
+
+_ELSEWHERE = re.compile(r"=|\bcd\s")
+_SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
+_VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
+_CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
 
 
 class WithoutEffect:
-    """Detector of steps without effect, bounded by ``STEPS_KEPT`` steps and ``FILES_KEPT`` files."""
+    """Detector of steps without effect, bounded by ``IDENTITIES_KEPT`` kinds of them with ``STEPS_KEPT`` steps each.
+
+    What a step may be the same as is counted from the last step that makes it another one: one that changes or says
+    something new, a plan with more done, lines that were not seen, another question.
+    """
 
     def __init__(self) -> None:
-        self._noops: deque[Step] = deque(maxlen=STEPS_KEPT)
-        self._plans: list[Step] = []
-        self._done = 0
-        self._texts: Recent[str, list[Step]] = Recent(FILES_KEPT)
-        self._news = 0
+        self._last: deque[Step] = deque(maxlen=LONGEST_BLOCK)
+        self._equal = [0] * (LONGEST_BLOCK + 1)
+        self._seen: Recent[str, list[Step]] = Recent(IDENTITIES_KEPT)
+        self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
+        self._news = self._change = self._planned = self._done = 0
+        self._looked = self._asked = self._guessed = 0
+        self._missing = ""
+        self._file = ""
+        self._lines: set[int] = set()
+        self._looks: Step | None = None
+        self._question: tuple[frozenset[str], str, Step | None] = (frozenset(), "", None)
 
     def clear(self) -> None:
         """Forget all steps."""
-        self._noops.clear()
-        self._plans.clear()
-        self._texts.clear()
+        self._last.clear()
+        self._equal = [0] * (LONGEST_BLOCK + 1)
+        self._seen.clear()
 
-    def add(self, step: Step) -> Finding | None:
-        """Return the steps without effect that this one continues, or None."""
-        if step.kind == "noop":
-            return self._noop(step)
-        if step.kind == "plan":
-            return self._plan(step)
+    def add(self, step: Step) -> list[Finding]:
+        """Return the steps without effect that this one continues."""
+        called = _called(step)
+        last = self._calls.get(called)
+        self._calls[called] = step
+        known = last is not None and step.kind != "advance" and step.answers_as(last)
+        # A call that passes and fails in turns is not stuck.
+        turned = last is not None and last.failed != step.failed
+        if turned or not (step.failed or known or step.kind in _CHANGES_NOTHING or step.needle[0]):
+            self._change = step.number - 1
+        if step.kind != "plan" or step.done > self._done:
+            self._planned = step.number - (step.kind == "plan")
+        self._done = step.done if step.kind == "plan" else self._done
+        self._guess(step)
+        found = [self._block(step), *(self._counted(step, *identity) for identity in self._identities(step, called))]
         if step.new:
             self._news = step.number
-        self._plans.clear()
-        return self._text(step) if step.written else None
+        return [one for one in found if one is not None]
 
-    def _noop(self, step: Step) -> Finding | None:
-        if not step.empty:
+    def _block(self, step: Step) -> Finding | None:
+        """Return the shortest block that this step continues. Each distance has a count of equal steps in a row."""
+        size = 0
+        for distance, earlier in enumerate(reversed(self._last), 1):
+            self._equal[distance] = self._equal[distance] + 1 if step.repeats(earlier) else 0
+            size = size or distance * (self._equal[distance] >= distance)
+        self._last.append(step)
+        block = list(self._last)[-size:] if size else []
+        # A call that passes and fails in the same round is not stuck.
+        failing = {one.action for one in block if one.failed}
+        if not block or not failing.isdisjoint(one.action for one in block if not one.failed):
             return None
-        while self._noops and step.number - self._noops[0].number > STEPS_KEPT:
-            self._noops.popleft()
-        if not new_round(step, self._noops):
+        waits = any(one.waits for one in block) and all(one.waits or not one.failed for one in block)
+        keys = [one.key for one in block]
+        return Finding(
+            kind="waiting" if waits else "loop",
+            # The same for any start of the block.
+            pattern=digest(*min(keys[turn:] + keys[:turn] for turn in range(size))),
+            steps=block,
+            rounds=self._equal[size] // size + 1,
+            needed=WAITING_ROUNDS if waits else _needed(block),
+            round=size,
+            resets_on="another result of the same call",
+        )
+
+    def _guess(self, step: Step) -> None:
+        """Record the name that a failing step missed."""
+        missing = missing_name_message(step.shown, step.text) if step.failed and not step.waits else ""
+        if missing != self._missing or not missing:
+            self._missing, self._guessed = missing, step.number - 1
+
+    def _identities(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
+        """Return what the step may be the same as, after which step, how often, and whether by its result as well."""
+        if self._missing:
+            yield f"guess {self._missing}", self._guessed, MISSES, False
+        if step.kind in ("idle", "plan"):
+            if not step.failed and step.kind == "plan":
+                yield "plan", self._planned, REWORDED_ROUNDS, False
+            elif not step.failed:
+                yield f"idle {step.action}", 0, ROUNDS, False
+                # Other words may have been slips where a call has had an answer since.
+                yield "idle", self._news, REWORDED_ROUNDS, False
+        elif step.written is not None:
+            file, old, _ = step.written
+            if not old:
+                yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
+        elif not (step.opaque or step.waits):
+            yield from self._answers(step, called)
+
+    def _answers(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
+        asks = step.kind == "query"
+        file = file_of(step.shown) if asks and not (step.empty or step.failed) else ""
+        if step.informative or (step.empty and (asks or step.needle[0])):
+            needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
+            # A file is read again to go with what was found since.
+            yield called, max(self._change, self._news * bool(file)), needed, True
+        if step.informative and not step.failed and len(step.text) >= LONG_ANSWER and has_arguments(step.call):
+            yield f"answer {step.tool} {step.text[:LONG_ANSWER]}", self._news - 1, REWORDED_ROUNDS, True
+        if asks:
+            self._look(step, file)
+            if file:
+                yield f"file {file}", max(self._change, self._looked), LOOKS, False
+        if self._asks_again(step):
+            yield f"asked {step.tool}", max(self._change, self._asked), AGAIN - step.empty, not step.empty
+
+    def _look(self, step: Step, file: str) -> None:
+        """Record the lines of a file that were not seen yet."""
+        if not file or file != self._file:
+            self._file, self._looks, self._looked = file, step, step.number - 1
+            self._lines.clear()
+            return
+        self._lines |= set() if self._lines or self._looks is None else _lines_of(self._looks)
+        lines = _lines_of(step)
+        if not lines <= self._lines:
+            self._looked = step.number - 1
+            self._lines |= lines if len(self._lines) < LINES_KEPT else set()
+
+    def _asks_again(self, step: Step) -> bool:
+        """Record what a query asks for. Return False for a step that asks for nothing."""
+        words, place = step.needle
+        call = step.shown
+        # A query may ask in words or by named arguments; a command or the name of a file is no question.
+        if not words and step.kind == "query" and not (file_of(call) if has_arguments(call) else _SYNTAX.search(call)):
+            words = keywords(" ".join(_VALUE.findall(call)) or call)
+            words = words if has_arguments(call) or len(words) >= QUESTION_WORDS else frozenset()
+        if not words:
+            return False
+        before, where, last = self._question
+        self._question = (words, place, step)
+        resembles = last is not None and _resembles(words, before) and _within(place, where)
+        if last is None or not resembles or not ((step.empty and last.empty) or step.result == last.result):
+            self._asked = step.number - 1
+        return True
+
+    def _counted(self, step: Step, identity: str, since: int, needed: int, by_result: bool) -> Finding | None:
+        since = max(since, step.number - STEPS_KEPT - 1)
+        kept = [one for one in self._seen.get(identity, ()) if one.number > since]
+        self._seen[identity] = kept
+        steps = [one for one in kept if not by_result or step.answers_as(one)]
+        if steps and not new_round(step, steps):
             return None
-        self._noops.append(step)
-        same = sum(step.action == earlier.action for earlier in self._noops)
-        # Other words may have been slips where a call has had an answer since.
-        since = sum(earlier.number > self._news for earlier in self._noops)
-        rounds, needed = (same, ROUNDS) if same >= ROUNDS else (since, REWORDED_ROUNDS)
-        return _finding("noop", (step,), rounds, needed)
-
-    def _plan(self, step: Step) -> Finding | None:
-        """Return a finding for plans one after another in which no further item is done."""
-        if step.done > self._done:
-            self._plans.clear()
-        self._done = max(step.done, self._done) if self._plans else step.done
-        if step.failed or not new_round(step, self._plans):
+        kept.append(step)
+        steps.append(step)
+        if len(steps) < 2:
             return None
-        self._plans = [*self._plans[-STEPS_KEPT:], step]
-        return _finding("plan", (step,), len(self._plans), REWORDED_ROUNDS)
-
-    def _text(self, step: Step) -> Finding | None:
-        """Return a finding for a file that gets the text that it has, with nothing new since."""
-        assert step.written is not None
-        file, old, _ = step.written
-        same = self._texts.get(file, [])
-        if old:
-            self._texts.pop(file, None)
-            return None
-        if not same or same[-1].action != step.action or self._news > same[-1].number:
-            same = []
-        self._texts[file] = same = [*same[-STEPS_KEPT:], step]
-        return _finding(f"text {file} {step.action}", (step,), len(same), ROUNDS)
+        pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
+        shown = (step,) if steps[0].action == step.action else tuple(steps[-LOOKS:])
+        return Finding(kind="loop", pattern=pattern, steps=shown, rounds=len(steps), needed=needed, resets_on=RESET)
 
 
-def _finding(what: str, steps: tuple[Step, ...], rounds: int, needed: int) -> Finding | None:
-    if rounds < 2:
-        return None
-    return Finding(kind="loop", pattern=digest(what), steps=steps, rounds=rounds, needed=needed, resets_on=RESET)
+def _needed(block: Sequence[Step]) -> int:
+    """Return the rounds that make a loop of a block: more where equal results may differ, or say nothing."""
+    if any(step.kind == "advance" and not step.failed for step in block):
+        return ADVANCE_ROUNDS
+    if any(step.informative and not step.opaque for step in block):
+        return ROUNDS
+    if any(step.opaque for step in block):
+        return ADVANCE_ROUNDS
+    return SILENT_QUESTION_ROUNDS if all(step.kind == "query" or step.failed for step in block) else SILENT_ROUNDS
+
+
+def _called(step: Step) -> str:
+    """Return the identity of a call. A check is the same one with other flags and pipes."""
+    checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
+    return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _lines_of(step: Step) -> set[int]:
+    return {hash(line.strip()) for line in step.text.split("\n") if line.strip()}
+
+
+def _resembles(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether at least half of the words of the shorter question, and two of three, are in both."""
+    least = min(len(words), len(others))
+    return least > 0 and len(words & others) >= max(least / 2, 2 if least >= QUESTION_WORDS else 1)
+
+
+def _within(place: str, other: str) -> bool:
+    """Return whether one place is part of the other: a search somewhere else is another search."""
+    one, two = place.strip("./*"), other.strip("./*")
+    return one.startswith(two) or two.startswith(one)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from unstuck.detection.steps.external_blockers import is_refused
 from unstuck.detection.steps.volatile_text import comparable
@@ -16,6 +17,7 @@ MISS_LIMIT = 300
 DRIFT = 2
 TESTS_KEPT = 100
 SHIFT = 12
+MORE_WORDS = 2
 ENDING = 400
 ENDING_LENGTH = 20
 ERROR_LENGTH = 60
@@ -48,6 +50,7 @@ _ERROR_WORDS = (
 )
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
 _WORDS = re.compile(r"[\w.-]+")
+_VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
 _AROUND = "()[]{}<>,;:.'\"`"
 
 
@@ -127,6 +130,11 @@ class Failure:
         return (self.place[2], self.message, self.ending) == (other.place[2], other.message, other.ending)
 
     @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """All words of the text that have no digits."""
+        return frozenset(_VOCABULARY.findall(self.text))
+
+    @cached_property
     def words(self) -> frozenset[str]:
         """Last words of the text, for a cheap first comparison."""
         return frozenset(comparable(self.text[-400:]).split())
@@ -152,6 +160,18 @@ def _line_at(text: str, place: int) -> tuple[int, int]:
 
 def _unnumbered(line: str) -> str:
     return comparable(_LINE_NUMBER.sub("", line))
+
+
+def say_more(failures: Sequence[Failure]) -> bool:
+    """Return whether each failure, after other steps, says what none before it said: more and more traces."""
+    if any(before.number + 1 == after.number for before, after in pairwise(failures)):
+        return False
+    known: set[str] = set()
+    for failure in failures:
+        if known and len(failure.vocabulary - known) < MORE_WORDS:
+            return False
+        known |= failure.vocabulary
+    return True
 
 
 def is_progress(best: Failure, after: Failure) -> bool:

@@ -7,20 +7,28 @@ from functools import lru_cache
 
 LOOKED_AT = 600
 
+_MACHINE = (
+    *("no space left on device", "disk quota exceeded", "read-only file system", "cannot allocate memory"),
+    *("too many open files", "network is unreachable", "temporary failure in name resolution"),
+)
 _OUTAGE = re.compile(
     r"connection (?:was )?(?:refused|reset|aborted|closed by|timed out)|\beconn(?:refused|reset|aborted)"
     r"|\b(?:etimedout|enotfound|eai_again)\b"
     r"|could ?n[o']t resolve|could not (?:resolve|connect)|failed to connect|cannot connect|unable to connect"
-    r"|temporary failure in name resolution|name or service not known|network is unreachable|no route to host"
+    r"|name or service not known|no route to host"
     r"|host is (?:down|unreachable)|read timed out|too many requests|rate[- ]?limit(?:ed|s)? (?:exceeded|reached|hit)"
     r"|rate[ -]limited|quota (?:was )?exceeded|overloaded|service (?:is )?(?:temporarily )?unavailable|bad gateway"
-    r"|gateway time-?out|\b(?:http|status|error)[ /:\d.]*(?:429|502|503|504)\b|no space left on device"
+    r"|gateway time-?out|\b(?:http|status|error)[ /:\d.]*(?:429|502|503|504)\b"
+    rf"|{'|'.join(_MACHINE)}"
     r"|server has gone away",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
-    r"|\b(?:http|status|error)[ /:\d.]*(?:401|403)\b|authentication (?:failed|required)|invalid (?:api key|credentials)"
+    r"|\b(?:http|status|error)[ /:\d.]*(?:401|403)\b|authentication (?:failed|required)"
+    r"|(?:incorrect|invalid|missing|no) (?:api[ _-]key|credentials|access token)"
+    r"|unable to (?:locate credentials|authenticate)"
+    r"|invalid username or password|\b(?:auth login|login required|not logged in|please (?:log|sign) in)\b"
     r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)"
     r"|(?:haven't|have not|has not been|not been) (?:yet )?(?:granted|approved|allowed)|is safe to fetch"
     r"|(?:rejected|refused|forbidden|blocked) by (?:the |your )?(?:user|policy|administrator|organi[sz]ation)",
@@ -38,11 +46,27 @@ _TESTED = re.compile(r"^FAILED |assert|--- FAIL|\bexpected\b", re.IGNORECASE | r
 _OUTAGE_WORDS = (
     *("connect", "econn", "etimed", "enotfound", "eai_again", "resol", "name or service", "unreachable", "no route"),
     *("host is", "timed out", "too many", "rate", "quota", "overload", "unavailable", "gateway", "429", "502", "503"),
-    *("504", "no space", "gone away"),
+    *("504", "no space", "gone away", "read-only", "allocate", "resolution"),
 )
 _REFUSED_WORDS = (
-    *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "invalid api", "invalid cred"),
-    *("require", "granted", "approved", "allowed", "safe to fetch", "rejected", "refused", "forbidden", "blocked"),
+    *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "api key", "api_key", "credential"),
+    *(
+        "access token",
+        "username or",
+        "login",
+        "logged in",
+        "log in",
+        "sign in",
+        "require",
+        "granted",
+        "approved",
+        "allowed",
+        "safe to fetch",
+        "rejected",
+        "refused",
+        "forbidden",
+        "blocked",
+    ),
 )
 _MISSING_WORDS = ("not found", "not recogni", "not available", "unknown tool", "no such tool", "does not exist")
 
@@ -50,6 +74,12 @@ _MISSING_WORDS = ("not found", "not recogni", "not available", "unknown tool", "
 def is_outage(result: str) -> bool:
     """Return whether ``result`` reports that a service is down, full or busy. A failing test does not count."""
     return "outage" in _causes(result[-LOOKED_AT:])
+
+
+def machine_trouble(result: str) -> str:
+    """Return the trouble of the whole machine that ``result`` reports, whichever program met it; empty for none."""
+    end = result[-LOOKED_AT:].lower()
+    return next((trouble for trouble in _MACHINE if trouble in end), "")
 
 
 def is_refused(result: str) -> bool:

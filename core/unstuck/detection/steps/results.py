@@ -10,7 +10,7 @@ _NOTHING = re.compile(
     r"|(?:the )?(?:file|edit|patch|change|todo)s?(?: list)?(?: (?:has|have) been)?(?: was| were)? ?"
     r"(?:successfully )?(?:applied|updated|written|saved|created|edited|modified)(?: successfully)?"
     r"|applied|updated|written|saved|created|edited|moved|renamed|(?:command )?(?:failed|error)"
-    r"|(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
+    r"|(?:error: )?(?:process )?(?:exited|failed)? ?(?:with )?(?:exit )?(?:code|status):? \d+)?[.!]?",
     re.IGNORECASE,
 )
 _NOTHING_LIMIT = 60
@@ -32,16 +32,22 @@ _AT_WORK = frozenset(
         *("scheduled", "pulling", "installing", "compiling", "output", "log", "logs", "lines", "messages", "events"),
     }
 )
-_WENT_WRONG = re.compile(r"fail|error|exception|denied|refused|not found|\.\.\. ?(?:ok|done)\b", re.IGNORECASE)
+_WENT_WRONG = re.compile(
+    r"fail|error|exception|denied|refused|not found|cannot|can't|could not|unable|\.\.\. ?(?:ok|done)\b", re.IGNORECASE
+)
+_ENDED = re.compile(r"\b(?:completed|finished|exited|killed|terminated|ended|exit[_ ](?:code|status))\b", re.IGNORECASE)
 _EMPTY_LIMIT = 280
 _EMPTY = re.compile(
     r"\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
-    r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|files?|results?|hits?|items?|entries|rows?|changes?)\b.{0,80}"
+    r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|(?:file|result|resource|hit|item|row|change)s?|entries)\b.{0,80}"
     r"|.{0,80}\b(?:nothing (?:to|found|matched|changed)|no changes to make|already up[- ]to[- ]date|unchanged since)\b"
     r".{0,120}"
     r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
+_KEY = re.compile(r'"[^"]*" *:')
+_VALUE = re.compile(r"[^\s\[\]{},:\"]+")
+_NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
 _CANCELLED = re.compile(
     r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: parallel tool call)", re.IGNORECASE
 )
@@ -69,7 +75,17 @@ def is_in_progress(result: str) -> bool:
 
 def says_nothing(result: str) -> bool:
     """Return whether a result says that there is nothing: no output, no match, no change."""
-    return len(result) <= _EMPTY_LIMIT and (not result.strip() or _EMPTY.fullmatch(result.strip()) is not None)
+    if len(result) > _EMPTY_LIMIT:
+        return False
+    text = result.strip()
+    if text[:1] in ("[", "{") and text[-1] in "]}":
+        return _NO_VALUE.issuperset(_VALUE.findall(_KEY.sub("", text).lower()))
+    return not text or _EMPTY.fullmatch(text) is not None
+
+
+def has_ended(result: str) -> bool:
+    """Return whether a result says that the work that it is about has ended."""
+    return _ENDED.search(result[:SHORT]) is not None and not says_nothing(result)
 
 
 def is_cancelled(result: str) -> bool:

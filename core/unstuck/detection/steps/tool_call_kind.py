@@ -1,11 +1,12 @@
-"""Kind of a tool call (query, wait, advance, idle, noop, plan, edit, tree, work), its check and its needle."""
+"""Kind of a tool call (query, wait, advance, idle, tell, plan, edit, tree, work), its check and its needle."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
-CallKind = Literal["work", "query", "wait", "advance", "idle", "noop", "plan", "edit", "tree"]
+CallKind = Literal["work", "query", "wait", "advance", "idle", "tell", "plan", "edit", "tree"]
 
 SHORT = 160
 CHECK_LIMIT = 200
@@ -18,8 +19,6 @@ def _each(kind: CallKind, names: str) -> dict[str, CallKind]:
 
 
 _TOOLS = {
-    **_each("query", "read view open cat grep glob search ls list find fetch lookup recall codebase_search"),
-    **_each("query", "web_search websearch web_fetch webfetch read_file list_dir list_directory file_search"),
     **_each("wait", "bashoutput poll sleep wait"),
     **_each("advance", "scroll scroll_down scroll_up page_down page_up next_page next step continue"),
     **_each("edit", "edit write patch replace multiedit notebookedit str_replace str_replace_editor apply_patch"),
@@ -51,7 +50,7 @@ _NOOP = re.compile(
     rf"\s*(?:#.*|(?::|true)(?:\s{_ARGUMENT})?(?:\|(?:\||\s*(?:head|tail|grep|cat|sort|wc|less|jq)\b){_ARGUMENT})*)"
 )
 _ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
-_OPERATORS = re.compile(r"[|&;<>`]|\$\(")
+_OPERATORS = re.compile(r"[|&<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
 _LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
@@ -78,6 +77,15 @@ _ESCAPE = re.compile(r"\\+\w")
 _WORD = re.compile(r"[^\W\d_]\w{2,}")
 _DONE = re.compile(r'"(?:completed|done|cancelled)"|\[[xX]\]')
 _FILE = re.compile(r"(?<!\S)['\"]?([\w./~-]*\w\.[A-Za-z]\w{0,7})['\"]?(?=$|[\s'\":,}])")
+_VERBS = re.compile(r"[a-z]+|[A-Z][a-z]*")
+_BY_VERB: dict[str, CallKind] = {
+    **_each(
+        "query", "read view open cat grep glob ls get list search find fetch lookup recall describe show query check"
+    ),
+    **_each("query", "status websearch webfetch"),
+    **_each("tell", "send post publish notify comment reply"),
+    **_each("work", "set create update write delete remove put add edit apply run execute click keys"),
+}
 
 
 def kind_of(tool: str, text: str) -> CallKind:
@@ -85,11 +93,18 @@ def kind_of(tool: str, text: str) -> CallKind:
     if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
         return "wait"
     kind = _TOOLS.get(tool.lower())
-    if kind is not None:
+    if kind := kind or _kind_of_tool(tool):
         return kind
     if text.lstrip()[:1] in _NOOP_BEGINS and _does_nothing(text):
-        return "noop"
+        return "idle"
     return "advance" if _advances(text) else _kind_of_command(_command_in(text))
+
+
+@lru_cache(maxsize=256)
+def _kind_of_tool(tool: str) -> CallKind | None:
+    """Return the kind of an unknown tool by the verbs of its name."""
+    kinds = {kind for verb in _VERBS.findall(tool) if (kind := _BY_VERB.get(verb.lower()))}
+    return next(iter(kinds)) if len(kinds) == 1 and "work" not in kinds else None
 
 
 def _does_nothing(command: str) -> bool:
@@ -119,7 +134,8 @@ def _kind_of_command(command: str) -> CallKind:
     elif program == "sed" and "-n" in rest:
         kind = "query"
     if kind == "idle":
-        return "work" if _OPERATORS.search(rest) else "idle"
+        spoken = all(_PROGRAMS.get(part.split()[0]) == "idle" for part in command.split(";") if part.strip())
+        return "idle" if spoken and not _OPERATORS.search(command) else "work"
     if kind == "query" and _WRITES.search(rest):
         return "work"
     return kind or ("wait" if _LOGS.match(command) else "work")
@@ -134,6 +150,12 @@ def _command_in(text: str) -> str:
     return text[before.end() :] if before else text
 
 
+def has_arguments(text: str) -> bool:
+    """Return whether a call has named arguments: it is no command of a shell."""
+    return _ARGUMENTS.match(text) is not None
+
+
+@lru_cache(maxsize=64)
 def check_of(tool: str, text: str) -> str:
     """Return the check that a call runs: its command without flags, wrapper and pipe, or the tool and its file."""
     if _ARGUMENTS.match(text):

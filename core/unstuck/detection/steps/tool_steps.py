@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from unstuck.contract import Observation
 from unstuck.detection.recent import Recent
 from unstuck.detection.steps.external_blockers import is_outage
-from unstuck.detection.steps.results import is_bare_status, is_cancelled, is_in_progress, says_nothing, shows_image
-from unstuck.detection.steps.tool_call_kind import CallKind, done_items, kind_of
+from unstuck.detection.steps.results import (
+    has_ended,
+    is_bare_status,
+    is_cancelled,
+    is_in_progress,
+    says_nothing,
+    shows_image,
+)
+from unstuck.detection.steps.tool_call_kind import CallKind, done_items, kind_of, needle_of
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -25,6 +32,10 @@ _NEW = ("new_string", "new_str", "newText", "new_text", "new")
 _WHOLE = ("content", "contents", "file_text", "text")
 _WRITERS = frozenset({"write", "write_file", "create_file"})
 _FILE = ("file_path", "path", "file", "filePath")
+
+# A word of the harness to the agent below a result.
+_REMINDS = "<system-reminder>"
+_REMINDER = re.compile(rf"\s*{_REMINDS}.*?</system-reminder>\s*", re.DOTALL)
 
 SHOWN = 200
 CALL_LIMIT = 2_000
@@ -91,6 +102,7 @@ class Step:
     written: tuple[str, str, str] | None
     done: int
     _result: str = ""
+    _needle: tuple[frozenset[str], str] | None = None
 
     @property
     def shown(self) -> str:
@@ -105,6 +117,13 @@ class Step:
         return self._result
 
     @property
+    def needle(self) -> tuple[frozenset[str], str]:
+        """Words that a search looks for, and where; no words for a call that is no search."""
+        if self._needle is None:
+            self._needle = needle_of(self.call)
+        return self._needle
+
+    @property
     def key(self) -> str:
         """Identity of call and result."""
         return f"{self.action}{self.result}{'!' if self.failed else ''}"
@@ -116,12 +135,18 @@ class Step:
 
     def repeats(self, earlier: Step) -> bool:
         """Return whether an earlier step was the same call with the same result."""
-        return self.action == earlier.action and self.failed == earlier.failed and self.result == earlier.result
+        return self.action == earlier.action and self.answers_as(earlier)
+
+    def answers_as(self, earlier: Step) -> bool:
+        """Return whether an earlier step had the same result."""
+        return self.failed == earlier.failed and self.result == earlier.result
 
     def _compared(self) -> str:
-        if self.kind in ("idle", "noop") and not self.failed:
+        if self.kind in ("idle", "tell") and not self.failed:
             return ""
-        return self.text if _grows(self.kind, self.shown, self.failed) else comparable(self.text)
+        # At the end of a growing log another time of day is another line.
+        log = self.kind == "wait" and not (self.failed or has_ended(self.text) or is_in_progress(self.text))
+        return self.text if log and "sleep" not in self.shown.lower() else comparable(self.text)
 
     @property
     def headline(self) -> str:
@@ -143,6 +168,7 @@ class Pairing:
         self._count = 0
         self._turn = 0
         self._answered = True
+        self._waited = False
 
     def feed(self, observation: Observation) -> Step | None:
         """Return the finished step, or None for a call, a cancelled one, a repeated delivery and anything else."""
@@ -157,7 +183,11 @@ class Pairing:
         call, turn = self._call_of(observation)
         if is_cancelled(observation.text):
             return None
-        return _step(call, observation, self._count, turn, new=self._is_new(observation.text))
+        step = _step(call, observation, self._count, turn, new=self._is_new(observation.text))
+        # What refuses between two waits is waited for.
+        step.waits = step.waits or (self._waited and step.failed and is_outage(step.text))
+        self._waited = step.kind == "wait"
+        return step
 
     def clear(self) -> None:
         """Forget the calls whose results have not come."""
@@ -198,10 +228,14 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
     given = str(call.text) if call else ""
     shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
-    text = _cut(str(result.text))
+    text = _cut(_REMINDER.sub("", str(result.text)) if _REMINDS in result.text else str(result.text))
     failed = result.kind == "failure"
     kind = kind_of(tool, shown) if call else "work"
-    informative = failed or (kind not in ("idle", "noop", "edit", "plan") and not is_bare_status(text))
+    if kind == "edit" and failed:
+        # A refusal may quote below its reason what it refuses.
+        reason, _, quoted = text.partition("\n")
+        text = " ".join([reason, *(word for word in quoted.split() if word not in given)])
+    informative = failed or (kind not in ("idle", "edit", "plan") and not is_bare_status(text))
     return Step(
         number=number,
         turn=turn,
@@ -211,7 +245,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         failed=failed,
         informative=informative,
         new=new and informative and not says_nothing(text),
-        waits=is_in_progress(text) or (kind == "wait" and (not failed or is_outage(text))),
+        waits=is_in_progress(text) or (kind == "wait" and not has_ended(text) and (not failed or is_outage(text))),
         opaque=shows_image(text),
         call=shown,
         text=text,
@@ -222,18 +256,11 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
 
 
 def _action(tool: str, kind: CallKind, given: str, failed: bool) -> str:
-    # Waiting twice as long is still waiting, and a command that only speaks to itself does nothing whatever it says.
+    # Waiting twice as long is still waiting.
     if kind == "wait" and not failed:
         return digest(tool, given[:CALL_LIMIT].translate(_NO_DIGITS))
-    if kind == "idle" and not failed:
-        return digest(tool, "")
     # A long call is a script or a file: one that differs in any part is another one.
     return digest(tool, comparable(given, arguments=True) if len(given) <= MASKED_CALL else given)
-
-
-def _grows(kind: CallKind, shown: str, failed: bool) -> bool:
-    """Return whether the call reads the end of a growing log, where another time of day is another line."""
-    return kind == "wait" and not failed and "sleep" not in shown.lower()
 
 
 def _cut(text: str) -> str:

@@ -17,6 +17,9 @@ DIGEST_BYTES = 8
 
 _COUNTERS = ("pid", "tid", "pgid", "attempt", "try", "retry")
 _NAMED = frozenset({"id", "id:", "ID", "ID:", "session", "Session", "session:", "Session:"})
+_KEYED = re.compile(
+    r'\W*\w*?(?:([_-]id|[a-z]Id|\bid)|(?:elapsed|took|waited|duration|uptime|timestamp)(?:_?(?:ms|s|sec|seconds))?)":'
+)
 _JOB = re.compile(r"\[\d+\] \d+")
 _GIVEN_NAME = re.compile(r"(?=[A-Za-z_-]*\d)(?=\d*[A-Za-z])[\w-]{5,}\.?")
 _COUNTED = frozenset(
@@ -40,7 +43,7 @@ _VOLATILE = re.compile(
     r"|\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
     r"|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
-    r"|\b(?:In|Out) ?\[\d+\]"
+    r"|\b(?:In|Out) ?\[\d+\]|(?<!\w)\[\d{4,7}\](?!\w)"
     r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
@@ -85,19 +88,22 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     masked, last = list(words), len(words) - 1
     timed = False
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
-        counted = place > 0 and words[place - 1] in _COUNTED
-        masked[place], is_time = _word(words[place], durations, counted)
+        word, before = words[place], words[place - 1] if place else ""
+        masked[place], is_time = _word(word, durations, before in _COUNTED)
         if durations:
-            before, after = words[place - 1] if place else "", words[place + 1] if place < last else ""
-            masked[place] = _named_by(before, words[place], after) or masked[place]
-        if durations and place < last and words[place + 1] in _UNITS and _NUMBER.fullmatch(words[place].lstrip("([")):
-            masked[place], is_time = "TIME", True
+            after = words[place + 1] if place < last else ""
+            if before[-2:] == '":' or before in _NAMED or after in _SIGNALLED:
+                masked[place] = _named_by(before, word, after) or masked[place]
+            if after in _UNITS and _NUMBER.fullmatch(word.lstrip("([")):
+                masked[place], is_time = "TIME", True
         timed = timed or is_time
     return masked, timed
 
 
 def _named_by(before: str, word: str, after: str) -> str:
     """Return what stands for a word that is a process or a session by the words around it; empty for others."""
+    if key := _KEYED.fullmatch(before):
+        return "ID" if key[1] else "TIME"
     if after in _SIGNALLED and word.isdigit():
         return "N"
     return "ID" if before in _NAMED and _GIVEN_NAME.fullmatch(word.rstrip(";,")) else ""
