@@ -34,9 +34,28 @@ scope_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
 
-def here(directory: Path) -> Project:
-    """The project round ``directory``. Raises ProjectError."""
-    return asyncio.run(locate(directory))
+def here(directory: Path, *, writes: bool = False) -> Project:
+    """Return :func:`located` to a command that is not asynchronous."""
+    return asyncio.run(located(directory, writes=writes))
+
+
+async def located(directory: Path, *, writes: bool = True) -> Project:
+    """Return the project around ``directory``, without half a delivery of a killed run if the command ``writes``.
+
+    Otherwise one line says that there is one. Raises ProjectError.
+    """
+    place = await locate(directory)
+    if place.repository is not None and (place.repository.common / "unstuck" / "delivery.lock").exists():
+        from unstuck.supervision.run.delivery import cut_deliveries, settle_deliveries
+
+        for line in await settle_deliveries(place) if writes else ():
+            complain(line)
+        for run in () if writes else await cut_deliveries(place):
+            complain(
+                f"run {run} was killed while it brought in its results, so your files may hold half of them: "
+                "the next command that writes puts this right"
+            )
+    return place
 
 
 def echo(line: str) -> None:

@@ -18,8 +18,8 @@ from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.coordinator import RunResult
 from unstuck.text import one_line
-from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import budget_option, complain, limits_in, project_option
+from unstuck.workspace.project import Project
+from unstuck_tui.cli.common import budget_option, complain, limits_in, located, project_option
 from unstuck_tui.cli.names import agents, run_ids
 from unstuck_tui.cli.output import Output, answers_in, screen
 
@@ -102,7 +102,7 @@ async def go_on(run: str, directory: Path) -> RunResult:
 async def _run(
     words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
 ) -> RunResult:
-    place = await locate(directory)
+    place = await located(directory)
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     overrides: dict[str, Any] = {}
     if options["max_parallel"]:
@@ -180,7 +180,7 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
 
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     if plan.project is not None:
-        place = await locate(plan.project)
+        place = await located(plan.project)
         plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     return plan, place
 

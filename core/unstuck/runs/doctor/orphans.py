@@ -15,6 +15,7 @@ from unstuck.runs.deletion.project_files import describe, holder_of, processes_o
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.queries.run_list import state_of
 from unstuck.settings.paths import state_dir
+from unstuck.supervision.run.delivery import cut_deliveries
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints.last_restore import read_last
 from unstuck.workspace.project import Project
@@ -29,11 +30,17 @@ async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
         return []  # a file of another program: there are no event logs
     found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
     try:
+        found += [_delivery(run) for run in await cut_deliveries(place)]
         found += [finding async for finding in _kept(place, environ)]
         found += [finding async for finding in _without_record(place, environ)]
     except (UnstuckError, OSError) as error:
         found.append(Finding("kept", f"cannot be looked at: {error}", ok=False))
     return found
+
+
+def _delivery(run: str) -> Finding:
+    said = f"run {run} was killed while it brought in its results: your files may hold half of them"
+    return Finding("delivery", said, ok=False, mend=f"unstuck run --resume {run}")
 
 
 def _runs(place: Project) -> Iterator[Finding]:
