@@ -18,7 +18,7 @@ WRITING = [
     ("checkpoints", "undo", "--yes"),
     ("memory", "forget", "none"),
     ("answer", "none", "skip"),
-    ("delete", "last", "--yes", "--lose-work"),
+    ("delete", "last"),
 ]
 HALF = """#!/bin/sh
 case "$*" in

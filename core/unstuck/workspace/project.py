@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
+from unstuck.workspace.git.file_lock import SHARED
 from unstuck.workspace.git.repository import Repository, find_repository, record_home
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
@@ -36,7 +37,7 @@ class Project:
 
 
 def _is_record(home: Path) -> bool:
-    return home.is_dir() and any(path.name != "worktrees" for path in home.iterdir())
+    return home.is_dir() and any(path.name not in ("worktrees", *SHARED) for path in home.iterdir())
 
 
 async def locate(directory: Path) -> Project:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from unstuck.errors import UsageError
+from unstuck.workspace.git.file_lock import DELIVERY
 from unstuck.workspace.project import Project, locate
 
 project_option = click.option(
@@ -45,7 +46,7 @@ async def located(directory: Path, *, writes: bool = True) -> Project:
     Otherwise one line says that there is one. Raises ProjectError.
     """
     place = await locate(directory)
-    if place.repository is not None and (place.repository.common / "unstuck" / "delivery.lock").exists():
+    if place.repository is not None and (place.repository.common / "unstuck" / DELIVERY).exists():
         from unstuck.supervision.run.delivery import cut_deliveries, settle_deliveries
 
         for line in await settle_deliveries(place) if writes else ():

@@ -19,9 +19,10 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
+from unstuck.workspace.git.file_lock import DELIVERY
 from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
-from unstuck.workspace.worktrees.delivery import LOCK, Delivery, cut_off
+from unstuck.workspace.worktrees.delivery import Delivery, cut_off
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 REFUSED = "delivery_refused"
@@ -29,6 +30,7 @@ REFUSED = "delivery_refused"
 
 _KEY = "delivery"
 _GONE = "gone"
+_PATIENCE_S = 10.0
 
 
 async def deliver(core: RunContext) -> None:
@@ -57,15 +59,18 @@ async def deliver(core: RunContext) -> None:
             await _try(core, trees, gate)
 
 
-async def cut_deliveries(place: Project) -> list[str]:
-    """Return the runs that were killed while they brought their results to a branch. Changes nothing."""
+async def cut_deliveries(place: Project, patience: float = 0.0) -> list[str]:
+    """Return the runs that were killed while they brought their results to a branch. Changes nothing.
+
+    While a delivery is at work, there is none; ``patience`` is how many seconds its end is waited for.
+    """
     repo = place.repository
-    return await cut_off(repo) if repo is not None and (repo.common / "unstuck" / LOCK).exists() else []
+    return await cut_off(repo, patience) if repo is not None and (repo.common / "unstuck" / DELIVERY).exists() else []
 
 
 async def settle_deliveries(place: Project) -> list[str]:
     """Undo what :func:`cut_deliveries` names, unless git came to its end; return a line about each."""
-    return [await _settled(place, run) for run in await cut_deliveries(place)]
+    return [await _settled(place, run) for run in await cut_deliveries(place, _PATIENCE_S)]
 
 
 async def _settled(place: Project, run: str) -> str:

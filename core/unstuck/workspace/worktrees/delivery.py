@@ -21,7 +21,7 @@ import psutil
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
 from unstuck.processes import working_in
-from unstuck.workspace.git.file_lock import locked
+from unstuck.workspace.git.file_lock import DELIVERY, locked
 from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees, under_way
@@ -30,9 +30,6 @@ from unstuck.workspace.worktrees.worktrees import Worktrees
 
 How = Literal["fast_forward", "merge"]
 Settled = Literal["", "delivered", "undone", "busy"]
-
-LOCK = "delivery.lock"
-"""Name of the file in our folder that is there since the first delivery."""
 
 _PINS = "refs/unstuck/deliveries/"
 _BRANCHES = "refs/heads/"
@@ -183,7 +180,7 @@ class Delivery:
             await self._git("update-ref", "-m", said, f"{_BRANCHES}{move.branch}", move.goal, move.before)
             return
         index = move.tree.git_dir / "index"
-        saved = await asyncio.to_thread(index.read_bytes)
+        saved = await asyncio.to_thread(read_bytes, index)
         said = await self._forward(move.tree, move, lock)
         if not said and await self._commit() == move.goal:
             return
@@ -227,7 +224,8 @@ class Delivery:
         if tree is not None:
             locks += [tree.git_dir / f"{name}.lock" for name in ("index", "HEAD", "ORIG_HEAD")]
         left = [lock for lock in locks if lock.exists()]
-        if left and await asyncio.to_thread(_has_git, tree.path if tree is not None else self._repo.root):
+        place = tree.path if tree is not None else self._repo.root
+        if bool(left) and await asyncio.to_thread(_has_git, place):
             return "busy"
         for lock in left:  # the git of that delivery is dead, or we would not hold its lock
             lock.unlink(missing_ok=True)
@@ -283,28 +281,30 @@ class Delivery:
         return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
 
 
-async def cut_off(repo: Repository) -> list[str]:
-    """Return the runs whose delivery was killed; none while a delivery is at work. Changes nothing."""
+async def cut_off(repo: Repository, patience: float = 0.0) -> list[str]:
+    """Return the runs whose delivery was killed; none while one is at work, after ``patience`` seconds of waiting."""
+    listed = await run_git(repo.root, "for-each-ref", "--format=%(refname)", _PINS)
+    runs = [name.removeprefix(_PINS) for name in listed.line.split()]
     try:
-        async with _alone(repo, fcntl.LOCK_SH | fcntl.LOCK_NB):
-            listed = await run_git(repo.root, "for-each-ref", "--format=%(refname)", _PINS)
-            return [name.removeprefix(_PINS) for name in listed.line.split()]
-    except BlockingIOError:
+        async with asyncio.timeout(patience or None):
+            async with _alone(repo, fcntl.LOCK_SH if runs and patience else fcntl.LOCK_SH | fcntl.LOCK_NB):
+                return runs
+    except (BlockingIOError, TimeoutError):
         return []
 
 
 def _alone(repo: Repository, how: int = fcntl.LOCK_EX) -> AbstractAsyncContextManager[int]:
     """Hold the lock that git inherits, so that a git of a killed delivery has ended before the next one."""
-    return locked(repo.common / "unstuck" / LOCK, how)
+    return locked(repo.common / "unstuck" / DELIVERY, how)
 
 
 def _has_git(tree: Path) -> bool:
     """Return whether a git is at work in a worktree: an open editor of a commit, for one."""
-    found = False
     for pid, _ in working_in(tree):
         with suppress(psutil.Error):
-            found |= psutil.Process(pid).name().startswith("git")
-    return found
+            if psutil.Process(pid).name().startswith("git"):
+                return True
+    return False
 
 
 async def _checked_out(tree: Path, path: str, blob: str) -> Result:
