@@ -28,6 +28,8 @@ OLDEST_GIT = (2, 32)
 
 _PINS = "refs/unstuck/pins/"
 _PRUNING = "store.lock"
+# Tasks that start together pin the same commit. Git waits 0.1 s for a reference lock, and a busy disk needs more.
+_PATIENT = ("-c", "core.filesRefLockTimeout=10000")
 # Checkpoints hold the bytes on disk: git converts no line ending, keyword, filter or encoding.
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 
@@ -146,7 +148,7 @@ class ObjectStore:
         async with locked(repo.common / "unstuck" / PINS) as held:
             for name in change:
                 (repo.common / f"{name}.lock").unlink(missing_ok=True)
-            await run_git(repo.common, "update-ref", *change, inherit=(held,))
+            await run_git(repo.common, *_PATIENT, "update-ref", *change, inherit=(held,))
 
     def refer(self, reference: str, id: str) -> bool:
         """Create ``reference`` at ``id`` in one step, in git's own format; False where the name is taken."""
