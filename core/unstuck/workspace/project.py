@@ -8,7 +8,7 @@ from pathlib import Path
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
 from unstuck.workspace.git.file_lock import SHARED
-from unstuck.workspace.git.repository import Repository, find_repository, record_home
+from unstuck.workspace.git.repository import Repository, find_repository, record_home, refuse_home_links
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 
@@ -40,8 +40,11 @@ def _is_record(home: Path) -> bool:
     return home.is_dir() and any(path.name not in ("worktrees", *SHARED) for path in home.iterdir())
 
 
-async def locate(directory: Path) -> Project:
-    """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory."""
+async def locate(directory: Path, *, links: bool = False) -> Project:
+    """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory.
+
+    Raises RecordError as :func:`refuse_home_links` does, unless ``links`` are allowed.
+    """
     directory = directory.resolve()
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
@@ -54,4 +57,7 @@ async def locate(directory: Path) -> Project:
     except WorkspaceError as error:
         raise ProjectError(str(error)) from error
     root = repository.root if repository is not None else directory
-    return Project(directory, root, repository, record_home(root, repository))
+    home = record_home(root, repository)
+    if not links:
+        refuse_home_links(home)
+    return Project(directory, root, repository, home)

@@ -35,17 +35,17 @@ scope_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
 
-def here(directory: Path, *, writes: bool = False) -> Project:
+def here(directory: Path, *, writes: bool = False, links: bool = False) -> Project:
     """Return :func:`located` to a command that is not asynchronous."""
-    return asyncio.run(located(directory, writes=writes))
+    return asyncio.run(located(directory, writes=writes, links=links))
 
 
-async def located(directory: Path, *, writes: bool = True) -> Project:
+async def located(directory: Path, *, writes: bool = True, links: bool = False) -> Project:
     """Return the project around ``directory``, without half a delivery of a killed run if the command ``writes``.
 
-    Otherwise one line says that there is one. Raises ProjectError.
+    Otherwise one line says that there is one. Raises ProjectError, and RecordError as :func:`locate` does.
     """
-    place = await locate(directory)
+    place = await locate(directory, links=links)
     if place.repository is not None and (place.repository.common / "unstuck" / DELIVERY).exists():
         from unstuck.supervision.run.delivery import cut_deliveries, settle_deliveries
 

@@ -18,6 +18,7 @@ from unstuck.settings.paths import state_dir
 from unstuck.supervision.run.delivery import cut_deliveries
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints.last_restore import read_last
+from unstuck.workspace.git.repository import refuse_home_links
 from unstuck.workspace.project import Project
 from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
@@ -28,6 +29,10 @@ async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
     """Return everything that needs attention."""
     if place.home.exists() and not place.home.is_dir():
         return []  # a file of another program: there are no event logs
+    try:
+        refuse_home_links(place.home)
+    except RecordError:
+        return []  # where the links lead there is nothing of this project
     found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
     try:
         found += [_delivery(run) for run in await cut_deliveries(place)]

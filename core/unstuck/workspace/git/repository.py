@@ -6,7 +6,6 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import os
 import re
@@ -286,21 +285,28 @@ def record_home(path: Path, repo: Repository | None) -> Path:
     return home if repo.git_dir == repo.common else home / "worktrees" / path_hash(repo.root)
 
 
+def refuse_home_links(home: Path) -> None:
+    """Raise RecordError for a symbolic link in the place of ``home``, or of a folder or file of unstuck in it."""
+    try:
+        refuse_links(*(home / name for name in _NO_LINKS))
+    except OSError as problem:
+        raise RecordError(problem.strerror) from problem
+
+
 def project_home(path: Path, repo: Repository | None, *, links: bool = False) -> Path:
     """Return the folder of :func:`record_home`, created on first use.
 
-    Raises RecordError, also for a symbolic link in the place of what is written there unless ``links`` allows it.
+    Raises RecordError, also as :func:`refuse_home_links` does unless ``links`` are allowed.
     """
     home = record_home(path, repo)
+    if not links:
+        refuse_home_links(home)
     try:
-        refuse_links(*(home / name for name in _NO_LINKS if not links))
         make_directory(home)
         if repo is None and not (ignore := home / ".gitignore").exists():
             write_private(ignore, "*\n")
     except OSError as problem:
         said = problem.strerror or problem
-        if problem.errno == errno.ELOOP:
-            raise RecordError(str(said)) from problem
         raise RecordError(
             f"{home}: the event log cannot be stored here: {said}; make it a writable directory"
         ) from problem
