@@ -79,7 +79,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
     """
     seq, offset, crc = start
     try:
-        refuse_links(path.parent, path)
+        refuse_links(path.parent)
         with open_for_reading(path) as file:
             if not _seek(file, start):
                 raise RecordDamaged(path, seq, offset, f"record {seq} does not end here")

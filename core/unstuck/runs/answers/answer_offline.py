@@ -75,13 +75,13 @@ async def _acquire(lock: ProjectLock) -> None:
 
 
 def _run_with(place: Project, gate: str) -> str:
-    """Return the run that asked this. Raises GateUnknown, and RecordError if it may be in a log that cannot be read."""
+    """Return the run that asked this. Raises GateUnknown, and RecordError for a damaged log and one behind a link."""
     problem: UnstuckError = GateUnknown(gate)
     for run in reversed(run_names(place.runs)):
         try:
             state, damage = state_of(place, run)
         except RecordError as error:
-            problem = error
+            problem = error if (place.runs / run).is_symlink() else problem
             continue
         if gate in state.gates:
             if damage is not None:
