@@ -26,7 +26,7 @@ def no_hang(world: World) -> Iterator[str]:
 def documented_codes(world: World) -> Iterator[str]:
     """Every exit code is a documented one, and each that is no result of a run says why."""
     for done in world.done:
-        if done.killed and done.code == -signal.SIGKILL:
+        if done.is_mute or (done.killed and done.code == -signal.SIGKILL):
             continue
         if done.code not in EXIT_CODES and done.code is not None:
             yield f"{' '.join(done.words)} ended with {done.code}: {done.err[-300:]}"
