@@ -15,7 +15,7 @@ from unstuck.eventlog.log.records import read_records, replay
 from unstuck.eventlog.state import State, dump, load
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
-LOGS = sorted(log for log in GOLDEN.glob("*.jsonl") if ".changes" not in log.name)
+LOGS = sorted(GOLDEN.glob("*.jsonl"))
 every_log = pytest.mark.parametrize("log", LOGS, ids=[log.stem for log in LOGS])
 
 
@@ -26,7 +26,7 @@ def state_of(log: Path) -> Path:
 
 def changes_of(log: Path) -> list[Any]:
     """What each record of this log changed in its time; written anew where the file is deleted."""
-    file = log.with_name(f"{log.stem}.changes.jsonl")
+    file = log.with_name(f"{log.stem}.changes")
     if not file.exists():
         state, before, lines = State(), {}, []
         for record in read_records(log):

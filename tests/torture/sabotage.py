@@ -15,6 +15,10 @@ home = pathlib.Path(".git/unstuck")
 is_run = command == ["run"]
 def logs():
     return sorted(home.glob("runs/*/events.jsonl"))
+def lose(log):
+    log.write_bytes(b"".join(log.read_bytes().splitlines(True)[:-2]))
+    for snapshot in log.parent.glob("state.json*"):
+        snapshot.unlink()
 def broken():
     {broken}
 atexit.register(broken)
@@ -37,11 +41,7 @@ SABOTAGES: dict[str, tuple[str, str]] = {
         "is_run and [log.write_bytes(log.read_bytes().replace(b'climber', b'clymber')) for log in logs()]",
         "",
     ),
-    "nothing_acknowledged_lost": (
-        "is_run and [log.write_bytes(b''.join(log.read_bytes().splitlines(True)[:-2])) for log in logs()]\n"
-        "    is_run and [one.unlink() for one in home.glob('runs/*/state.json*')]",
-        "",
-    ),
+    "nothing_acknowledged_lost": ("is_run and [lose(log) for log in logs()]", ""),
     "one_answer": ("pass", _TWICE),
     "files_untouched": ("pathlib.Path('kept.txt').write_text('overwritten')", ""),
     "no_stale_lock": ("is_run and (home / 'checkpoints/store.git/refs/left.lock').touch()", ""),
