@@ -83,6 +83,12 @@ def main() -> int:
     return int(broken > 0)
 
 
+def _special(folder: str, names: list[str]) -> set[str]:
+    """The sockets, pipes and devices, which cannot be copied."""
+    places = {name: Path(folder, name) for name in names}
+    return {name for name, at in places.items() if not (at.is_symlink() or at.is_file() or at.is_dir())}
+
+
 def _selfcheck() -> int:
     """Show that each oracle notices a program that breaks its promise; 1 where one does not."""
     missed = False
@@ -103,7 +109,7 @@ def _round(name: str, seed: int, keep: Path | None) -> list[str] | None:
         for breach in found:
             print(f"    {breach}\n    again: make torture ARGS='--only {name} --seed {seed}'", flush=True)
         if found and keep is not None:
-            shutil.copytree(place, keep / f"{name}-{seed}", symlinks=True, ignore_dangling_symlinks=True)
+            shutil.copytree(place, keep / f"{name}-{seed}", symlinks=True, ignore=_special)
         return found
     except limits.Skipped as reason:
         print(f"skipped {name}: {reason}", flush=True)
