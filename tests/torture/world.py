@@ -19,8 +19,8 @@ import psutil
 
 UNSTUCK = str(Path(sys.executable).with_name("unstuck"))
 SECRET = "sk-ant-api03-" + "T0rtureT0rture" * 3
-LONGEST = 120.0
-"""Seconds after which a command hangs."""
+LONGEST = 600.0
+"""Seconds after which a command hangs: on a machine at work, with the least priority, a healthy one takes minutes."""
 
 MARK = "TORTURE_WORLD"
 ENDED = frozenset({0, 1, 4, 5})
