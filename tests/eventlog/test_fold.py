@@ -441,3 +441,38 @@ def test_a_check_that_passes_before_the_work_shows_nothing_until_it_is_proved(
     passed = e.TaskBaselineChecked(result="passed", checkpoint="c1", command="make")
     events = [(one, "c", "") for one in (task, saved, passed, *([proof] if proof is not None else []))]
     assert started(*events).tasks["c"].passed_before_work == shows_nothing
+
+
+@pytest.mark.parametrize("standing", ["held", "frozen", "runs_on"])
+@pytest.mark.parametrize("saved", ["c1", "none"])
+def test_a_question_about_a_held_agent_says_what_was_saved(standing: str, saved: str) -> None:
+    """Or why nothing was; of an agent that runs on the files change, and no checkpoint would be true for them."""
+    question = (e.GateOpened(gate="g1", type="stuck", attempt_id="a.1", standing=standing), "a", "a.1")  # type: ignore[arg-type]
+    other = (e.GateOpened(gate="g2", type="stuck", attempt_id="b.1", standing="held"), "b", "b.1")
+    made = [(e.CheckpointCreated(id=id, reason="full disk", purpose="question"), "a", "a.1") for id in (saved, "later")]
+    state = started(question, other, *made)
+    said = {"checkpoint": "c1"} if saved == "c1" else {"checkpoint": "", "not_saved": "full disk"}
+    assert state.gates["g1"].gate.context == ({} if standing == "runs_on" else said)
+    assert state.gates["g2"].gate.context == {}
+
+
+def test_events_about_no_task_and_no_attempt_change_nothing() -> None:
+    """A log may hold what another version wrote: the run can be read all the same."""
+    state = started()
+    before = copied(state)
+    strangers: list[tuple[e.Event, str, str]] = [
+        (e.RungChosen(task_id="x", level="pivot"), "x", ""),
+        (e.DirectivePrepared(level="retry", text=Clean("Again.")), "x", ""),
+        (e.BackoffOver(task_id="x"), "x", ""),
+        (e.TaskReopened(task_id="x"), "x", ""),
+        (e.TaskBaselineChecked(result="passed", checkpoint="c1"), "x", ""),
+        (e.CheckpointCreated(id="c1", reason="r"), "x", ""),
+        (e.AttemptInterrupted(reason="x"), "x", "x.1"),
+        (e.AttemptEnded(report=Report()), "x", "x.1"),
+        (e.GateWithdrawn(gate="x", reason="gone"), "x", ""),
+        (e.GateAnswered(gate="x", choice="skip", effect="skipped"), "x", ""),
+        (e.GateAnswered(gate="x", choice="extend", number=1.0, effect="go_on"), "", ""),
+    ]
+    for record in recorded(strangers)[-len(strangers) :]:
+        fold(state, record)
+    assert (state.tasks, state.attempts, state.gates) == (before.tasks, before.attempts, before.gates)

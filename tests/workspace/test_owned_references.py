@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.conftest import Project
 
-from unstuck.workspace.worktrees.owned_refs import OwnTree, held_by, own_references, run_of, users_heads
+from unstuck.workspace.git.repository import path_hash
+from unstuck.workspace.worktrees.owned_refs import OwnTree, held_by, own_references, own_trees, run_of, users_heads
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 RUN = "20261123-101500"
@@ -76,6 +78,40 @@ async def test_work_of_a_known_tree_is_named(project: Project, tmp_path: Path) -
     assert await held_by(repo, loose, {}) == "1 commit on no branch"
     head = project.git("rev-parse", "HEAD", cwd=path).strip()
     assert await held_by(repo, loose, {str(path): head}) == ""
+    project.git("update-ref", f"refs/unstuck/pins/{head}", head)
+    assert await held_by(repo, loose, {}) == "1 commit on no branch", "what is ours goes with the rest"
+    project.git("update-ref", "refs/heads/kept", head)
+    assert await held_by(repo, loose, {}) == ""
+
+
+async def test_our_worktrees_are_found_wherever_they_are_now(project: Project, tmp_path: Path) -> None:
+    """Also one that I have moved, and what is left of one that git has forgotten; mine are none."""
+    repo, folder = await project.repository(), tmp_path / "state" / path_hash(project.root / ".git")
+    trees = Worktrees(repo, tmp_path / "state", RUN)
+    await trees.prepare()
+    web, api = await trees.create("web"), await trees.create("api")
+    moved = tmp_path / "moved"
+    project.git("worktree", "move", str(api), str(moved))
+    project.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "mine"))
+    (folder / RUN / "forgotten").mkdir()
+    found = {tree.path: tree for tree in await own_trees(repo, folder)}
+    assert found.keys() == {web, moved, folder / RUN / "forgotten"}
+    assert {tree.run for tree in found.values()} == {RUN}
+    assert [found[path].branch for path in (web, moved)] == [f"unstuck/{RUN}/web", f"unstuck/{RUN}/api"]
+    assert found[folder / RUN / "forgotten"].git_dir is None
+    assert [tree.ours for tree in found.values()] == list(found)
+
+
+async def test_in_a_copied_project_only_what_git_keeps_there_is_ours(project: Project, tmp_path: Path) -> None:
+    """The worktree itself belongs to the project that was copied, which goes on using it."""
+    trees = Worktrees(await project.repository(), tmp_path / "state", RUN)
+    await trees.prepare()
+    web = await trees.create("web")
+    copy = tmp_path / "copy"
+    shutil.copytree(project.root, copy, symlinks=True)
+    (tree,) = await own_trees(await Project(copy).repository(), web.parent.parent)
+    assert tree.is_copied
+    assert tree.ours == copy / ".git" / "worktrees" / "web"
 
 
 ERASING = """
