@@ -82,7 +82,10 @@ def _limited(world: World, which: int, number: int) -> None:
         run = world.begin()
         time.sleep(world.draw.uniform(0, 1.5))
         _lower(run, which, number)
-    run.is_mute = (which, number) == (resource.RLIMIT_FSIZE, 0)  # what it says goes into files, too
+    if (which, number) == (resource.RLIMIT_FSIZE, 0):
+        run.lacks = "output"  # what it says goes into files, too
+    elif which == resource.RLIMIT_AS:
+        run.lacks = "memory"
     if run.end().code == 6:
         _not_blamed(world)
     world.finish()

@@ -55,8 +55,8 @@ class Done:
     out: str
     err: str
     killed: bool = False
-    is_mute: bool = False
-    """Whether it could not write what it says."""
+    lacks: str = ""
+    """What it cannot do its own part without: ``output``, or ``memory``, where Python or a library may end it."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -248,7 +248,7 @@ class Started:
             popen = subprocess.Popen if "preexec_fn" in options else world.popen
             self.process = popen([UNSTUCK, *words], **(given | options))
         world.started.append(self.process)
-        self._killed = self.is_mute = False
+        self._killed, self.lacks = False, ""
 
     def kill(self) -> None:
         """Kill it as the system does when memory is short."""
@@ -271,6 +271,6 @@ class Started:
             self.process.kill()
             self.process.wait()
         out, err = (file.read_text(encoding="utf-8", errors="replace") for file in self._files)
-        done = Done(self.words, code, out, err, self._killed, self.is_mute)
+        done = Done(self.words, code, out, err, self._killed, self.lacks)
         self._world.done.append(done)
         return done
