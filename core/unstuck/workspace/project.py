@@ -7,8 +7,7 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
-from unstuck.workspace.git.file_lock import SHARED
-from unstuck.workspace.git.repository import Repository, find_repository, record_home, refuse_home_links
+from unstuck.workspace.git.repository import SHARED, Repository, find_repository, record_home, refuse_home_links
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from unstuck.errors import UsageError
-from unstuck.workspace.git.file_lock import DELIVERY
+from unstuck.workspace.git.repository import DELIVERY
 from unstuck.workspace.project import Project, locate
 
 project_option = click.option(

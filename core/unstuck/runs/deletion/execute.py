@@ -29,8 +29,7 @@ from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folde
 from unstuck.runs.deletion.project_files import Identity, folders_of, home_files, memory_files
 from unstuck.runs.deletion.verify import leftovers
 from unstuck.settings.paths import state_dir
-from unstuck.workspace.git.file_lock import SHARED
-from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.git.repository import SHARED, project_home
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import (
     drop_checkpoints,

@@ -15,8 +15,7 @@ from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import lives, prompted_from, works_elsewhere
 from unstuck.runs.deletion.inventory import Item, Stays
 from unstuck.text import one_line
-from unstuck.workspace.git.file_lock import SHARED
-from unstuck.workspace.git.repository import path_hash
+from unstuck.workspace.git.repository import SHARED, path_hash
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
 from unstuck.workspace.worktrees.worktree import registered_tree

@@ -19,8 +19,8 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
-from unstuck.workspace.git.file_lock import DELIVERY
 from unstuck.workspace.git.repo_status import branch_of
+from unstuck.workspace.git.repository import DELIVERY
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.delivery import Delivery, cut_off
 from unstuck.workspace.worktrees.worktrees import Worktrees

@@ -15,9 +15,6 @@ import psutil
 from unstuck.eventlog.storage.durable_files import make_directory
 from unstuck.workspace.git.plain_file import waits_for_pipe
 
-DELIVERY, PINS = SHARED = ("delivery.lock", "pins.lock")
-"""Locks that all worktrees of a repository share; they lie in our folder of its git directory."""
-
 _PAUSE_S = 0.02
 _PATIENCE_S = 2.0
 """Seconds that a holder whose supervisor is gone may wait for a pipe before it is ended."""

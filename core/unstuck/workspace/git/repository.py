@@ -25,6 +25,9 @@ from unstuck.workspace.git.short_process import ShortProcess
 OLDEST = (2, 36)
 """The first git that lists work trees with any name."""
 
+DELIVERY, PINS = SHARED = ("delivery.lock", "pins.lock")
+"""Locks that all worktrees of a repository share; they lie in our folder of its git directory."""
+
 _ALWAYS = {
     b"GIT_AUTHOR_NAME": b"unstuck",
     b"GIT_AUTHOR_EMAIL": b"unstuck@localhost",

@@ -18,10 +18,10 @@ from pathlib import Path
 from unstuck.errors import WorkspaceError
 from unstuck.eventlog.storage.durable_files import make_directory, open_fresh, write_private
 from unstuck.workspace.git.case_folding import folds_case
-from unstuck.workspace.git.file_lock import PINS, locked
+from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import commit_at
-from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
+from unstuck.workspace.git.repository import PINS, Repository, Result, is_git_directory, run_git, version_of_git
 
 OLDEST_GIT = (2, 32)
 """The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""

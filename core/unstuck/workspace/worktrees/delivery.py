@@ -21,11 +21,11 @@ import psutil
 
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
 from unstuck.processes import working_in
-from unstuck.workspace.git.file_lock import DELIVERY, locked
+from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees, under_way
-from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
+from unstuck.workspace.git.repository import DELIVERY, Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 How = Literal["fast_forward", "merge"]
