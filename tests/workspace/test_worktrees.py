@@ -489,18 +489,3 @@ async def test_killed_at_any_step_a_result_comes_in_once(
     assert show(project, tip, "other.txt") == "other\n"
     assert project.git("log", "--format=%s", "--no-merges", f"main..{tip}").split() == ["Work", "Other"]
     assert (await trees.clean()).kept == ()
-
-
-async def test_locks_of_a_dead_git_keep_no_branch(project: Project, tmp_path: Path) -> None:
-    """What a run leaves is removed although a git was killed on its branches."""
-    trees = Worktrees(await project.repository(), tmp_path / "state", "r1")
-    await trees.prepare()
-    place = await trees.create("web")
-    (place / "new.txt").write_text("new\n")
-    await trees.integrate("web", "New")
-    project.git("merge", "-q", trees.branch)
-    for name in ("refs/heads/unstuck/r1/web", "refs/heads/unstuck/r1/_run", "refs/unstuck/bases/r1"):
-        (project.root / ".git" / f"{name}.lock").touch()
-    assert (await trees.clean()).kept == ()
-    await trees.forget()
-    assert project.git("for-each-ref", "refs/unstuck", "refs/heads/unstuck") == ""

@@ -202,8 +202,8 @@ class Worktrees:
             holders = (await self._git(*listed)).line.split() if tip else []
             own = f"{_BRANCHES}{self._name}/"
             if tip and any(not holder.startswith(own) for holder in holders) and not self._directory.exists():
-                await self._drop(results, tip)
-                await self._drop(self._base_reference)
+                await self._git("update-ref", "-d", results, tip)
+                await self._git("update-ref", "-d", self._base_reference)
 
     async def merged(self, onto: str, tip: str, message: str) -> str:
         """Merge ``tip`` into ``onto`` on no branch; return the commit. Raises IntegrationConflict."""
@@ -268,10 +268,6 @@ class Worktrees:
             return
         self._unlock(reference)
         await self._git("update-ref", reference, commit)
-
-    async def _drop(self, reference: str, *commit: str) -> None:
-        self._unlock(reference)
-        await self._git("update-ref", "-d", reference, *commit)
 
     def _unlock(self, reference: str) -> None:
         """Remove the lock of a killed git on a reference that only unstuck writes."""
@@ -383,7 +379,7 @@ class Worktrees:
             return reason
         await self._place(name).dispose()
         if name != _INTEGRATION and (branch := await self._commit(self._branch(name))):
-            await self._drop(self._branch(name), branch)
+            await self._git("update-ref", "-d", self._branch(name), branch)
         return ""
 
     async def _why(self, name: str, busy: tuple[tuple[int, Path], ...]) -> str:
