@@ -119,6 +119,37 @@ def test_no_descriptors_are_left(unstuck: Unstuck, number: int) -> None:
         assert "ulimit -n" in done.stderr
 
 
+STARVING = """
+import asyncio
+from unstuck.runs.run import signals_heard
+
+async def work():
+    def starve():
+        loop.call_soon(starve)
+        raise MemoryError
+    loop = asyncio.get_running_loop()
+    with signals_heard(None, None):
+        loop.call_soon(starve)
+        {work}
+
+asyncio.run(work())
+"""
+
+
+@pytest.mark.parametrize(
+    "work", ["await asyncio.sleep(600)", "await asyncio.wait([asyncio.shield(loop.create_future())])"]
+)
+def test_an_event_loop_without_memory_ends_the_run(work: str) -> None:
+    """It says why, once, and never goes on calling what fails; also where its work cannot be ended any more."""
+    deaf = f"try: {work}\n        except asyncio.CancelledError: {work}"
+    for source in (work, deaf):
+        command = [sys.executable, "-c", STARVING.format(work=source)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        assert "Cannot allocate memory. Neither an agent nor a check is the cause" in done.stderr
+        assert done.stderr.count("MemoryError") == 0
+    assert done.returncode == 6
+
+
 @pytest.fixture
 def suspended(unstuck: Unstuck) -> Iterator[psutil.Process]:
     """A live run whose supervisor is suspended."""

@@ -50,6 +50,18 @@ def test_an_answer_by_rule(unstuck: Unstuck) -> None:
     assert (asked(unstuck)["by"], asked(unstuck)["via"]) == ("policy", "rule")
 
 
+def test_an_answer_by_option(unstuck: Unstuck) -> None:
+    """`--recover` of a resumed run answers the question about an attempt that was cut off."""
+    unstuck.environment["UNSTUCK_RECOVERY"] = "ask"
+    run = unstuck.start("run", "--headless", "--json", "--verify", "true", "--", "sleep", "600")
+    unstuck.until(run, b"agent_spawned")
+    run.kill()
+    run.wait(60)
+    assert unstuck("run", "--resume", "last", "--headless").code == 3
+    unstuck("run", "--resume", "last", "--headless", "--recover", "task=skip")
+    assert (asked(unstuck)["by"], asked(unstuck)["via"]) == ("human", "option")
+
+
 @pytest.mark.parametrize(("claimed", "via"), [("", "socket"), ("command", "command"), ("the king", "socket")])
 def test_an_answer_to_a_live_run(unstuck: Unstuck, claimed: str, via: str) -> None:
     """A program at the socket is one, unless it says that it is the command."""

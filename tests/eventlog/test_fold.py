@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.manual_clock import ManualClock
 
-from unstuck.contract import Guidance, Report, Task
+from unstuck.contract import HELD, Guidance, Report, Task
+from unstuck.diagnosis import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
@@ -58,6 +59,10 @@ report = st.builds(
     Report, how=st.sampled_from(["ended", "crashed", "stopped"]), exit_code=st.sampled_from([None, 0, 1])
 )
 diagnosis = st.sampled_from([None, {}, {"cause": "of_a_later_version", "signature": {"hash": "x", "location": None}}])
+
+_FOUND = diagnose("E   TypeError: bad operand\napp.py:3: TypeError", exit_code=1)
+assert _FOUND is not None
+DIAGNOSIS = _FOUND.as_dict()
 
 SPECIAL = {
     e.RunStarted: st.builds(e.RunStarted, project=st.just("p")),
@@ -327,3 +332,147 @@ def test_thousands_of_steps_take_no_room() -> None:
     few, many = started((step, "a", "a.1")), started(*[(step, "a", "a.1")] * 2_000)
     assert many.attempts["a.1"].steps == 2_000
     assert len(dump(many)) - len(dump(few)) < 20
+
+
+def asked(
+    kind: str, *, task: str = "a", key: str = "", attempt: str = "", gate: str = "g1"
+) -> tuple[e.Event, str, str]:
+    return e.GateOpened(gate=gate, type=kind, key=key, attempt_id=attempt), task, ""  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "waits"),
+    [(asked("disk", task="b"), True), (asked("question", task="b", key=HELD), True), (asked("stuck", task="b"), False)],
+)
+def test_only_a_full_disk_or_a_person_keeps_a_task_from_its_start(
+    question: tuple[e.Event, str, str], waits: bool
+) -> None:
+    """Any other question about a task that has not begun lets it begin."""
+    assert started(question).tasks["b"].state == ("waiting" if waits else "ready")
+
+
+@pytest.mark.parametrize(("effect", "state"), [("stop", "stopping"), ("go_on", "live"), ("tell", "live")])
+def test_an_answer_stops_a_live_attempt_or_sets_it_free(effect: str, state: str) -> None:
+    """What was asked about an agent at work is done to that agent."""
+    assert started(opened("g1"), answered("g1", "continue", effect)).attempts["a.1"].state == state
+
+
+@pytest.mark.parametrize(("kind", "state"), [("permission", "preparing"), ("stuck", "judging")])
+def test_a_permission_for_the_next_step_repeats_that_step(kind: str, state: str) -> None:
+    """After any other answer the check decides again."""
+    step = (e.DirectiveIssued(level="pivot", line=10, climb=Climb(), approach=Clean("way")), "a", "")
+    done = (e.AttemptEnded(report=Report()), "a", "a.1")
+    state_now = started(done, step, asked(kind), answered("g1", "allow", "go_on"))
+    row = state_now.tasks["a"]
+    assert row.state == state
+    assert (row.directive is not None) == (kind == "permission")
+
+
+def test_a_withdrawn_question_frees_only_what_nothing_else_holds() -> None:
+    """A second question, and a budget that is used up, go on holding the agent."""
+    gone = (e.GateWithdrawn(gate="g2", reason="gone"), "a", "a.1")
+    over = (e.BudgetReached(kind="tokens", used=2, limit=1), "", "")
+    two = opened("g1"), opened("g2", "timeout")
+    assert started(*two, gone).attempts["a.1"].state == "held"
+    assert started(opened("g2"), gone).attempts["a.1"].state == "live"
+    assert started(over, opened("g2"), gone).attempts["a.1"].state == "held"
+    ended = (e.AttemptEnded(report=Report()), "a", "a.1")
+    waiting = started(*two, ended, gone).tasks["a"]
+    assert (waiting.state, waiting.gate) == ("waiting", "g1")
+
+
+def test_a_raised_budget_frees_only_what_no_question_holds() -> None:
+    """An agent that also waits for an answer goes on waiting for it."""
+    over, more = (e.BudgetReached(kind="tokens", used=2, limit=1), "", ""), (e.BudgetSet(tokens=9.0), "", "")
+    assert started(over, more).attempts["a.1"].state == "live"
+    assert started(over, opened("g1"), more).attempts["a.1"].state == "held"
+
+
+def test_a_warning_of_another_budget_stays() -> None:
+    """Raising one limit does not have the other one warned of again."""
+    warned = [(e.BudgetWarned(kind=kind, used=1, limit=1), "", "") for kind in ("tokens", "time")]  # type: ignore[arg-type]
+    asking = asked("budget", task="", key="tokens")
+    more = (e.GateAnswered(gate="g1", choice="extend", number=5.0, effect="go_on"), "", "")
+    state = started(*warned, asking, more)
+    assert state.run.warned == ("time",)
+    assert state.run.limits == {"tokens": 5.0}
+
+
+@pytest.mark.parametrize(("alone", "state"), [(True, "judging"), (False, "preparing")])
+def test_after_a_wait_the_check_or_the_attempt_is_repeated(alone: bool, state: str) -> None:
+    """As it was decided before the wait; and the end of a wait that is over already changes nothing."""
+    wait = e.TransientErrorRetry(error_type="network", retry=1, delay_seconds=1, climb=Climb(), check_alone=alone)
+    ended, over = (e.AttemptEnded(report=Report()), "a", "a.1"), (e.BackoffOver(task_id="a"), "a", "")
+    assert started(ended, (wait, "a", ""), over).tasks["a"].state == state
+    assert started(ended, over).tasks["a"].state == "judging"
+    assert started(over).tasks["a"].state == "running"
+
+
+def test_a_checkpoint_that_could_not_be_saved_leaves_the_last_good_one() -> None:
+    """There is always something to go back to, once there was."""
+    good = [(e.CheckpointCreated(id=id, reason="good", purpose="good"), "a", "a.1") for id in ("c1", "none")]
+    row = started(*good).tasks["a"]
+    assert (row.good, row.loads) == ("c1", "c1")
+
+
+def test_only_failures_of_the_present_approach_count_for_it() -> None:
+    """A retry and a new session go on with the approach; another approach begins without failures."""
+    failed = (e.CheckFinished(result="failed", diagnosis=DIAGNOSIS), "a", "a.1")
+    ended = (e.AttemptEnded(report=Report()), "a", "a.1")
+    retry, fresh, pivot = (
+        (e.DirectiveIssued(level=level, line=10, climb=Climb()), "a", "")  # type: ignore[arg-type]
+        for level in ("retry", "continue", "pivot")
+    )
+    assert len(started(ended, failed, retry).tasks["a"].failures) == 1
+    assert len(started(ended, failed, retry, fresh).tasks["a"].failures) == 1
+    assert started(ended, failed, retry, pivot).tasks["a"].failures == ()
+
+
+@pytest.mark.parametrize(
+    ("proof", "shows_nothing"),
+    [(None, True), (e.CheckProved(without_work="passed"), True), (e.CheckProved(without_work="failed"), False)],
+)
+def test_a_check_that_passes_before_the_work_shows_nothing_until_it_is_proved(
+    proof: e.CheckProved | None, shows_nothing: bool
+) -> None:
+    """A proof counts where the check failed without the work."""
+    task = e.TaskAdded(work=Task(id="c", prompt=Clean("Work."), verify="make"))
+    saved = e.CheckpointCreated(id="c1", reason="baseline", purpose="baseline")
+    passed = e.TaskBaselineChecked(result="passed", checkpoint="c1", command="make")
+    events = [(one, "c", "") for one in (task, saved, passed, *([proof] if proof is not None else []))]
+    assert started(*events).tasks["c"].passed_before_work == shows_nothing
+
+
+@pytest.mark.parametrize("standing", ["held", "frozen", "runs_on"])
+@pytest.mark.parametrize("saved", ["c1", "none"])
+def test_a_question_about_a_held_agent_says_what_was_saved(standing: str, saved: str) -> None:
+    """Or why nothing was; of an agent that runs on the files change, and no checkpoint would be true for them."""
+    question = (e.GateOpened(gate="g1", type="stuck", attempt_id="a.1", standing=standing), "a", "a.1")  # type: ignore[arg-type]
+    other = (e.GateOpened(gate="g2", type="stuck", attempt_id="b.1", standing="held"), "b", "b.1")
+    made = [(e.CheckpointCreated(id=id, reason="full disk", purpose="question"), "a", "a.1") for id in (saved, "later")]
+    state = started(question, other, *made)
+    said = {"checkpoint": "c1"} if saved == "c1" else {"checkpoint": "", "not_saved": "full disk"}
+    assert state.gates["g1"].gate.context == ({} if standing == "runs_on" else said)
+    assert state.gates["g2"].gate.context == {}
+
+
+def test_events_about_no_task_and_no_attempt_change_nothing() -> None:
+    """A log may hold what another version wrote: the run can be read all the same."""
+    state = started()
+    before = copied(state)
+    strangers: list[tuple[e.Event, str, str]] = [
+        (e.RungChosen(task_id="x", level="pivot"), "x", ""),
+        (e.DirectivePrepared(level="retry", text=Clean("Again.")), "x", ""),
+        (e.BackoffOver(task_id="x"), "x", ""),
+        (e.TaskReopened(task_id="x"), "x", ""),
+        (e.TaskBaselineChecked(result="passed", checkpoint="c1"), "x", ""),
+        (e.CheckpointCreated(id="c1", reason="r"), "x", ""),
+        (e.AttemptInterrupted(reason="x"), "x", "x.1"),
+        (e.AttemptEnded(report=Report()), "x", "x.1"),
+        (e.GateWithdrawn(gate="x", reason="gone"), "x", ""),
+        (e.GateAnswered(gate="x", choice="skip", effect="skipped"), "x", ""),
+        (e.GateAnswered(gate="x", choice="extend", number=1.0, effect="go_on"), "", ""),
+    ]
+    for record in recorded(strangers)[-len(strangers) :]:
+        fold(state, record)
+    assert (state.tasks, state.attempts, state.gates) == (before.tasks, before.attempts, before.gates)

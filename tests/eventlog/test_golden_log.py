@@ -10,8 +10,9 @@ import pytest
 
 from unstuck.eventlog.envelope import SCHEMA
 from unstuck.eventlog.events import EVENTS
+from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.records import read_records, replay
-from unstuck.eventlog.state import dump, load
+from unstuck.eventlog.state import State, dump, load
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 LOGS = sorted(GOLDEN.glob("*.jsonl"))
@@ -21,6 +22,36 @@ every_log = pytest.mark.parametrize("log", LOGS, ids=[log.stem for log in LOGS])
 def state_of(log: Path) -> Path:
     """The state that this log gave in its time."""
     return log.with_name(f"{log.stem}.state.json")
+
+
+def changes_of(log: Path) -> list[Any]:
+    """What each record of this log changed in its time; written anew where the file is deleted."""
+    file = log.with_name(f"{log.stem}.changes")
+    if not file.exists():
+        state, before, lines = State(), {}, []
+        for record in read_records(log):
+            fold(state, record)
+            now = json.loads(dump(state))
+            lines.append(json.dumps(change(before, now), separators=(",", ":")))
+            before = now
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def change(before: Any, now: Any) -> Any:
+    """What is new in ``now``: of maps only the keys that differ. No row of a state is ever removed."""
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return now
+    return {
+        key: change(before.get(key), value) for key, value in now.items() if key not in before or before[key] != value
+    }
+
+
+def changed(before: Any, by: Any) -> Any:
+    """``before`` after the change ``by``."""
+    if not (isinstance(before, dict) and isinstance(by, dict)):
+        return by
+    return before | {key: changed(before.get(key), value) for key, value in by.items()}
 
 
 def differences(expected: Any, found: Any, where: str = "") -> list[str]:
@@ -39,6 +70,16 @@ def differences(expected: Any, found: Any, where: str = "") -> list[str]:
 def test_an_old_log_tells_the_same_story(log: Path) -> None:
     """Folding the log of an earlier version gives the state that it gave then."""
     assert differences(json.loads(state_of(log).read_text(encoding="utf-8")), json.loads(dump(replay(log)))) == []
+
+
+@every_log
+def test_an_old_log_tells_the_same_story_at_every_moment(log: Path) -> None:
+    """Wherever a run was paused, killed or looked at: its state after each record is the one that it was then."""
+    state, expected = State(), {}
+    for record, by in zip(read_records(log), changes_of(log), strict=True):
+        fold(state, record)
+        expected = changed(expected, by)
+        assert differences(expected, json.loads(dump(state))) == [], f"after record {record.seq}, {record.name}"
 
 
 @every_log

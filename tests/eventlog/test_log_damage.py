@@ -132,6 +132,15 @@ def test_flipped_bits_are_never_believed(path: Path) -> None:
             assert damage.offset == lines[len(seen)].offset <= bit // 8
 
 
+@pytest.mark.parametrize(("last", "is_damage"), [(b"x", True), (b" ", True), (b"\0", False), (b"", False)])
+def test_a_last_line_with_another_end_is_damage(path: Path, last: bytes, is_damage: bool) -> None:
+    """A whole record may have been acknowledged, so only one whose end was never written is moved aside."""
+    path.write_bytes(path.read_bytes()[:-1] + last)
+    seen, damage = read_until_damage(path)
+    assert len(seen) == RECORDS - 1
+    assert (damage is not None) == is_damage
+
+
 def read_until_damage(path: Path) -> tuple[list[Line], RecordDamaged | None]:
     """What was believed before the log was refused, if it was."""
     seen = []

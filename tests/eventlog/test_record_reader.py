@@ -135,7 +135,7 @@ async def test_records_since_a_moment(tmp_path: Path) -> None:
 def test_looking_at_heads_finds_what_reading_all_would(log: Path, tmp_path: Path) -> None:
     """For each task, actor, event and failure of a real log, the quick way gives the same as the slow one."""
     (tmp_path / LOG_NAME).write_bytes(log.read_bytes())
-    every = list(read_records(tmp_path / LOG_NAME))
+    every, lines = list(read_records(tmp_path / LOG_NAME)), log.read_bytes().splitlines(keepends=True)
     looks = [Wanted(without_me=True)]
     looks += [Wanted(types=frozenset({name})) for name in {record.name for record in every}]
     looks += [Wanted(tasks=(name,)) for name in {record.task for record in every}]
@@ -143,6 +143,9 @@ def test_looking_at_heads_finds_what_reading_all_would(log: Path, tmp_path: Path
     looks += [Wanted(signature=name) for record in every for name in readers.signatures_in(record) if name]
     for wanted in looks:
         assert list(RunReader(tmp_path).records(wanted)) == [record for record in every if wanted(record)]
+        assert [number for number, line in enumerate(lines) if wanted.finds(line)] == [
+            number for number, record in enumerate(every) if wanted(record)
+        ]
 
 
 def test_a_line_that_another_program_wrote_is_found_too(tmp_path: Path) -> None:
@@ -299,6 +302,27 @@ async def test_a_follower_is_told_of_damage(tmp_path: Path) -> None:
     path = tmp_path / LOG_NAME
     damaged = append(tmp_path, body())[0].replace(b"task_unblocked", b"task_unblockt") + b"{}\n"
     writer = Writer(lambda: path.write_bytes(path.read_bytes() + damaged), lambda: None, lambda: None)
+    with pytest.raises(RecordDamaged, match="line 2"):
+        list(writer.read(tmp_path))
+
+
+async def test_a_follower_outlasts_a_moment_of_damage(tmp_path: Path) -> None:
+    """What looks damaged only while a live supervisor puts it right is read again, and is no damage."""
+    await written(tmp_path, task("web"))
+    path = tmp_path / LOG_NAME
+    whole = path.read_bytes()
+    (line,) = append(tmp_path, body(task="new"))
+    path.write_bytes(whole + line.replace(b"new", b"old") + b"{}\n")
+    assert list(Writer(lambda: path.write_bytes(whole + line)).read(tmp_path)) == [1, 2]
+
+
+async def test_damage_of_a_run_that_is_over_is_told_at_once(tmp_path: Path) -> None:
+    """Nobody will put it right any more."""
+    await written(tmp_path, task("web"))
+    path = tmp_path / LOG_NAME
+    path.write_bytes(path.read_bytes() + append(tmp_path, body())[0].replace(b"task_unblocked", b"task_unblockt"))
+    writer = Writer()
+    writer.is_live = False
     with pytest.raises(RecordDamaged, match="line 2"):
         list(writer.read(tmp_path))
 

@@ -55,6 +55,7 @@ async def test_the_run_waits_for_my_answer(repo: Path) -> None:
         result = await run
     assert result.exit_reason == "succeeded"
     assert result.exit_code == 0
+    assert supervisor.core.head.gates[gate].via == "program"
     assert (repo / "new.txt").read_text() == "new\n"
     assert (repo / "README.md").read_text() == "mine\n"
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.torture import clocks, files, kills, limits, mutations, oracles, races, streams
+from tests.torture import clocks, files, kills, limits, mutations, oracles, races, sabotage, streams
 from tests.torture.world import World
 
 FAMILIES: dict[str, Callable[[World], None]] = {
@@ -62,7 +62,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=sorted(FAMILIES), help="this family; may be given again")
     parser.add_argument("--seed", type=int, help="one round of --only NAME with this seed, or the first of all rounds")
     parser.add_argument("--keep", type=Path, help="keep the folder of each round that broke something here")
+    parser.add_argument("--selfcheck", action="store_true", help="break one promise after another: is it noticed?")
     said = parser.parse_args()
+    if said.selfcheck:
+        return _selfcheck()
     once = said.seed is not None and said.only is not None
     first = secrets.randbelow(_DRAWN) if said.seed is None else said.seed
     names, draw, counted, broken = said.only or list(FAMILIES), random.Random(first), Counter[str](), 0
@@ -80,6 +83,23 @@ def main() -> int:
     return int(broken > 0)
 
 
+def _special(folder: str, names: list[str]) -> set[str]:
+    """The sockets, pipes and devices, which cannot be copied."""
+    places = {name: Path(folder, name) for name in names}
+    return {name for name, at in places.items() if not (at.is_symlink() or at.is_file() or at.is_dir())}
+
+
+def _selfcheck() -> int:
+    """Show that each oracle notices a program that breaks its promise; 1 where one does not."""
+    missed = False
+    for oracle in oracles.ORACLES:
+        with tempfile.TemporaryDirectory(prefix="u-", dir="/tmp") as place:
+            problem = sabotage.unnoticed(oracle.__name__, Path(place))
+        print(f"{'MISSED ' if problem else 'noticed'} {oracle.__name__} {problem}", flush=True)
+        missed |= bool(problem)
+    return int(missed)
+
+
 def _round(name: str, seed: int, keep: Path | None) -> list[str] | None:
     place = Path(tempfile.mkdtemp(prefix="u-", dir="/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"))
     began = time.monotonic()
@@ -89,7 +109,7 @@ def _round(name: str, seed: int, keep: Path | None) -> list[str] | None:
         for breach in found:
             print(f"    {breach}\n    again: make torture ARGS='--only {name} --seed {seed}'", flush=True)
         if found and keep is not None:
-            shutil.copytree(place, keep / f"{name}-{seed}", symlinks=True, ignore_dangling_symlinks=True)
+            shutil.copytree(place, keep / f"{name}-{seed}", symlinks=True, ignore=_special)
         return found
     except limits.Skipped as reason:
         print(f"skipped {name}: {reason}", flush=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+import psutil
 from tests.torture.world import Started, World
 
 _OURS = ("agent crashed", "agent_crashed")
@@ -64,7 +65,7 @@ def descriptors(world: World) -> None:
 
 
 def memory(world: World) -> None:
-    """Little memory, for the whole run or from some moment on."""
+    """Little memory, for the whole run, or no more than it has from some moment on: no system takes memory back."""
     _limited(world, resource.RLIMIT_AS, world.draw.randrange(60, 400) << 20)
 
 
@@ -81,6 +82,10 @@ def _limited(world: World, which: int, number: int) -> None:
         run = world.begin()
         time.sleep(world.draw.uniform(0, 1.5))
         _lower(run, which, number)
+    if (which, number) == (resource.RLIMIT_FSIZE, 0):
+        run.lacks = "output"  # what it says goes into files, too
+    elif which == resource.RLIMIT_AS:
+        run.lacks = "memory"
     if run.end().code == 6:
         _not_blamed(world)
     world.finish()
@@ -91,5 +96,7 @@ def _setting(which: int, number: int) -> Callable[[], None]:
 
 
 def _lower(run: Started, which: int, number: int) -> None:
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError, psutil.NoSuchProcess):
+        if which == resource.RLIMIT_AS:
+            number = psutil.Process(run.process.pid).memory_info().vms + number // 100
         resource.prlimit(run.process.pid, which, (number, resource.prlimit(run.process.pid, which)[1]))

@@ -26,7 +26,9 @@ def no_hang(world: World) -> Iterator[str]:
 def documented_codes(world: World) -> Iterator[str]:
     """Every exit code is a documented one, and each that is no result of a run says why."""
     for done in world.done:
-        if done.killed and done.code == -signal.SIGKILL:
+        if done.lacks == "output" or (done.killed and done.code == -signal.SIGKILL):
+            continue
+        if done.lacks == "memory" and done.code == -signal.SIGABRT:  # so does a library that is given none
             continue
         if done.code not in EXIT_CODES and done.code is not None:
             yield f"{' '.join(done.words)} ended with {done.code}: {done.err[-300:]}"
@@ -37,6 +39,8 @@ def documented_codes(world: World) -> Iterator[str]:
 def no_traceback(world: World) -> Iterator[str]:
     """Nobody reads a traceback of ours: not on a screen, and not as the words of an agent."""
     for done in world.done:
+        if done.lacks == "memory" and done.err.rstrip().endswith("MemoryError"):
+            continue  # Python's own, before the first line of ours or where there is no memory for any
         if "Traceback (most recent call last)" in done.out + done.err:
             yield f"a traceback in {' '.join(done.words)}: {(done.err or done.out)[-1500:]}"
     for record in world.events().values():

@@ -19,8 +19,8 @@ import psutil
 
 UNSTUCK = str(Path(sys.executable).with_name("unstuck"))
 SECRET = "sk-ant-api03-" + "T0rtureT0rture" * 3
-LONGEST = 120.0
-"""Seconds after which a command hangs."""
+LONGEST = 600.0
+"""Seconds after which a command hangs: on a machine at work, with the least priority, a healthy one takes minutes."""
 
 MARK = "TORTURE_WORLD"
 ENDED = frozenset({0, 1, 4, 5})
@@ -55,6 +55,8 @@ class Done:
     out: str
     err: str
     killed: bool = False
+    lacks: str = ""
+    """What it cannot do its own part without: ``output``, or ``memory``, where Python or a library may end it."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -87,6 +89,7 @@ class World:
     mounted: list[Path] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
+    started: list[subprocess.Popen[Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.shared = self.draw.random() < 0.5
@@ -213,10 +216,12 @@ class World:
             subprocess.run(["umount", "-l", place], check=False)
 
     def processes(self) -> Iterator[psutil.Process]:
-        """Every live process of this world."""
+        """Every live process of this world; one that was forked instead of started has its parent's environment."""
+        forked = {process.pid for process in self.started if process.poll() is None}
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                if process.environ().get(MARK) == self.place.name and process.status() != psutil.STATUS_ZOMBIE:
+                is_ours = process.pid in forked or process.environ().get(MARK) == self.place.name
+                if is_ours and process.status() != psutil.STATUS_ZOMBIE:
                     yield process
 
     def events(self) -> dict[tuple[str, int], dict[str, Any]]:
@@ -242,7 +247,8 @@ class Started:
             given = {"cwd": world.root, "env": world.environ, "stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
             popen = subprocess.Popen if "preexec_fn" in options else world.popen
             self.process = popen([UNSTUCK, *words], **(given | options))
-        self._killed = False
+        world.started.append(self.process)
+        self._killed, self.lacks = False, ""
 
     def kill(self) -> None:
         """Kill it as the system does when memory is short."""
@@ -265,6 +271,6 @@ class Started:
             self.process.kill()
             self.process.wait()
         out, err = (file.read_text(encoding="utf-8", errors="replace") for file in self._files)
-        done = Done(self.words, code, out, err, self._killed)
+        done = Done(self.words, code, out, err, self._killed, self.lacks)
         self._world.done.append(done)
         return done

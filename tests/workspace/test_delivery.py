@@ -348,6 +348,20 @@ async def test_a_git_that_fails_half_way_leaves_everything_as_it_was(
     assert results(project)
 
 
+async def test_a_git_that_only_says_that_it_went_is_not_believed(
+    project: Project, delivery: Delivery, git_that: Callable[[str, str], Path]
+) -> None:
+    """Whatever its exit code is: the results have arrived when my branch has them."""
+    before = photograph(project)
+    wrapper = git_that("merge --ff-only", "exit 0")
+    with pytest.raises(DeliveryRefused, match="git could not bring the results to main"):
+        await delivery.deliver("merge")
+    assert photograph(project) == before
+    wrapper.unlink()
+    await delivery.deliver("merge")
+    assert results(project)
+
+
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path

@@ -16,7 +16,7 @@ from unstuck.agents.factory import made_agent, require_allowed
 from unstuck.agents.mcp.tool_handlers import ToolHandlers
 from unstuck.clock import Clock
 from unstuck.contract import Agent
-from unstuck.errors import ProjectError, RecordError, UsageError
+from unstuck.errors import ProjectError, RecordError, UsageError, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.load_state import LOG_NAME, current_state
@@ -42,6 +42,9 @@ from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
 
 Listener = Callable[[Record], None]
+
+_LAST_S = 5.0
+"""Seconds that a run without memory has to end its agents and its log."""
 
 
 class Beside(Protocol):
@@ -306,9 +309,13 @@ def _policy(options: RunOptions) -> Callable[[State], GatePolicy] | None:
 
 @contextmanager
 def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[None]:
-    """Stop the run cleanly on Ctrl+C, TERM and HUP, unless the caller ignores them (nohup)."""
-    loop = asyncio.get_running_loop()
+    """Stop the run cleanly on Ctrl+C, TERM and HUP, unless the caller ignores them (nohup).
+
+    Raises SystemFailed for an event loop without memory, which would call what failed again and again.
+    """
+    loop, work = asyncio.get_running_loop(), asyncio.current_task()
     stopping: set[asyncio.Task[None]] = set()
+    failed: list[float] = []
 
     def stop(name: str) -> None:
         if beside is not None and beside.hears(name):
@@ -319,8 +326,20 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
             return
         stopping.add(asyncio.ensure_future(supervisor.stop(name)))
 
+    def end(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), MemoryError):
+            loop.default_exception_handler(context)
+        elif not failed:
+            failed.append(loop.time())
+            assert work is not None
+            work.cancel()
+        elif loop.time() > failed[0] + _LAST_S:  # what it waits for cannot be read; helpers end the agents
+            os.write(2, f"unstuck: {system_failure(MemoryError())}\n".encode())
+            os._exit(6)
+
     caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     added = []
+    loop.set_exception_handler(end)
     for number in caught:
         if signal.getsignal(number) is signal.SIG_IGN:
             continue
@@ -331,6 +350,10 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
         added.append(number)
     try:
         yield
+    except asyncio.CancelledError:
+        if failed and (failure := system_failure(MemoryError())):
+            raise failure from None
+        raise
     finally:
         for number in added:
             loop.remove_signal_handler(number)

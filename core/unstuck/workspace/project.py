@@ -7,7 +7,14 @@ from pathlib import Path
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.text import is_text
-from unstuck.workspace.git.repository import Repository, find_repository, found_at_once, record_home
+from unstuck.workspace.git.repository import (
+    SHARED,
+    Repository,
+    find_repository,
+    found_at_once,
+    record_home,
+    refuse_home_links,
+)
 from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 
@@ -36,11 +43,14 @@ class Project:
 
 
 def _is_record(home: Path) -> bool:
-    return home.is_dir() and any(path.name != "worktrees" for path in home.iterdir())
+    return home.is_dir() and any(path.name not in ("worktrees", *SHARED) for path in home.iterdir())
 
 
-async def locate(directory: Path) -> Project:
-    """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory."""
+async def locate(directory: Path, *, links: bool = False) -> Project:
+    """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory.
+
+    Raises RecordError as :func:`refuse_home_links` does, unless ``links`` are allowed.
+    """
     directory = _usable(directory)
     try:
         repository = await find_repository(directory)
@@ -48,18 +58,18 @@ async def locate(directory: Path) -> Project:
             refuse_git_directory(directory)
     except WorkspaceError as error:
         raise ProjectError(str(error)) from error
-    return _project(directory, repository)
+    return _project(directory, repository, links=links)
 
 
-def located(directory: Path) -> Project:
+def located(directory: Path, *, links: bool = False) -> Project:
     """Return what :func:`locate` returns, for a program without an event loop, which it most often spares."""
     directory = _usable(directory)
     repository = found_at_once(directory)
     if repository is not None:
-        return _project(directory, repository)
+        return _project(directory, repository, links=links)
     import asyncio  # a command that only looks is twice as fast without it
 
-    return asyncio.run(locate(directory))
+    return asyncio.run(locate(directory, links=links))
 
 
 def _usable(directory: Path) -> Path:
@@ -71,6 +81,9 @@ def _usable(directory: Path) -> Path:
     return directory
 
 
-def _project(directory: Path, repository: Repository | None) -> Project:
+def _project(directory: Path, repository: Repository | None, *, links: bool) -> Project:
     root = repository.root if repository is not None else directory
-    return Project(directory, root, repository, record_home(root, repository))
+    home = record_home(root, repository)
+    if not links:
+        refuse_home_links(home)
+    return Project(directory, root, repository, home)

@@ -219,6 +219,11 @@ class Desk:
         files = sorted(self.seen.glob(f"{task}.*"), key=lambda path: int(path.suffix[1:]))
         return [path.read_text(encoding="utf-8") for path in files]
 
+    def ways(self) -> list[str]:
+        """How the answers of the only run came in, as its event log says it."""
+        records = map(json.loads, (self.folder() / "events.jsonl").read_text(encoding="utf-8").splitlines())
+        return [record["data"]["via"] for record in records if record["event"] == "gate_answered"]
+
     def pipe(self, name: str) -> Path:
         """A named pipe: an agent that reads it waits until the test opens it for writing."""
         path = self.seen.parent / name

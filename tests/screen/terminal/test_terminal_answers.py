@@ -42,6 +42,7 @@ def test_show_me_how_reaches_the_agent(desk: Desk) -> None:
     assert leave(terminal) == 0
     first, second = desk.prompts()
     assert "Make a file called done.\nThen stop [/at once]." in second
+    assert desk.ways() == ["screen"]
     assert "file called done" not in first
 
 
@@ -165,3 +166,4 @@ def test_an_answer_from_elsewhere_closes_the_dialog(desk: Desk) -> None:
     terminal.until("every task succeeded")
     assert leave(terminal) == 0
     assert "Do it elsewhere" in desk.prompts()[1]
+    assert desk.ways() == ["command"]

@@ -79,6 +79,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     watching.press("ctrl+s")
     watching.until("1 done", "1 working")
     assert "Make a file called done." in desk.prompts("asks")[1]
+    assert desk.ways() == ["attached_screen"]
     watching.press("G", key_of("task.hold"))
     watching.until("no screen is open for this run")
     watching.press(key_of("task.decide"))

@@ -33,7 +33,7 @@ def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, pr
     A live run applies the answer at once. Otherwise it is saved, and `unstuck run --resume` applies it.
     """
     answer = parse_answer(choice, text, scope=scope)
-    place = here(project)
+    place = here(project, writes=True)
     given, run = answer.choice.replace("_", "-"), ""
     if not answer_online(place, gate, answer, dict(os.environ)):
         from unstuck.runs.answers.answer_offline import answer_offline

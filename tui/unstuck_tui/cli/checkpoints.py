@@ -71,7 +71,7 @@ def list_(project: Path, as_json: bool) -> None:
 @project_option
 def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
     """Save the current files, unless nothing changed since the last checkpoint."""
-    place = here(project)
+    place = here(project, writes=True)
     store = store_of(place, place.root, _settings(place))
     saved = asyncio.run(store.create(one_line(reason), run="manual", yes=yes))
     row = checkpoint_row(saved) | {"new": saved.is_new}
@@ -140,7 +140,7 @@ def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: 
     Ignored files, other repositories and files that no checkpoint holds stay as they are. `unstuck checkpoints undo`
     undoes the restore.
     """
-    place = here(project)
+    place = here(project, writes=True)
     saved = asyncio.run(saved_as(place, id))
     store = store_of(place, saved.root, _settings(place))
     with nobody_at_work(place, saved.root):
@@ -155,7 +155,7 @@ def restore(id: str, project: Path, paths: tuple[str, ...], yes: bool, as_json: 
 @project_option
 def undo(project: Path, yes: bool, as_json: bool) -> None:
     """Undo the last restore. An undo can be undone, too."""
-    place = here(project)
+    place = here(project, writes=True)
     root = asyncio.run(last_restored(place.home, place.repository))
     if root is None:
         raise UsageError("there is no restore to undo in this project")

@@ -84,11 +84,47 @@ def overrides_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("max_parallel", "ask") if options[name]} | limits_in(options["budget"])
 
 
-def here(directory: Path) -> Project:
-    """The project round ``directory``. Raises ProjectError."""
-    from unstuck.workspace.project import located  # a help needs no project
+def here(directory: Path, *, writes: bool = False, links: bool = False) -> Project:
+    """Return :func:`located` to a command that is not asynchronous."""
+    from unstuck.workspace import project  # a help needs no project
 
-    return located(directory)
+    place = project.located(directory, links=links)
+    if _may_hold_half(place):
+        import asyncio
+
+        asyncio.run(_settle(place, writes=writes))
+    return place
+
+
+async def located(directory: Path, *, writes: bool = True, links: bool = False) -> Project:
+    """Return the project around ``directory``, without half a delivery of a killed run if the command ``writes``.
+
+    Otherwise one line says that there is one. Raises ProjectError, and RecordError as :func:`locate` does.
+    """
+    from unstuck.workspace.project import locate
+
+    place = await locate(directory, links=links)
+    if _may_hold_half(place):
+        await _settle(place, writes=writes)
+    return place
+
+
+def _may_hold_half(place: Project) -> bool:
+    from unstuck.workspace.git.repository import DELIVERY
+
+    return place.repository is not None and (place.repository.common / "unstuck" / DELIVERY).exists()
+
+
+async def _settle(place: Project, *, writes: bool) -> None:
+    from unstuck.supervision.run.delivery import cut_deliveries, settle_deliveries
+
+    for line in await settle_deliveries(place) if writes else ():
+        complain(line)
+    for run in () if writes else await cut_deliveries(place):
+        complain(
+            f"run {run} was killed while it brought in its results, so your files may hold half of them: "
+            "the next command that writes puts this right"
+        )
 
 
 def echo(line: str, *, painted: bool = True) -> None:

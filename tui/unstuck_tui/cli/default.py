@@ -27,7 +27,7 @@ def begin() -> int | None:
     from unstuck_tui.cli.common import here
 
     try:
-        place = here(Path())
+        place = here(Path(), writes=True)
         live, run = live_run(place), unfinished(place)
     except UnstuckError as error:
         return _start_page(f"! {error}")

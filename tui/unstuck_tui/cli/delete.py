@@ -37,7 +37,7 @@ def command(run: str | None, whole: bool, typed: str | None, lose_work: bool, as
     """
     if whole == bool(run):
         raise UsageError("name a run (unstuck delete RUN), or delete everything (unstuck delete --all)")
-    place, environ = here(directory), dict(os.environ)
+    place, environ = here(directory, writes=True, links=True), dict(os.environ)
     name = "" if whole else asyncio.run(find_deletable(place, environ, run or ""))
     inventory = asyncio.run(take_stock(place, environ, name)).inventory
     if as_json:

@@ -37,7 +37,7 @@ async def _rows(directory: Path, environ: dict[str, str]) -> list[dict[str, Any]
     from unstuck.runs.doctor import check_up
     from unstuck.workspace.project import locate
 
-    place = await locate(directory)
+    place = await locate(directory, links=True)
     found = [finding._asdict() async for finding in check_up(place, environ)]
     return [*found[:3], terminal(environ), *found[3:]]
 

@@ -48,7 +48,7 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
 @project_option
 def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
     """Delete the entries with these ids. A deleted rule no longer applies, also in a live run."""
-    memory = memory_of(here(project))
+    memory = memory_of(here(project, writes=True))
     gone = memory.forget([entry.id for entry in found(memory, ids)])
     if as_json:
         print_json({"memory": entry.id, "kind": entry.kind} for entry in gone)
@@ -63,7 +63,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
 @project_option
 def promote(id: str, project: Path, as_json: bool) -> None:
     """Make the answer ID a rule: unstuck gives it without asking when the same failure returns."""
-    memory = memory_of(here(project))
+    memory = memory_of(here(project, writes=True))
     (answer,) = found(memory, [id])
     rule = made_rule(memory, answer, SystemClock().now())
     if as_json:

@@ -14,8 +14,8 @@ from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
-from unstuck.workspace.project import Project, locate
-from unstuck_tui.cli.common import complain, overrides_of
+from unstuck.workspace.project import Project
+from unstuck_tui.cli.common import complain, located, overrides_of
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
@@ -25,7 +25,7 @@ async def execute(
     words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
 ) -> RunResult:
     """Run or resume what the command line says; with ``hold`` nothing begins before a person says so."""
-    place = await locate(directory)
+    place = await located(directory)
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     overrides = overrides_of(options)
     if options["recover"] and not options["resume"]:
@@ -96,7 +96,7 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
 
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     if plan.project is not None:
-        place = await locate(plan.project)
+        place = await located(plan.project)
         plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)
     return plan, place
 

@@ -17,9 +17,16 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.finish import RunResult, result_of
 from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.workspace.project import locate
 from unstuck_tui.cli.attached import attach
-from unstuck_tui.cli.common import budget_option, check_option, complain, json_option, limits_in, project_option
+from unstuck_tui.cli.common import (
+    budget_option,
+    check_option,
+    complain,
+    json_option,
+    limits_in,
+    located,
+    project_option,
+)
 from unstuck_tui.cli.output import Output, answers_in, screen
 
 
@@ -47,7 +54,7 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
 
 async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
-    place, limits = await locate(directory), limits_in(options["budget"])
+    place, limits = await located(directory), limits_in(options["budget"])
     if (live := live_run(place)) is not None:
         given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
         return await attach(place, live, output, options, given)

@@ -31,6 +31,8 @@ from unstuck.eventlog.storage.durable_files import make_directory, refuse_links
 
 __all__ = ["LOG_NAME", "SNAPSHOT_NAME", "Journal"]
 
+_FOLDERS = ("output", "prompts", "reports")
+
 BACKLOG = 10_000
 """Records that are kept for a reader that is behind."""
 SNAPSHOT_EVERY = 20_000
@@ -80,7 +82,7 @@ class Journal:
         A log that cannot be read, or that a later version wrote, stays unchanged.
         """
         try:
-            refuse_links(folder.parent.parent, folder.parent, folder)
+            refuse_links(folder.parent.parent, folder.parent, folder, *(folder / name for name in _FOLDERS))
             make_directory(folder)
         except OSError as problem:
             raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.log.torn_tail import SECTOR, was_never_synced
-from unstuck.eventlog.storage.durable_files import open_for_reading
+from unstuck.eventlog.storage.durable_files import open_for_reading, refuse_links
 
 SCHEMA = 1
 LINE_LIMIT = 16 * 1024 * 1024
@@ -79,6 +79,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
     """
     seq, offset, crc = start
     try:
+        refuse_links(path.parent)
         with open_for_reading(path) as file:
             if not _seek(file, start):
                 raise RecordDamaged(path, seq, offset, f"record {seq} does not end here")

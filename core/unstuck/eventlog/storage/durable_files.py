@@ -47,7 +47,9 @@ def refuse_links(*places: Path) -> None:
     """Raise OSError for a symbolic link at one of ``places``: its creator need not have access to the target."""
     for place in places:
         if place.is_symlink():
-            raise OSError(errno.ELOOP, f"{place} is a symbolic link, and nothing is written through one: remove it")
+            raise OSError(
+                errno.ELOOP, f"{place} is a symbolic link, and nothing is read or written through one: remove it"
+            )
 
 
 def write_private(path: Path, text: str) -> None:

@@ -32,7 +32,7 @@ class Output:
     """
 
     def __init__(self, path: str, limit: int, secrets: Iterable[str] = ()) -> None:
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         self.start = self.end = os.fstat(self.file).st_size
         self.total = 0
         self.recent = b""

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, ProjectLocked, RecordError
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, ProjectLocked, RecordError, UnstuckError
 from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.storage.lock import ProjectLock
@@ -86,14 +86,16 @@ async def _acquire(lock: ProjectLock) -> None:
 
 
 def _run_with(place: Project, gate: str) -> str:
-    """Return the run that asked this. Raises GateUnknown, and RecordDamaged if its log is damaged."""
+    """Return the run that asked this. Raises GateUnknown, and RecordError for a damaged log and one behind a link."""
+    problem: UnstuckError = GateUnknown(gate)
     for run in reversed(run_names(place.runs)):
         try:
             state, damage = state_of(place, run)
-        except RecordError:
+        except RecordError as error:
+            problem = error if (place.runs / run).is_symlink() else problem
             continue
         if gate in state.gates:
             if damage is not None:
                 raise damage
             return run
-    raise GateUnknown(gate)
+    raise problem

@@ -26,10 +26,10 @@ from unstuck.eventlog.storage.project_list import forget_home
 from unstuck.processes import TAG, end_survivors, helpers_done, lives, until_over
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folder
-from unstuck.runs.deletion.project_files import Identity, folders_of, memory_files
+from unstuck.runs.deletion.project_files import Identity, folders_of, home_files, memory_files
 from unstuck.runs.deletion.verify import leftovers
 from unstuck.settings.paths import state_dir
-from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.git.repository import SHARED, project_home
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import (
     drop_checkpoints,
@@ -207,7 +207,7 @@ async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
 
 def _leave_home(place: Project) -> None:
     """Remove the project's home, the lock last; other files in it keep it."""
-    for name in (*([".gitignore"] if place.repository is None else []), "lock"):
+    for name in home_files(place):
         (place.home / name).unlink(missing_ok=True)
     for folder in (place.runs, place.home / "worktrees", place.home):
         if folder.is_symlink() and folder.is_dir() and not any(folder.iterdir()):
@@ -215,6 +215,8 @@ def _leave_home(place: Project) -> None:
         with suppress(OSError):
             folder.rmdir()
     if place.repository is not None and place.home.parent.name == "worktrees":
+        for name in () if place.others else SHARED:
+            (place.home.parent.parent / name).unlink(missing_ok=True)
         for folder in (place.home.parent, place.home.parent.parent):
             with suppress(OSError):
                 folder.rmdir()

@@ -15,7 +15,7 @@ from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import lives, prompted_from, works_elsewhere
 from unstuck.runs.deletion.inventory import Item, Stays
 from unstuck.text import one_line
-from unstuck.workspace.git.repository import path_hash
+from unstuck.workspace.git.repository import SHARED, path_hash
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
 from unstuck.workspace.worktrees.worktree import registered_tree
@@ -68,9 +68,14 @@ def kept_items(place: Project) -> Iterator[Item]:
         yield Item(kind="state", name=str(place.home))
     for memory in memory_files(place):
         yield Item(kind="memory", name=memory.name, size=size_of(memory))
-    for name in ("lock", *([".gitignore"] if place.repository is None else [])):
+    for name in home_files(place):
         if os.path.lexists(place.home / name):
             yield Item(kind="state", name=name, size=size_of(place.home / name))
+
+
+def home_files(place: Project) -> tuple[str, ...]:
+    """Return the names of the small files in the project's home, its lock last."""
+    return (*((".gitignore",) if place.repository is None else ()), *(() if place.others else SHARED), "lock")
 
 
 def memory_files(place: Project) -> list[Path]:
@@ -81,10 +86,12 @@ def memory_files(place: Project) -> list[Path]:
 
 def strangers(place: Project) -> Iterator[Stays]:
     """Yield foreign files in the project's home, and the homes of the repository's other worktrees."""
-    known = _OURS | {f"{LEAVING}checkpoints", *(path.name for path in memory_files(place))}
+    known = _OURS | {f"{LEAVING}checkpoints", *home_files(place), *(path.name for path in memory_files(place))}
     for path in sorted(place.home.iterdir()) if place.home.is_dir() else ():
         if path.name not in known:
-            yield Stays(name=str(path), reason="unstuck did not create it")
+            is_shared = path.name in SHARED
+            said = "other worktrees of this repository use it" if is_shared else "unstuck did not create it"
+            yield Stays(name=str(path), reason=said)
     runs = set(runs_in(place.home))
     for path in sorted(place.runs.iterdir()) if place.runs.is_dir() else ():
         if path.name.removeprefix(LEAVING) not in runs:

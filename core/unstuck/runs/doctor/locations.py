@@ -11,7 +11,7 @@ import psutil
 
 from unstuck.channel import call, socket_path
 from unstuck.channel.server import private_directory
-from unstuck.errors import ChannelError, NoReply, UnstuckError
+from unstuck.errors import ChannelError, NoReply, RecordError, UnstuckError
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.lock import read_holder
 from unstuck.eventlog.storage.network_fs import shared_risk
@@ -22,6 +22,7 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.words.amounts import sized
+from unstuck.workspace.git.repository import refuse_home_links
 from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.cleanup import size_of
 
@@ -34,8 +35,8 @@ def places(place: Project, environ: Mapping[str, str]) -> list[Finding]:
 def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
     kind = "git" if place.repository else "no git: no worktrees, new approaches keep the files"
     yield Finding("project", f"{one_line(str(place.root), 400)} ({kind})")
-    yield _record(place)
-    if place.home.is_dir():
+    yield (record := _record(place))
+    if place.home.is_dir() and record.ok:
         yield Finding("takes", _sizes(place))
         if damage := memory_damage(place):
             yield Finding("memory", damage, ok=False, mend="delete these lines or the file: it only holds advice")
@@ -47,6 +48,10 @@ def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def _record(place: Project) -> Finding:
     where, risk = str(place.home), shared_risk(place.home)
+    try:
+        refuse_home_links(place.home)
+    except RecordError as error:
+        return Finding("record", str(error), ok=False, mend="remove the link, or move what it leads to into its place")
     if risk:
         return Finding("record", risk, ok=False, mend="move the project to a disk of this machine")
     if not place.home.exists():

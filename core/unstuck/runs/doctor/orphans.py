@@ -15,8 +15,10 @@ from unstuck.runs.deletion.project_files import describe, holder_of, processes_o
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.queries.run_list import state_of
 from unstuck.settings.paths import state_dir
+from unstuck.supervision.run.delivery import cut_deliveries
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints.last_restore import read_last
+from unstuck.workspace.git.repository import refuse_home_links
 from unstuck.workspace.project import Project
 from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.owned_refs import own_references, own_trees, run_of
@@ -27,14 +29,24 @@ async def orphans(place: Project, environ: Mapping[str, str]) -> list[Finding]:
     """Return everything that needs attention."""
     if place.home.exists() and not place.home.is_dir():
         return []  # a file of another program: there are no event logs
+    try:
+        refuse_home_links(place.home)
+    except RecordError:
+        return []  # where the links lead there is nothing of this project
     found = await asyncio.to_thread(lambda: [*_runs(place), *_processes(place), *_restores(place)])
     try:
+        found += [_delivery(run) for run in await cut_deliveries(place)]
         kept = await kept_trees(place, state_dir(environ) / "worktrees")
         found += [Finding("kept", f"{one_line(one.place)}: {one.reason}") for one in kept]
         found += [finding async for finding in _without_record(place, environ)]
     except (UnstuckError, OSError) as error:
         found.append(Finding("kept", f"cannot be looked at: {error}", ok=False))
     return found
+
+
+def _delivery(run: str) -> Finding:
+    said = f"run {run} was killed while it brought in its results: your files may hold half of them"
+    return Finding("delivery", said, ok=False, mend=f"unstuck run --resume {run}")
 
 
 def _runs(place: Project) -> Iterator[Finding]:

@@ -100,7 +100,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
     diagnosis = await _diagnosis(core, row, done, report, ending)
     extent = _extent_after(core, row, done, diagnosis)
     best = _extent(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
-    tried = await attempted(core, row, report, diagnosis, progresses=extent.is_better_than(best))
+    tried = await attempted(core, row, report, diagnosis, ending.files, progresses=extent.is_better_than(best))
     diagnosis = tried.labelled(diagnosis) if diagnosis else None
     core.append(
         e.CheckFinished(

@@ -41,9 +41,9 @@ class Attempted:
 
 
 async def attempted(
-    core: RunContext, row: TaskRow, report: Report, diagnosis: Diagnosis | None, *, progresses: bool
+    core: RunContext, row: TaskRow, report: Report, diagnosis: Diagnosis | None, files: str, *, progresses: bool
 ) -> Attempted:
-    """Return the approach of the last attempt of ``row``, which failed with ``diagnosis``.
+    """Return the approach of the last attempt of ``row``, which failed with ``diagnosis`` and left ``files`` (a hash).
 
     It is the one that the agent stated or the directive's, else the first sentence of its last message, else what it
     changed. A stated approach is circular by its history alone. Another one needs the same failure as well, because
@@ -51,7 +51,7 @@ async def attempted(
     """
     if diagnosis is None:
         return Attempted()
-    size, changed = await _changes(core, row)
+    size, changed = await _changes(core, row, files)
     stated = report.approach or row.climb.approach
     approach = stated or report.summary or changed
     comes_back = diagnosis.identity in row.climb.seen
@@ -83,19 +83,19 @@ def _history(row: TaskRow, approach: str, stated: bool) -> tuple[str, ...]:
     return history
 
 
-async def _changes(core: RunContext, row: TaskRow) -> tuple[int, Clean]:
+async def _changes(core: RunContext, row: TaskRow, files: str) -> tuple[int, Clean]:
     """Return the number of changed lines since the baseline, and the changed files with what they define anew."""
     if row.baseline in ("", "none"):
         return 0, Clean("")
     store = core.checkpoints(core.tree_of(row))
     try:
-        counted = await store.counted(row.baseline)
+        counted = await store.counted(row.baseline, files=files)
         size = sum((one.added or 0) + (one.removed or 0) for one in counted)
         if not counted or row.climb.approach or (row.report and (row.report.approach or row.report.summary)):
             return size, Clean("")
-        diff = await store.diff(row.baseline)
+        diff = await store.diff(row.baseline, files=files)
     except WorkspaceError:
         return 0, Clean("")
     names = list(dict.fromkeys(_DEFINED.findall(diff)))[:_NAMES]
-    files = [one.path for one in counted[:_NAMES]]
-    return size, one_line(": ".join(filter(None, (f"change {', '.join(files)}", ", ".join(names)))), _LIMIT)
+    paths = [one.path for one in counted[:_NAMES]]
+    return size, one_line(": ".join(filter(None, (f"change {', '.join(paths)}", ", ".join(names)))), _LIMIT)

@@ -12,12 +12,17 @@ from typing import Any
 from unstuck.errors import DeliveryRefused, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
+from unstuck.eventlog.log.load_state import current_state
 from unstuck.eventlog.state import GateRow, State
+from unstuck.eventlog.storage.run_store import run_names
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.gates.service import open_gate
 from unstuck.text import admit, one_line
-from unstuck.workspace.worktrees.delivery import Delivery
+from unstuck.workspace.git.repo_status import branch_of
+from unstuck.workspace.git.repository import DELIVERY
+from unstuck.workspace.project import Project
+from unstuck.workspace.worktrees.delivery import Delivery, cut_off
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 REFUSED = "delivery_refused"
@@ -25,6 +30,7 @@ REFUSED = "delivery_refused"
 
 _KEY = "delivery"
 _GONE = "gone"
+_PATIENCE_S = 10.0
 
 
 async def deliver(core: RunContext) -> None:
@@ -51,6 +57,35 @@ async def deliver(core: RunContext) -> None:
             core.append(e.AnswerDelivered(gate=gate.id))
         else:
             await _try(core, trees, gate)
+
+
+async def cut_deliveries(place: Project, patience: float = 0.0) -> list[str]:
+    """Return the runs that were killed while they brought their results to a branch. Changes nothing.
+
+    While a delivery is at work, there is none; ``patience`` is how many seconds its end is waited for.
+    """
+    repo = place.repository
+    return await cut_off(repo, patience) if repo is not None and (repo.common / "unstuck" / DELIVERY).exists() else []
+
+
+async def settle_deliveries(place: Project) -> list[str]:
+    """Undo what :func:`cut_deliveries` names, unless git came to its end; return a line about each."""
+    return [await _settled(place, run) for run in await cut_deliveries(place, _PATIENCE_S)]
+
+
+async def _settled(place: Project, run: str) -> str:
+    assert place.repository is not None
+    states = (
+        current_state(home / "runs" / run)[0] for home in (place.home, *place.others) if run in run_names(home / "runs")
+    )
+    branch = next((state.run.branch for state in states), "") or await branch_of(place.root) or ""
+    trees = Worktrees(place.repository, place.home, run)
+    became = await Delivery(place.repository, trees, run, branch).settle()
+    how = {
+        "undone": f"undone; `unstuck run --resume {run}` brings them in",
+        "busy": f"git is at work in {place.root}, so your files may hold half of them until the next command",
+    }
+    return f"run {run} was killed while its results went to {branch}: {how.get(became, 'they have arrived')}"
 
 
 async def _save(core: RunContext, tree: Path) -> list[str]:

@@ -218,13 +218,14 @@ class CheckpointStore:
             differences = await self._compare(old, new, inside(self._side.tree, paths))
             return changes(self._side.tree, differences, (), await sizes_of(self._reading, differences))
 
-    async def counted(self, a: str, b: str | None = None) -> tuple[Counted, ...]:
+    async def counted(self, a: str, b: str | None = None, *, files: str = "") -> tuple[Counted, ...]:
         """The lines that each file has more and less from ``a`` to ``b``, or to the tree as it is.
 
-        Raises CheckpointUnknown.
+        ``files`` is what :meth:`files_hash` gave just now, so that the tree need not be looked at again. Raises
+        CheckpointUnknown.
         """
         async with self._side.held():
-            old, new = await self._both(a, b)
+            old, new = await self._both(a, b, files)
             return parse_counts((await self._reading(*_COUNTING, old, new)).out)
 
     async def contents(self, id: str) -> tuple[Change, ...]:
@@ -233,14 +234,14 @@ class CheckpointStore:
         before = next((one for one in reversed(own) if one.number < chosen.number), None)
         return await self.changed(before.id, id) if before else ()
 
-    async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
+    async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = (), files: str = "") -> Clean:
         """The unified diff from checkpoint ``a`` to ``b``, or to the files as they are. Raises CheckpointUnknown.
 
-        Of long ones it is the head of each file, and how much more there is.
+        Of long ones it is the head of each file, and how much more there is. ``files`` is as for :meth:`counted`.
         """
         heads, among = DiffHeads(), inside(self._side.tree, paths)
         async with self._side.held():
-            old, new = await self._both(a, b)
+            old, new = await self._both(a, b, files)
             options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
             await self._reading(*options, old, new, "--", *among, take=heads.take)
             more = len(await self._compare(old, new, among)) - heads.files if heads.is_full else 0
@@ -256,9 +257,9 @@ class CheckpointStore:
             await self._catalogue.drop([checkpoint.id])
             await self._store.prune()
 
-    async def _both(self, a: str, b: str | None) -> tuple[str, str]:
+    async def _both(self, a: str, b: str | None, files: str = "") -> tuple[str, str]:
         old = (await self.get(a)).tree
-        return old, (await self.get(b)).tree if b else (await self._side.snapshot()).tree
+        return old, (await self.get(b)).tree if b else files or (await self._side.snapshot()).tree
 
     async def _compare(self, old: str, new: str, paths: Collection[str] = ()) -> tuple[Difference, ...]:
         options = ("--literal-pathspecs", "diff-tree", "-r", "-z", "--no-renames", "--raw")

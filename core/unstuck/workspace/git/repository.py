@@ -5,7 +5,7 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 
 from __future__ import annotations
 
-import errno
+import asyncio
 import hashlib
 import os
 import re
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 OLDEST = (2, 36)
 """The first git that lists work trees with any name."""
+
+DELIVERY, PINS = SHARED = ("delivery.lock", "pins.lock")
+"""Locks that all worktrees of a repository share; they lie in our folder of its git directory."""
 
 _ALWAYS = {
     b"GIT_AUTHOR_NAME": b"unstuck",
@@ -145,7 +148,6 @@ def _places(environment: Mapping[str, str] | None) -> list[str]:
 
 async def _end_of(process: ShortProcess, places: list[Path]) -> int:
     """Wait for the exit code. Raises WorkspaceError for a git that waits for a pipe, or takes longer than an hour."""
-    import asyncio
 
     waited, patience = 0.0, _PATIENCE_S
     while waited < _LONGEST_S:
@@ -316,21 +318,28 @@ def record_home(path: Path, repo: Repository | None) -> Path:
     return home if repo.git_dir == repo.common else home / "worktrees" / path_hash(repo.root)
 
 
+def refuse_home_links(home: Path) -> None:
+    """Raise RecordError for a symbolic link in the place of ``home``, or of a folder or file of unstuck in it."""
+    try:
+        refuse_links(*(home / name for name in _NO_LINKS))
+    except OSError as problem:
+        raise RecordError(problem.strerror) from problem
+
+
 def project_home(path: Path, repo: Repository | None, *, links: bool = False) -> Path:
     """Return the folder of :func:`record_home`, created on first use.
 
-    Raises RecordError, also for a symbolic link in the place of what is written there unless ``links`` allows it.
+    Raises RecordError, also as :func:`refuse_home_links` does unless ``links`` are allowed.
     """
     home = record_home(path, repo)
+    if not links:
+        refuse_home_links(home)
     try:
-        refuse_links(*(home / name for name in _NO_LINKS if not links))
         make_directory(home)
         if repo is None and not (ignore := home / ".gitignore").exists():
             write_private(ignore, "*\n")
     except OSError as problem:
         said = problem.strerror or problem
-        if problem.errno == errno.ELOOP:
-            raise RecordError(str(said)) from problem
         raise RecordError(
             f"{home}: the event log cannot be stored here: {said}; make it a writable directory"
         ) from problem

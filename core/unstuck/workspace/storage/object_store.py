@@ -21,7 +21,7 @@ from unstuck.workspace.git.case_folding import folds_case
 from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import commit_at
-from unstuck.workspace.git.repository import Repository, Result, is_git_directory, run_git, version_of_git
+from unstuck.workspace.git.repository import PINS, Repository, Result, is_git_directory, run_git, version_of_git
 
 OLDEST_GIT = (2, 32)
 """The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""
@@ -43,6 +43,7 @@ class ObjectStore:
         self.repo = repo
         self.options: tuple[str, ...] = ()
         self._ready = False
+        self._alone: tuple[int, ...] = ()
 
     @property
     def exists(self) -> bool:
@@ -82,7 +83,15 @@ class ObjectStore:
         if not self.exists:
             return Result(0, b"", "")
         environment = {"GIT_DIR": str(self.directory), **self.borrowed()}
-        return await run_git(self.directory, *arguments, environment=environment, stdin=stdin, check=check, take=take)
+        return await run_git(
+            self.directory,
+            *arguments,
+            environment=environment,
+            stdin=stdin,
+            check=check,
+            take=take,
+            inherit=self._alone,
+        )
 
     def borrowed(self) -> dict[str, str]:
         """Return the environment in which git also reads the user's objects; never used for saving."""
@@ -107,16 +116,18 @@ class ObjectStore:
         """Yield whether no other task or process uses the repository; none does while this is held."""
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self.locked(_PRUNING, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                held = await stack.enter_async_context(self.locked(_PRUNING, fcntl.LOCK_EX | fcntl.LOCK_NB))
             except BlockingIOError:
                 yield False
             else:
+                self._alone = (held,)
+                stack.callback(setattr, self, "_alone", ())
                 yield True
 
     async def pin(self, commit: str) -> None:
         """Keep ``commit``, whose files are borrowed, from the user's ``git gc``."""
         if self.repo is not None and await commit_at(self.repo, _PINS + commit) != commit:
-            await run_git(self.repo.common, *_PATIENT, "update-ref", _PINS + commit, commit)
+            await self._change_pin(self.repo, _PINS + commit, commit)
 
     async def pinned(self) -> set[str]:
         """Return the pinned commits of this store and of the repository's other worktrees."""
@@ -127,10 +138,17 @@ class ObjectStore:
 
     async def unpin(self, commits: Collection[str]) -> None:
         """Remove the pins of ``commits``."""
-        if self.repo is None:
-            return
-        for commit in commits:
-            await run_git(self.repo.common, "update-ref", "-d", _PINS + commit)
+        for commit in commits if self.repo is not None else ():
+            assert self.repo is not None
+            await self._change_pin(self.repo, "-d", _PINS + commit)
+
+    @staticmethod
+    async def _change_pin(repo: Repository, *change: str) -> None:
+        """Change a pin. Git inherits our lock, so a lock of git's on the pin is that of a dead one."""
+        async with locked(repo.common / "unstuck" / PINS) as held:
+            for name in change:
+                (repo.common / f"{name}.lock").unlink(missing_ok=True)
+            await run_git(repo.common, *_PATIENT, "update-ref", *change, inherit=(held,))
 
     def refer(self, reference: str, id: str) -> bool:
         """Create ``reference`` at ``id`` in one step, in git's own format; False where the name is taken."""
@@ -150,9 +168,12 @@ class ObjectStore:
         return True
 
     async def drop(self, references: Iterable[str]) -> None:
-        """Delete ``references``."""
-        orders = b"".join(b"delete " + os.fsencode(name) + b"\n" for name in references)
-        if orders:
+        """Delete ``references``. Needs ``alone``, so that the locks there are those of a dead git."""
+        names = list(references)
+        for name in (*names, "packed-refs"):
+            (self.directory / f"{name}.lock").unlink(missing_ok=True)
+        if names:
+            orders = b"".join(b"delete " + os.fsencode(name) + b"\n" for name in names)
             await self.git("update-ref", "--stdin", stdin=orders)
 
     async def prune(self) -> None:
@@ -186,6 +207,8 @@ class ObjectStore:
         if self.repo and "objectformat" in _read(self.repo.common / "config").lower():
             asked = await run_git(self.repo.root, "rev-parse", "--show-object-format", check=False)
             format_ = asked.line if asked.code == 0 else format_
+        for lock in self.directory.glob("*.lock"):  # of a git that was killed here
+            lock.unlink()
         # The mode in --shared holds for whatever git makes in the store, also under an open umask.
         options = ("--quiet", "--bare", "--shared=0600", "--template=", f"--object-format={format_}")
         # References are files here, whatever format a later git prefers.

@@ -286,7 +286,8 @@ class SideRepository:
 
     async def _open(self) -> None:
         await self._store.open(self.tree)
-        (self.place / "index.lock").unlink(missing_ok=True)  # its owner is dead: we hold the lock that git held
+        for lock in self.place.glob("*.lock"):  # its owner is dead: we hold the lock that git held
+            lock.unlink()
         if (self.place / "index").exists() and (self.place / _EXACT).exists():
             return
         self._drop_index()

@@ -7,6 +7,7 @@ git itself. What a killed git, or a full disk, has left half done there is taken
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Collection
@@ -16,15 +17,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import psutil
+
 from unstuck.errors import DeliveryRefused, GitError, IntegrationConflict
+from unstuck.processes import working_in
 from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_bytes
+from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repo_status import Tree, changed_in, is_locked, trees, under_way
-from unstuck.workspace.git.repository import Repository, Result, join_paths, run_git, split_paths
+from unstuck.workspace.git.repository import DELIVERY, Repository, Result, join_paths, run_git, split_paths
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 How = Literal["fast_forward", "merge"]
+Settled = Literal["", "delivered", "undone", "busy"]
 
+_PINS = "refs/unstuck/deliveries/"
 _BRANCHES = "refs/heads/"
 _LEFT_OUT = "S"
 Save = Callable[[Path], Awaitable[Collection[str]]]
@@ -63,15 +70,15 @@ class Delivery:
     ) -> None:
         self._repo, self._worktrees, self._run, self._branch = repo, worktrees, run, branch
         self._save = save
-        self._pin = f"refs/unstuck/deliveries/{run}"
+        self._pin = _PINS + run
 
     async def deliver(self, how: How) -> str:
         """Bring the run's results in and return the commit at which the branch then is; again changes nothing.
 
         Raises DeliveryRefused with the paths it is about, and the branch, its index and its files as they were.
         """
-        async with self._alone() as lock:
-            await self._finish_half()
+        async with _alone(self._repo) as lock:
+            await self._settle()
             before, tip = await self._commit(), await self._worktrees.tip()
             if await self._contains(before, tip):
                 return before
@@ -81,15 +88,17 @@ class Delivery:
             goal = tip if await self._contains(tip, before) else await self._merged(how, before, tip)
             move = _Move(self._branch, before, goal, tree)
             await self._make_room(move)
+            self._lock_of(self._pin).unlink(missing_ok=True)  # of a dead git: we hold the delivery's lock
             await self._git("update-ref", self._pin, goal)
             await self._go(move, lock)
             with suppress(GitError):  # it has arrived; what is left over is seen to the next time
                 await self._git("update-ref", "-d", self._pin)
             return goal
 
-    def _alone(self) -> AbstractAsyncContextManager[int]:
-        """Hold the lock that git inherits, so that a git of a killed delivery has ended before the next one."""
-        return locked(self._repo.common / "unstuck" / "delivery.lock")
+    async def settle(self) -> Settled:
+        """Undo what a killed delivery has left half done; return what became of it, ``busy`` where git is at work."""
+        async with _alone(self._repo):
+            return await self._settle()
 
     async def _git(self, *arguments: str) -> str:
         return (await run_git(self._repo.root, *arguments)).line
@@ -171,7 +180,7 @@ class Delivery:
             await self._git("update-ref", "-m", said, f"{_BRANCHES}{move.branch}", move.goal, move.before)
             return
         index = move.tree.git_dir / "index"
-        saved = await asyncio.to_thread(index.read_bytes)
+        saved = await asyncio.to_thread(read_bytes, index)
         said = await self._forward(move.tree, move, lock)
         if not said and await self._commit() == move.goal:
             return
@@ -206,16 +215,28 @@ class Delivery:
             return error.said
         return ""
 
-    async def _finish_half(self) -> None:
-        """Finish what a killed delivery had begun if git completed it, else take it back."""
-        pinned = await run_git(self._repo.root, "rev-parse", "--verify", "--quiet", self._pin, check=False)
-        if pinned.code:
-            return
-        before, goal, tree = await self._commit(), pinned.line, await self._holder()
-        if tree is not None and before != goal and await self._contains(goal, before) and not is_locked(tree.git_dir):
+    async def _settle(self) -> Settled:
+        goal, before = await commit_at(self._repo, self._pin), await commit_at(self._repo, _BRANCHES + self._branch)
+        if goal is None:
+            return ""
+        tree = await self._holder()
+        locks = [self._lock_of(_BRANCHES + self._branch), self._lock_of(self._pin)]
+        if tree is not None:
+            locks += [tree.git_dir / f"{name}.lock" for name in ("index", "HEAD", "ORIG_HEAD")]
+        left = [lock for lock in locks if lock.exists()]
+        place = tree.path if tree is not None else self._repo.root
+        if bool(left) and await asyncio.to_thread(_has_git, place):
+            return "busy"
+        for lock in left:  # the git of that delivery is dead, or we would not hold its lock
+            lock.unlink(missing_ok=True)
+        arrived = before is not None and await self._contains(before, goal)
+        if tree is not None and before is not None and not arrived and await self._contains(goal, before):
             await self._take_back(_Move(self._branch, before, goal, tree))
-        if tree is None or not is_locked(tree.git_dir):
-            await self._git("update-ref", "-d", self._pin)
+        await self._git("update-ref", "-d", self._pin)
+        return "delivered" if arrived else "undone"
+
+    def _lock_of(self, reference: str) -> Path:
+        return self._repo.common / f"{reference}.lock"
 
     async def _take_back(self, move: _Move) -> None:
         """Set back those files that are between ``before`` and ``goal``; a person's own changes stay.
@@ -258,6 +279,32 @@ class Delivery:
             return False
         whole = await _checked_out(tree, row.path, row.new)
         return whole.code == 0 and whole.out.startswith(await asyncio.to_thread(file.read_bytes))
+
+
+async def cut_off(repo: Repository, patience: float = 0.0) -> list[str]:
+    """Return the runs whose delivery was killed; none while one is at work, after ``patience`` seconds of waiting."""
+    listed = await run_git(repo.root, "for-each-ref", "--format=%(refname)", _PINS)
+    runs = [name.removeprefix(_PINS) for name in listed.line.split()]
+    try:
+        async with asyncio.timeout(patience or None):
+            async with _alone(repo, fcntl.LOCK_SH if runs and patience else fcntl.LOCK_SH | fcntl.LOCK_NB):
+                return runs
+    except (BlockingIOError, TimeoutError):
+        return []
+
+
+def _alone(repo: Repository, how: int = fcntl.LOCK_EX) -> AbstractAsyncContextManager[int]:
+    """Hold the lock that git inherits, so that a git of a killed delivery has ended before the next one."""
+    return locked(repo.common / "unstuck" / DELIVERY, how)
+
+
+def _has_git(tree: Path) -> bool:
+    """Return whether a git is at work in a worktree: an open editor of a commit, for one."""
+    for pid, _ in working_in(tree):
+        with suppress(psutil.Error):
+            if psutil.Process(pid).name().startswith("git"):
+                return True
+    return False
 
 
 async def _checked_out(tree: Path, path: str, blob: str) -> Result:
