@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.diagnosis.test_agent_troubles import MESSAGES, ORDINARY, outputs
 
-from unstuck.diagnosis.classification.agent_outages import agent_outage
-from unstuck.diagnosis.classification.agent_troubles import agent_trouble
+from unstuck.diagnosis.agent_messages.outages import agent_outage
+from unstuck.diagnosis.agent_messages.troubles import agent_trouble
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 OUTAGES = [json.loads(line) for line in (DATA / "agent_outages.jsonl").read_text("utf-8").splitlines()]

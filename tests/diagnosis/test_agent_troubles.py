@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.diagnosis.classification.agent_troubles import KNOWN, agent_trouble, known_agent
+from unstuck.diagnosis.agent_messages.troubles import KNOWN, agent_trouble, known_agent
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MESSAGES = [json.loads(line) for line in (DATA / "agent_messages.jsonl").read_text("utf-8").splitlines()]

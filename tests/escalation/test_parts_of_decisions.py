@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from unstuck.diagnosis.classification.agent_troubles import TROUBLE
+from unstuck.diagnosis.agent_messages.troubles import TROUBLE
 from unstuck.escalation.complexity import grows
 from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.limits import Limits

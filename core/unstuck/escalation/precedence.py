@@ -22,8 +22,8 @@ from unstuck.contract import (
     Denial,
     Report,
 )
-from unstuck.diagnosis.classification.agent_outages import OUTAGE
-from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE
+from unstuck.diagnosis.agent_messages.outages import OUTAGE
+from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import NOT_RUN, UNKNOWN_EXTENT, Extent

@@ -23,7 +23,7 @@ from unstuck.agents.command.process_agent import (
 from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Report, Task
-from unstuck.diagnosis.classification.agent_troubles import known_agent
+from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import AgentNotFound
 from unstuck.eventlog.storage.text_files import is_unread, mark_unread
 from unstuck.processes import Exit, Launch

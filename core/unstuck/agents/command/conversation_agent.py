@@ -15,7 +15,7 @@ from unstuck.agents.command.presets import model_in
 from unstuck.agents.command.process_agent import CommandSpec, How, ProcessAgent, account, prompt_file, surroundings
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
-from unstuck.diagnosis.classification.agent_troubles import known_agent
+from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit, one_line

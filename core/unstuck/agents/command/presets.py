@@ -9,16 +9,18 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from unstuck.agents.acp_agents import KNOWN as ACP
 from unstuck.agents.acp_agents import PREFIX, program_of, speaks_acp
 from unstuck.agents.command.prompt_delivery import named_prompt
-from unstuck.contract import Denial
 from unstuck.errors import UsageError
 from unstuck.escalation.permission_rules import ANY, rules_for
 from unstuck.text import admit, one_line
 from unstuck.words.did_you_mean import near
+
+if TYPE_CHECKING:
+    from unstuck.contract import Denial
 
 Protocol = Literal["", "acp", "app-server", "claude-sdk"]
 EXPERIMENTAL: frozenset[Protocol] = frozenset({"app-server"})
@@ -197,6 +199,8 @@ def allowing(command: Sequence[str], program: str, rules: Sequence[str]) -> tupl
 
 def denials(program: str, calls: Sequence[tuple[str, str]]) -> tuple[Denial, ...]:
     """Return the ``calls``, each a tool and what it was to do, as denials with their cures."""
+    from unstuck.contract import Denial  # a help needs no model of values
+
     found = []
     for tool, call in calls:
         rules = rules_for(tool, call)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unstuck.agents.command.presets import allow_arguments, protocol_of
-from unstuck.diagnosis.classification.agent_troubles import CURES, known_agent
+from unstuck.diagnosis.agent_messages.troubles import CURES, known_agent
 from unstuck.escalation.permission_rules import allowed, rules_for
 from unstuck.text import one_line
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from unstuck.agents.command.presets import model_in, reports_cost, reports_tokens
 from unstuck.agents.factory import require_agent
 from unstuck.agents.hooks.hook_agents import KNOWN
-from unstuck.diagnosis.classification.agent_troubles import known_agent
+from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
 from unstuck.runs.doctor.programs import hooks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
-from unstuck.diagnosis.classification.agent_outages import OUTAGE, AgentOutage, agent_outage
-from unstuck.diagnosis.classification.agent_troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble
+from unstuck.diagnosis.agent_messages.outages import OUTAGE, AgentOutage, agent_outage
+from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose

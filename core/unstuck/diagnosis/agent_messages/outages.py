@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unstuck.diagnosis.classification.agent_troubles import (
+from unstuck.diagnosis.agent_messages.troubles import (
     ALONE,
     ALONE_LINES,
     KNOWN,
