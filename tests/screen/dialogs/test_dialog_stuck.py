@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.screen.conftest import WRONG_STATUS, Showing
 from textual.widgets import Input, TextArea
 
@@ -336,3 +337,16 @@ async def test_a_single_question_names_no_other(showing: Showing) -> None:
         await stage.press("dialog.next")
         assert "web is stuck" in stage.text
         assert " next" not in stage.text.split("web is stuck")[0].splitlines()[-1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_long_question_keeps_its_hint(showing: Showing, size: tuple[int, int]) -> None:
+    """However much there is to read, the line below the choices says how to leave, and how to read on."""
+    async with showing(size=size, pops=False) as stage:
+        stage.story.task("web")
+        stage.story.asks("web", problem="word\n" * 400)
+        await stage.settled()
+        await stage.press("gate.answer")
+        await stage.pass_time(0.3)
+        assert "esc leaves it open" in stage.text
+        assert "more lines: page down" in stage.text

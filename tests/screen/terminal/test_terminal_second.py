@@ -172,7 +172,7 @@ def test_a_second_supervisor_is_a_client_or_says_why_not(desk: Desk, plan: Path,
         assert "`unstuck watch` shows it" in refused.stderr
     client = desk.unstuck("watch", "--verify", "true")
     assert client.returncode == 2
-    assert "this is an attached screen: omit --verify" in client.stderr
+    assert "this is an attached screen: omit --check" in client.stderr
     assert log_of(desk) == before
     with desk.begin("watch", "--json") as lines:
         until(lines, "gate_opened")

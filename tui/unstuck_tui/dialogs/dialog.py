@@ -169,7 +169,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             return  # it is being closed, and told so late
         reading, more = self.query_one(Reading), self.query_one("#more", Static)
         self._fit_choices(reading)
-        others = sum(part.outer_size.height for part in reading.siblings if part.display and part is not more)
+        shares = [part for part in reading.siblings if part.display and part is not more]
+        others = sum(part.outer_size.height + part.styles.margin.height for part in shares)
         lines, room = reading.virtual_size.height, max(_LEAST, self.size.height - _FRAME - others)
         more.display = lines > room
         reading.styles.max_height = room - more.display
