@@ -40,7 +40,7 @@ def test_an_attempt_is_stopped_at_its_budget_and_the_next_one_hears_why(bench: B
     assert done.code == 0, done.out + done.err
     (reached,) = bench.events("attempt_budget_reached")
     assert reached["data"] == {"scope": "attempt", "kind": "tokens", "used": 5000.0, "limit": 4000.0}
-    assert "■ the budget of the attempt for tokens is used up: 5000 of 4000" in done.out
+    assert "■ the budget of the attempt is used up: 5,000 of 4,000 tokens" in done.out
     assert bench.events("attempt_ended")[0]["data"]["report"]["how"] == "over_budget"
     assert bench.events("stop_receipt")[0]["data"]["alive"] == []
     assert "What is left of the budget for this attempt: 4,000 tokens." in bench.prompt("web.1")

@@ -199,7 +199,11 @@ WRONG = [
     (tasks("id: a", top="remediation: medic\n"), 5, "unknown agent `medic`"),
     (tasks("id: a", top="unverified: maybe\n"), 5, "allowed are reject, accept"),
     (tasks("id: a", top="budget: 5\n"), 5, "`budget` must be a mapping"),
-    (tasks("id: a", top="budget: {euros: 5}\n"), 5, "`budget`: euros: unknown key; allowed are cost, time, tokens"),
+    (
+        tasks("id: a", top="budget: {euros: 5}\n"),
+        5,
+        "`budget`: euros: unknown key; allowed are attempt_cost, attempt_tokens, cost, task_cost, task_tokens, time, tokens",
+    ),
     (tasks("id: a", top="budget: {time: soon}\n"), 5, "`budget`: time: must be a duration"),
     (tasks("id: a", top="budget: {cost: .nan}\n"), 5, "a number that is none"),
     (tasks("id: a", top="project: no/such/place\n"), 5, "no such directory: no/such/place"),
