@@ -202,7 +202,7 @@ WRONG = [
     (
         tasks("id: a", top="budget: {euros: 5}\n"),
         5,
-        "`budget`: euros: unknown key; allowed are attempt_cost, attempt_tokens, cost, task_cost, task_tokens, time, tokens",
+        "`budget`: euros: unknown key; allowed are attempt_cost, attempt_tokens, cost, task_cost",
     ),
     (tasks("id: a", top="budget: {time: soon}\n"), 5, "`budget`: time: must be a duration"),
     (tasks("id: a", top="budget: {cost: .nan}\n"), 5, "a number that is none"),
