@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.hooks.test_watch_end_to_end import LINES, TASK, Begin, Hook, Watching, World, watching
 
 from unstuck import Supervisor
@@ -89,6 +91,15 @@ class Window:
         yield
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """The end of a terminal is heeded, also where the tests were started to outlive theirs."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("heeded")
 async def test_a_watch_whose_window_is_closed_ends_and_frees_its_sessions(
     repo: Path, watching: Watching, start: Begin
 ) -> None:

@@ -80,10 +80,14 @@ def test_a_check_that_passes_now_refuses_nothing() -> None:
 
 
 def test_one_that_has_outlived_its_supervisor_is_let_work_on_or_stopped() -> None:
-    """With a process at work its own two choices come first, and letting it work on is what loses nothing."""
+    """With a process at work its own two choices come first. What loses nothing is to let an agent work on, and to stop
+    what is left of one that is gone.
+    """
     found = facts(processes=AT_WORK)
     assert found.possible == ("skip", "abandon", "adopt", "stop")
-    assert found.usual == "adopt"
+    assert found.usual == "stop"
+    agent = ProcessFacts(pid=4712, since="2026-11-21T14:00:00Z", agent=True)
+    assert facts(processes=(*AT_WORK, agent)).usual == "adopt"
 
 
 def test_a_proposal_is_read_from_the_question_and_from_nothing_else() -> None:

@@ -16,6 +16,7 @@ from tests.torture.limits import Skipped
 from tests.torture.oracles import ORACLES
 from tests.torture.sabotage import SABOTAGES, unnoticed
 from tests.torture.world import World
+from tests.waiting import become
 
 ROUNDS = {"disks": 1, "kills": 4, "mutations": 1, "pipes": 1, "sizes": 404285457, "streams": 4}
 
@@ -52,7 +53,7 @@ def test_a_broken_promise_is_noticed(short: Path, name: str) -> None:
     assert not unnoticed(name, short)
 
 
-def test_a_forked_supervisor_is_seen(short: Path, start: Start) -> None:
+async def test_a_forked_supervisor_is_seen(short: Path, start: Start) -> None:
     """A supervisor that the tests forked is one of the processes that must not be left."""
     world = World(short, random.Random(1), lambda command, **options: start(*command[1:], **options))
     world.twist("sleep 600\n")
@@ -64,4 +65,4 @@ def test_a_forked_supervisor_is_seen(short: Path, start: Start) -> None:
         run.kill()
         run.end()
         world.end()
-    assert not list(world.processes())
+    await become(lambda: not list(world.processes()))

@@ -102,11 +102,10 @@ def test_hostile_texts_are_only_text(hostile: Hostile) -> None:
     terminal.until("─ Keys ─")
     terminal.press("escape")
     terminal.gone("─ Keys ─")
-    terminal.until("s sort")  # the footer: the help may lie over it
-    row = next(
-        place for place, line in enumerate(terminal.text.splitlines(), 1) if "f filter" in line or "/ filter" in line
-    )
-    column = terminal.text.splitlines()[row - 1].index("filter") + 1
+    terminal.until("s sort  ? help")  # the footer: the help may lie over it
+    lines = terminal.text.splitlines()
+    row = max(place for place, line in enumerate(lines, 1) if "/ filter  s sort" in line)
+    column = lines[row - 1].index("filter") + 1
     terminal.write(f"\x1b[<35;{column};{row}M")
     terminal.until("begin with ! to hide them")
     terminal.press(key_of("gate.answer"))
