@@ -30,7 +30,7 @@ ASKS = re.compile(r"waits for you|agents stand still")
 LET_RUN = "shows no activity"
 NAME = 24
 """How much of a line that needs an answer says whose it is."""
-DIALOG = re.compile(r"^(.*[^╮\n])╭─[^╭╮\n]*╮", re.MULTILINE)
+DIALOG = re.compile(r"^(.*[^╮\n])╭─+(?: \d+ of \d+ · tab next ─)?╮", re.MULTILINE)
 """The upper line of a frame that lies over another one."""
 
 
