@@ -22,6 +22,7 @@ _MEANWHILE = {
 _ASKS = {HELD: "is paused", AGENT: "has an agent that needs you", DENIED: "has an agent that lacks a permission"}
 _FACT_LIMIT = 2_000
 _SAID_LIMIT, _FOUND_LINES = 300, 3
+_SIGNAL = "UNSTUCK {"
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
@@ -87,7 +88,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Tried", _tried(context)
         yield "Analysis", said(context.get("analysis"))
         yield "Agent", _ending(context)
-        yield "Agent said", _last_words(state, row)
+        yield "Said", _last_words(state, row)
         yield "Findings", _findings(state, row)
         yield "Changed", "; ".join(each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
@@ -137,7 +138,8 @@ def _last_words(state: State, row: GateRow) -> str:
     report = task.report if task is not None else None
     if report is None or row.gate.context.get("said"):
         return ""
-    return one_line(str(report.last_message or report.said or ""), _SAID_LIMIT)
+    words = str(report.last_message or report.said or "").splitlines()
+    return one_line("\n".join(line for line in words if not line.startswith(_SIGNAL)), _SAID_LIMIT)
 
 
 def _findings(state: State, row: GateRow) -> str:

@@ -272,7 +272,8 @@ async def test_the_code_of_the_failure_is_in_the_dialog(showing: Showing) -> Non
         story.task("web", verify="pytest -q")
         story.start("web")
         said = "I cannot find the [bold]secret[/bold] of the service"
-        await story.end("web", 3, Report(exit_code=0, last_message=admit(said)))
+        step = 'UNSTUCK {"step": "action", "text": "shop/web.py", "tool": "edit"}'
+        await story.end("web", 3, Report(exit_code=0, said=admit(f"{said}\n{step}")))
         story.fails("web", WRONG_STATUS)
         related = admit("related shop/webhook.py:\n     8 | def signature(body):\n    12 | def status(body, signed):")
         climb = replace(story.core.row("web").climb, rung="research", insights=(admit(CODE), related))
@@ -286,7 +287,8 @@ async def test_the_code_of_the_failure_is_in_the_dialog(showing: Showing) -> Non
         await stage.press("gate.answer")
         assert '▸     42 |     assert post("/webhook", body).status == 200' in stage.text
         assert "    40 | def test_webhook():" in stage.text
-        assert said in stage.text
+        assert f"Said      {said}" in stage.text
+        assert "UNSTUCK {" not in stage.text
         assert "related shop/webhook.py: def signature(body):; def status(body, signed)" in stage.text
 
 
