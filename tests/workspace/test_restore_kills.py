@@ -34,7 +34,9 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
 # Stands before git on the PATH: says its process id and waits for a word before it becomes the one that writes files.
 SLOW_GIT = """#!/bin/sh
-case "$*" in *checkout-index*) echo $$ > "{here}/started"; read word < "{here}/go" ;; esac
+case "$*" in *checkout-index*)
+    cat > "{here}/names"; echo $$ > "{here}/started"; read word < "{here}/go"; exec {git} "$@" < "{here}/names" ;;
+esac
 exec {git} "$@"
 """
 FILES = 400
@@ -42,7 +44,7 @@ FILES = 400
 
 @pytest.fixture
 def slow_git(tmp_path: Path) -> Path:
-    """A directory with a git that waits, and the two pipes to talk to it."""
+    """A directory with a git that waits once it has all it was given, and the two pipes to talk to it."""
     here = tmp_path / "slow"
     here.mkdir()
     os.mkfifo(here / "started")
