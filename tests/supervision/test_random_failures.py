@@ -170,6 +170,12 @@ EXTENDED = Answer(choice="extend", number=50_000)
 @example([("", {"exit_code": 3}), ("", CRASHED), *_all(ERRORS[0], 1)], [], {**FULL, "max_retries": 0}, "step")
 @example([("", {"signal": "blocked", "question": "No database"}), *_all(ERRORS[6], 1)], [], FULL, "freeze")
 @example(_all(ERRORS[0], 3, "loop"), [SHOWN, CONTINUED, Answer(choice="retry")], FULL, "freeze")
+@example(
+    [*_all(ERRORS[0], 1), *_all(ERRORS[0], 1, "loop"), *_all(ERRORS[0], 2)],
+    [SHOWN],
+    {**FULL, "max_attempts": 1},
+    "step",
+)
 @example(_all(ERRORS[0], 3, "loop"), [SHOWN, CONTINUED, Answer(choice="retry")], FULL, "step")
 @example(
     _all(ERRORS[1], 3, "loop and slow"), [Answer(choice="continue"), EXTENDED, Answer(choice="stop")], FULL, "none"
@@ -192,6 +198,10 @@ def test_every_promise_holds(acts: list[Any], answers: list[Answer], limits: dic
             saved.add(event.id)
             assert event.id != "none" or event.reason.startswith("not possible: ")
         elif isinstance(event, e.DirectiveIssued):
+            if event.level == "human" and event.answers:
+                # An answer that no agent has heard in its attempt begins a climb of its own, too.
+                assert event.climb.directives == 0
+                directives = 0
             directives += event.level != "human"
             assert directives <= limits["max_attempts"]
             assert event.checkpoint or event.level not in ("pivot", "human") or event.answers
