@@ -10,14 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unstuck.diagnosis.agent_messages.troubles import (
-    ALONE,
-    ALONE_LINES,
     KNOWN,
-    LINES,
-    LONGEST,
     PROSE,
     REPORT,
-    TESTED,
+    last_lines,
 )
 from unstuck.diagnosis.classification.retry_after import retry_times
 from unstuck.diagnosis.matching.lazy_regex import Lazy
@@ -95,12 +91,7 @@ def agent_outage(said: str, *, agent: str = "", own: bool = False, failed: bool 
 
     The arguments are those of :func:`agent_trouble`.
     """
-    lines = [line.strip()[:LONGEST] for line in said.splitlines() if line.strip()][-LINES:]
-    if not failed and (len(said) > ALONE or len(lines) > ALONE_LINES):
-        return None
-    if not own and TESTED.search("\n".join(lines)):
-        return None
-    for line in reversed(lines):
+    for line in last_lines(said, own=own, failed=failed):
         line = _MARK.sub("", _ADDRESS.sub("", line))
         prose = PROSE.search(line) and not _PROVIDER.search(line)
         if (_GOES_ON.search(line) and not own) or (not own and (REPORT.search(line) or prose or _OTHERS.search(line))):

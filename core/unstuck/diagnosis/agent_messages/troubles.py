@@ -405,18 +405,25 @@ def known_agent(command: Sequence[str]) -> str:
     return ""
 
 
+def last_lines(said: str, *, own: bool, failed: bool) -> list[str]:
+    """Return the lines of ``said`` that may tell of an agent's trouble, the last one first.
+
+    None of a test's output, nor of an agent that did not fail and says much else. ``own`` and ``failed`` are those of
+    :func:`agent_trouble`.
+    """
+    lines = [line.strip()[:LONGEST] for line in said.splitlines() if line.strip()][-LINES:]
+    if not failed and (len(said) > ALONE or len(lines) > ALONE_LINES):
+        return []
+    return [] if not own and TESTED.search("\n".join(lines)) else lines[::-1]
+
+
 def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool = True) -> AgentTrouble | None:
     """Return the trouble that the last lines of ``said`` report; None for any other text.
 
     ``agent`` is one of :data:`KNOWN`, else unknown. ``own`` means that the agent itself marks the text as its error, so
     that no output of a test can be in it. An agent that did not fail is believed only where it says nothing else.
     """
-    lines = [line.strip()[:LONGEST] for line in said.splitlines() if line.strip()][-LINES:]
-    if not failed and (len(said) > ALONE or len(lines) > ALONE_LINES):
-        return None
-    if not own and TESTED.search("\n".join(lines)):
-        return None
-    for line in reversed(lines):
+    for line in last_lines(said, own=own, failed=failed):
         if PASSES.search(line) or (not own and (REPORT.search(line) or PROSE.search(line))):
             continue
         if not failed and not COMPLAINT.search(line):

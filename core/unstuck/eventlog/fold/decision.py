@@ -60,22 +60,23 @@ def _rung_chosen(state: State, record: Record, event: e.RungChosen) -> None:
 
 @_on(e.TransientErrorRetry)
 def _transient(state: State, record: Record, event: e.TransientErrorRetry) -> None:
-    change_task(
-        state,
-        record,
-        state="backoff",
-        climb=event.climb,
-        backoff_until=record.mono + event.delay_seconds,
-        backoff_delay=event.delay_seconds,
-        backoff_quota=event.quota,
-        backoff_check=event.check_alone,
-        backoff_outage=None,
-        backoff_since=record.time,
-    )
+    _back_off(state, record, event, quota=event.quota, check=event.check_alone)
 
 
 @_on(e.OutageWait)
 def _outage_wait(state: State, record: Record, event: e.OutageWait) -> None:
+    _back_off(state, record, event, outage=event.limit_seconds - event.waited_seconds - event.delay_seconds)
+
+
+def _back_off(
+    state: State,
+    record: Record,
+    event: e.TransientErrorRetry | e.OutageWait,
+    *,
+    quota: bool = False,
+    check: bool = False,
+    outage: float | None = None,
+) -> None:
     change_task(
         state,
         record,
@@ -83,9 +84,9 @@ def _outage_wait(state: State, record: Record, event: e.OutageWait) -> None:
         climb=event.climb,
         backoff_until=record.mono + event.delay_seconds,
         backoff_delay=event.delay_seconds,
-        backoff_quota=False,
-        backoff_check=False,
-        backoff_outage=event.limit_seconds - event.waited_seconds - event.delay_seconds,
+        backoff_quota=quota,
+        backoff_check=check,
+        backoff_outage=outage,
         backoff_since=record.time,
     )
 
