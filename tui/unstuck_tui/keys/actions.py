@@ -66,7 +66,7 @@ def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
 
 
 def _moves(area: Area, one: str, *, forward: str = "pagedown,ctrl+d") -> tuple[Action, ...]:
-    """What moves the cursor of a list."""
+    """Actions that move the cursor of a list."""
     return (
         Action(f"{area}.down", "j,down", "cursor(1)", "down", f"Next {one}.", area),
         Action(f"{area}.up", "k,up", "cursor(-1)", "up", f"Previous {one}.", area),
@@ -306,9 +306,8 @@ def action_of(id: str) -> Action:
     return next(action for action in ACTIONS if action.id == id)
 
 
-def is_spare(id: str | None) -> bool:
-    """True for an action whose hint gives way where the footer has little room."""
-    return any(action.footer == "wide" for action in ACTIONS if action.id == id)
+SPARE = frozenset(action.id for action in ACTIONS if action.footer == "wide")
+"""Ids of the actions whose hints give way where the footer has little room."""
 
 
 def key_of(id: str) -> str:

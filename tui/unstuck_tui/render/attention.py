@@ -127,7 +127,7 @@ def lines_for(height: int) -> int:
 
 
 def guide_lines(state: State) -> tuple[str, ...]:
-    """What a newcomer has to know, in place of questions, until the first one is asked."""
+    """Lines that explain the screen to a newcomer, until the first question is asked."""
     if state.gates or state.run.state == "ended":
         return ()
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")

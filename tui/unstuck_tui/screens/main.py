@@ -193,7 +193,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             pane.styles.height = lines + _HEADING + _FRAME
         shown = len(self._table.shown)
         title = f"{shown} of {tasks} tasks" if shown != tasks else f"{counted(tasks, 'task')}" if tasks else "tasks"
-        entitle(pane, title, f"{spoken('table.filter')} filter · {spoken('table.sort')} sort · space mark")
+        entitle(pane, title, " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")))
 
     def _open(self, opened: bool) -> None:
         self.set_class(opened, "-opened")

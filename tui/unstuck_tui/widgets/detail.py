@@ -221,12 +221,12 @@ class Detail(Horizontal):
         title = story_title(self._tracker.state, row, self._view.limits, still=still)
         width = max(1, pages.size.width - 2)
         if pages.styles.border_bottom[0]:
-            entitle(pages, fit(title, min(width, cell_len(title))), page_names(_PAGES, self._page, width))
+            entitle(pages, fit(title, min(width, cell_len(title))), page_names("page", _PAGES, self._page, width))
         else:
-            names = page_names(_PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
+            names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
         entitle(failure, "failure")
-        entitle(output, page_names(_OUTPUTS, self._shown, output.size.width))
+        entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width))
 
     def _output_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         tail = self._tail

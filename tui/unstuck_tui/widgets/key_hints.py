@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-from unstuck_tui.keys.actions import is_spare
+from unstuck_tui.keys.actions import SPARE
 
 _KEY = "bold $footer-key-foreground on $footer-key-background"
 _LABEL = "$footer-description-foreground on $footer-description-background"
@@ -75,7 +75,7 @@ class KeyHints(Widget, can_focus=False):
         palette = None
         for key, (_, binding, enabled, tooltip) in self.screen.active_bindings.items():
             shown = self.app.get_key_display(binding)
-            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, is_spare(binding.id))
+            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, binding.id in SPARE)
             if binding.show:
                 first.setdefault(binding.action, hint)
             if key == self.app.COMMAND_PALETTE_BINDING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rich.cells import cell_len
 
@@ -77,15 +78,9 @@ def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still:
     return f"{row.id} · {word_of(state, row, still=still)} · {agent}{kind}{rung}{attempts}{spent}"
 
 
-def key_of_page(name: str) -> str:
-    """The key of a page or an output."""
-    area = "output" if name in ("check", "agent", "prompt") else "page"
-    return spoken(f"{area}.{name}")
-
-
-def page_names(names: Sequence[str], shown: str, room: int) -> str:
-    """The pages with their keys, the one that is ``shown`` in brackets; only that one where there is no room."""
-    keyed = [(name, f"{key_of_page(name)} {name}") for name in names]
+def page_names(area: Literal["page", "output"], names: Sequence[str], shown: str, room: int) -> str:
+    """The pages or outputs with their keys, ``shown`` in brackets; only that one where there is no room."""
+    keyed = [(name, f"{spoken(f'{area}.{name}')} {name}") for name in names]
     parts = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
     for text in (" ".join(parts).strip(), f"[{shown}]"):
         if cell_len(text) + 2 <= room:
@@ -217,7 +212,7 @@ def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
 
 
 def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str = "") -> list[Line]:
-    """What a check printed, with nothing cut off; the lines of the failure are marked."""
+    """Lines of a check's output, with nothing cut off; those of the failure are marked."""
     pattern = failure_pattern(diagnosis)
     lines: list[Line] = []
     for line in text.splitlines():
@@ -238,7 +233,7 @@ def _without_gaps(line: str, width: int) -> str:
 
 
 def prompt_lines(text: str, *, width: int, note: str = "") -> list[Line]:
-    """What an agent was told, its paragraphs broken between words."""
+    """Lines of an agent's prompt, its paragraphs broken between words."""
     room = max(1, width - len(_SET_IN))
     lines: list[Line] = []
     for line in text.splitlines():
