@@ -82,6 +82,14 @@ def printed(stage: Any, name: str, text: str) -> None:
     (stage.story.core.folder / "output" / name).write_text(text, encoding="utf-8")
 
 
+async def worked(stage: Any) -> Any:
+    """The story in which the first attempt at ``web`` has ended, and its check runs."""
+    stage.story.task("web", verify="pytest -q")
+    stage.story.start("web")
+    await stage.story.end("web", 3)
+    return stage.story
+
+
 async def test_the_check_that_failed_is_read_on_the_main_screen(showing: Showing) -> None:
     """Nothing has to be opened: its output stands below the failure, the lines of the failure marked, nothing cut."""
     async with showing(size=(120, 40)) as stage:
@@ -130,10 +138,7 @@ async def test_each_output_is_a_key_away(showing: Showing) -> None:
 async def test_the_output_of_a_check_that_runs_is_read_at_once(showing: Showing) -> None:
     """While the check of an attempt runs, its output is followed, without that of the attempt before."""
     async with showing(size=(120, 40)) as stage:
-        story = stage.story
-        story.task("web", verify="pytest -q")
-        story.start("web")
-        await story.end("web", 3)
+        await worked(stage)
         printed(stage, "web.1.check.log", "first test passed\n")
         await stage.press("output.check")
         await stage.pass_time(1)
@@ -144,10 +149,7 @@ async def test_the_output_of_a_check_that_runs_is_read_at_once(showing: Showing)
 async def test_an_output_that_is_gone_leaves_what_the_log_kept(showing: Showing) -> None:
     """The files of a run may be deleted while its log stays."""
     async with showing(size=(120, 40)) as stage:
-        story = stage.story
-        story.task("web", verify="pytest -q")
-        story.start("web")
-        await story.end("web", 3)
+        story = await worked(stage)
         story.fails("web", WRONG_STATUS, output="web.1.check.log", evidence=admit("kept: 200 but got 401"))
         await stage.pass_time(1)
         assert "kept: 200 but got 401" in stage.text
@@ -156,10 +158,7 @@ async def test_an_output_that_is_gone_leaves_what_the_log_kept(showing: Showing)
 async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing) -> None:
     """At 80x24 the last check of the selected task stands below three tasks, and not below thirty."""
     async with showing(size=(80, 24)) as stage:
-        story = stage.story
-        story.task("web", verify="pytest -q")
-        story.start("web")
-        await story.end("web", 3)
+        story = await worked(stage)
         printed(stage, "web.1.check.log", WRONG_STATUS)
         story.fails("web", WRONG_STATUS, output="web.1.check.log")
         await stage.pass_time(1)
@@ -173,10 +172,7 @@ async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing)
 async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:
     """The detail of a failed task begins with the tries used, the next step, and when the person is asked."""
     async with showing(size=(120, 40)) as stage:
-        story = stage.story
-        story.task("web", verify="pytest -q")
-        story.start("web")
-        await story.end("web", 3)
+        story = await worked(stage)
         story.fails("web", WRONG_STATUS)
         story.directs("web", "retry", retries=3, repeats=3)
         await stage.pass_time(1)

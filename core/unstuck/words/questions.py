@@ -143,7 +143,7 @@ def _last_words(state: State, row: GateRow) -> str:
 
 
 def _findings(state: State, row: GateRow) -> str:
-    """What research has found, a line each: where, and how it begins."""
+    """Findings of the research, a line each: the place, and the first lines there."""
     names = each(row.gate.context.get("insights"))
     task = state.tasks.get(row.gate.task)
     begins: dict[str, str] = {}

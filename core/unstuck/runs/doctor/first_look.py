@@ -91,7 +91,7 @@ _AGENTS: Mapping[str, _Agent] = {
 
 
 class Look(NamedTuple):
-    """What is known of an agent: its version, empty if unknown, and warnings in one line each."""
+    """Version of an agent, empty if unknown, and warnings about it in one line each."""
 
     agent: str
     version: str

@@ -56,5 +56,5 @@ def saved_rows(folder: Path) -> list[dict[str, Any]] | None:
 
 
 def _reader() -> list[Any]:
-    """What rows depend on besides the log: the program, and the zone of their days."""
+    """Return the program's version and the time zone, on which rows depend besides the log."""
     return [__version__, FOLD, _SHAPE, time.timezone, time.altzone, *time.tzname]

@@ -194,7 +194,7 @@ async def _check_output(folder: Path, row: TaskRow, *, live: bool) -> OutputTail
 
 
 async def _prompt(folder: Path, row: TaskRow) -> OutputTail:
-    """What the agent was told last; before the first attempt the task's own prompt."""
+    """The last prompt of the agent; before the first attempt the task's own prompt."""
     if not row.attempt:
         return OutputTail(row.task.prompt, "its prompt; it has not started yet")
     try:
