@@ -16,17 +16,24 @@ _SPOKEN = ("needs you", "working", "done", "failed")
 
 
 def header_line(
-    run: RunRow, counts: Mapping[str, int], *, elapsed: float, width: int, name: str = "", muted: str = ""
+    run: RunRow,
+    counts: Mapping[str, int],
+    *,
+    elapsed: float,
+    width: int,
+    name: str = "",
+    muted: str = "",
+    tasks: int = 0,
 ) -> tuple[Cell, ...]:
     """``name`` (else the project's) and run, time gone by, how many tasks are in which state, and what it cost.
 
     What needs the person is counted with the questions about the whole run.
 
-    ``elapsed`` is in seconds; ``muted`` says of what no notifications go out.
+    ``elapsed`` is in seconds; ``muted`` says of what no notifications go out; ``tasks`` is the number of all tasks.
     """
     spent = spent_of(run)
     cost = (Cell("   "), Cell(spent)) if spent else ()
-    plain = tuple(_countings(counts))
+    plain = tuple(_countings(counts, tasks))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     state, _ = _run_state(run)
     needed = sum(cell_len(part) + 2 for part in (clock(elapsed), state, muted))
@@ -37,7 +44,7 @@ def header_line(
     return _cut((*left, blank, *right), width)
 
 
-def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
+def _countings(counts: Mapping[str, int], tasks: int) -> Iterator[tuple[Cell, ...]]:
     """Ways to say how many tasks are in which state, the longest first; what needs the person keeps its word."""
     groups = [(word, counts.get(word, 0), *told) for word, told in GROUPS.items() if counts.get(word, 0) > 0]
     for gap, spoken in (
@@ -49,7 +56,8 @@ def _countings(counts: Mapping[str, int]) -> Iterator[tuple[Cell, ...]]:
     ):
         cells: list[Cell] = []
         for word, count, glyph, tone in groups:
-            text = f"{glyph} {count} {word}" if word in spoken else f"{glyph} {count}"
+            number = f"{count} of {tasks}" if word == "done" and count < tasks else str(count)
+            text = f"{glyph} {number} {word}" if word in spoken else f"{glyph} {count}"
             cells += [Cell(gap), Cell(text, tone)]
         yield tuple(cells[1:])
 
@@ -65,6 +73,7 @@ def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tupl
     ways = (
         f" unstuck  {project} · run {run.id} · {time}",
         f" {project} · run {run.id} · {time}",
+        f" {project} · {run.id} · {time}",
         f" {project} · {time}",
         f" {time}",
     )

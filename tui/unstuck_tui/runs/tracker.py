@@ -20,7 +20,8 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.run_view import RunView
-from unstuck.words.labels import group_of
+from unstuck.words.labels import ENDED, group_of
+from unstuck_tui.runs.activity import Activity
 from unstuck_tui.runs.history import History
 
 _ROW_NEWS = frozenset((
@@ -29,6 +30,8 @@ _ROW_NEWS = frozenset((
 ))  # fmt: skip
 _PLACED = ("blocked", "ended")
 SOON_S = 60.0
+_ENDED = tuple("done" if status == "succeeded" else status for status in ENDED)
+_LEAST_ENDED = 3
 _CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 
 
@@ -63,6 +66,7 @@ class Tracker:
         """The durable state; read it, never write it."""
         self.clock = clock
         self.history = History()
+        self.activity = Activity()
         self.counts: Counter[str] = Counter()
         """The number of tasks that are counted under each word."""
         self.timed: dict[str, float] = {}
@@ -86,6 +90,7 @@ class Tracker:
         self.wake: Callable[[], None] = lambda: None
         for task in self.state.tasks:
             self._look_at(task)
+        self._begun, self._ended_before = clock.monotonic(), self.ended
 
     @classmethod
     def of(cls, view: RunView) -> Tracker:
@@ -147,6 +152,7 @@ class Tracker:
         for task in self._tasks:
             self._look_at(task)
         self._rows = self._gates = True
+        self._begun, self._ended_before = self.clock.monotonic(), self.ended
         self.wake()
 
     def take(self) -> Changes:
@@ -195,6 +201,22 @@ class Tracker:
         """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
         now = self.clock.monotonic()
         return [task for task, since in self.timed.items() if since <= now]
+
+    @property
+    def ended(self) -> int:
+        """The number of tasks that have ended."""
+        return sum(self.counts[group] for group in _ENDED)
+
+    def left(self) -> float | None:
+        """About how many seconds are left at the pace since this screen was opened; None where that says too little.
+
+        While a person is asked the rest depends on the answer.
+        """
+        ended = self.ended - self._ended_before
+        if ended < _LEAST_ENDED or self.gates or self.held() or self.state.run.state != "running":
+            return None
+        rest = len(self.state.tasks) - self.ended
+        return rest * (self.clock.monotonic() - self._begun) / ended
 
     def gate(self, id: str) -> GateRow | None:
         """The gate of this id, be it in a record yet or not."""

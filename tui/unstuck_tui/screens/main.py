@@ -13,7 +13,6 @@ from textual.widgets import Input
 
 from unstuck.runs.answers.question import question_of, question_text
 from unstuck.runs.view.run_view import OutputKind, RunView
-from unstuck.words.labels import counted
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
@@ -22,6 +21,7 @@ from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.attention import lines_for
 from unstuck_tui.render.tasks.detail import failure_text
+from unstuck_tui.render.tasks.progress import progress_text
 from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.frame_timer import FrameTimer
@@ -83,6 +83,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         super().__init__()
         self._view, self._tracker, self._questions, self._notifier = view, tracker, questions, notifier
         self._missed = Changes()
+        self._measuring = False
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -141,7 +142,22 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
+            self._entitle()
+            self._measure()
         self._update_others()
+
+    def _measure(self) -> None:
+        """Look how much the agents in view have printed."""
+        if not self._measuring:
+            self._measuring = True
+            start(self, "activity", self._look_at_output)
+
+    async def _look_at_output(self) -> None:
+        try:
+            sizes = await self._view.printed(self._table.attempts_in_view())
+            self._tracker.activity.measured(sizes, self._tracker.clock.monotonic())
+        finally:
+            self._measuring = False
 
     def _update_others(self) -> None:
         """Update what is not on this screen: questions, notifications, the notice on top."""
@@ -191,8 +207,12 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             pane.styles.height = max(_LEAST_LINES, tasks) + _HEADING if beside else "1fr"
         else:
             pane.styles.height = lines + _HEADING + _FRAME
-        shown = len(self._table.shown)
-        title = f"{shown} of {tasks} tasks" if shown != tasks else f"{counted(tasks, 'task')}" if tasks else "tasks"
+        self._entitle()
+
+    def _entitle(self) -> None:
+        """Say how far the run has come, and the keys of the table."""
+        tracker, pane = self._tracker, self.query_one("#table")
+        title = progress_text(tracker.ended, len(tracker.state.tasks), len(self._table.shown), tracker.left())
         entitle(pane, title, " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")))
 
     def _open(self, opened: bool) -> None:

@@ -41,7 +41,8 @@ _PLAIN = (
 )
 IN_CELLS = "unstuck-in-cells"
 """Error handler of a stream: a replacement of the same width for each sign that its encoding lacks."""
-_SPELLED = dict(zip("▶▷✓✗×○◌◷‖…↯↻━╸▕▏▾▴╭╮╰╯─│┌┐└┘·›→⏎", ">)vXxoc@=.z@=-[]v^++++-|++++->>^", strict=True))
+_SIGNS = "▶▷✓✗×○●◌◷‖…↯↻━╸▕▏▾▴▸╭╮╰╯─│┌┐└┘·›→⏎█░▁▂▃▄▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPELLED = dict(zip(_SIGNS, ">)vXxo*c@=.z@=-[]v^>++++-|++++->>^#.__--==#/-\\|/-\\|/-", strict=True))
 
 
 def _in_cells(error: UnicodeError) -> tuple[str, int]:

@@ -35,4 +35,5 @@ class RunHeader(OneLine):
             elapsed=tracker.elapsed(),
             width=width,
             muted=self._muted(),
+            tasks=len(tracker.state.tasks),
         )

@@ -114,6 +114,7 @@ class TaskTable(Lines, can_focus=True):
             spent=spent,
             marked=row.id in self._marked,
             still=bool(self._tracker.held()),
+            printed=self._tracker.activity.of(row.attempt, now) if row.state == "running" else (),
         )
 
     def heading(self, width: int) -> Sequence[Cell]:
@@ -159,6 +160,12 @@ class TaskTable(Lines, can_focus=True):
         top = self.scroll_offset.y
         seen = enumerate(self._order[top : top + self.size.height], top)
         self.redraw(index for index, task in seen if task in changes.tasks or task in timed)
+
+    def attempts_in_view(self) -> list[str]:
+        """The attempts at work on the lines in view."""
+        top = self.scroll_offset.y
+        rows = (self._state.tasks.get(task) for task in self._order[top : top + self.size.height])
+        return [row.attempt for row in rows if row is not None and row.state == "running"]
 
     def filter_by(self, words: str) -> None:
         """Show only tasks with these words (without them, where they begin with ``!``)."""

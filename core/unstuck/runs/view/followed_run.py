@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
-from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
+from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of, printed_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
@@ -98,6 +98,9 @@ class FollowedRun:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
         return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+        return await printed_of(self.log, attempts)
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)

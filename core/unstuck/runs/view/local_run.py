@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,15 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
-from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, agents_at_work, limits_of, output_of
+from unstuck.runs.view.run_view import (
+    NoticeKind,
+    OutputKind,
+    OutputTail,
+    agents_at_work,
+    limits_of,
+    output_of,
+    printed_of,
+)
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.supervisor import Supervisor
@@ -92,6 +100,9 @@ class LiveRun:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._core.settings.output_limit
         return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+        return await printed_of(self.log, attempts)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         if self.held:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +89,9 @@ class RunView(Protocol):
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         """The end of the output of the last check or agent of ``task``, or of the last prompt; empty without one."""
 
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+        """The bytes that the agents of these attempts have printed so far, those with an output."""
+
     async def changes(self, task: str) -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
 
@@ -148,6 +151,19 @@ def meanwhile(view: RunView) -> str:
         return "Nothing begins before you have decided."
     words = {"ended": "The run is over.", "parked": "The run is paused."}
     return words.get(view.state.run.state, "The run continues meanwhile.")
+
+
+async def printed_of(log: Path, attempts: Sequence[str]) -> dict[str, int]:
+    """The sizes in bytes of the outputs of ``attempts``, of those that have one; read beside the event loop."""
+
+    def sizes() -> dict[str, int]:
+        found = {}
+        for attempt in attempts:
+            with suppress(OSError):
+                found[attempt] = (log.parent / "output" / f"{attempt}.log").stat().st_size
+        return found
+
+    return await asyncio.to_thread(sizes) if attempts else {}
 
 
 async def output_of(log: Path, row: TaskRow | None, kind: OutputKind, *, live: bool, limit: int = 0) -> OutputTail:

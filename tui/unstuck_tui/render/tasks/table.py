@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ from unstuck.words.labels import (
     word_of,
 )
 from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle
+from unstuck_tui.render.tasks.progress import sparkline, spinner
 
 NARROW = 84
 _WIDE = 150
@@ -35,6 +36,7 @@ _SHORT, _LONG = 7, 40
 _PIPPED = 104
 _PIPS = 12
 _FAILURE = 31
+_ACTIVITY = 10
 _STATE, _KIND, _RUNG, _LEVEL, _CLOCK, _LOOP = 11, 12, 16, 12, 8, 6
 
 
@@ -48,19 +50,20 @@ class Columns:
     kind: int
     pips: int
     rung: int
+    activity: int
     time: int
     loop: int
     failure: int
 
 
-_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "ACTIVITY", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
 _STANDING = {"held": "held", "frozen": "suspended", "runs_on": "runs on"}
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
 
 
 @lru_cache(maxsize=64)
 def columns_for(width: int, task: int = _LONG, agent: int = _LONG, kind: int = _KIND, pips: int = 0) -> Columns:
-    """The columns that fit into ``width`` cells: below 84 no agent, no bar and no loop column.
+    """The columns that fit into ``width`` cells: below 84 no agent, no bar, no activity and no loop column.
 
     ``task``, ``agent`` and ``kind`` are the widths of the longest names: what they do not need is the last column's.
     ``pips`` is the width of all tries.
@@ -74,6 +77,8 @@ def columns_for(width: int, task: int = _LONG, agent: int = _LONG, kind: int = _
     room = width - 2 - sum(fixed) - len(fixed)
     task = max(_SHORT, min(task, _LONG, room // 2 if narrow else room // 3))
     agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room - task - _FAILURE))
+    left = room - task - 1 - (agent + 1 if agent else 0)
+    activity = 0 if narrow or left <= _FAILURE + _ACTIVITY else _ACTIVITY
     return Columns(
         task=task,
         state=_STATE,
@@ -81,9 +86,10 @@ def columns_for(width: int, task: int = _LONG, agent: int = _LONG, kind: int = _
         kind=kind,
         pips=pips,
         rung=rung,
+        activity=activity,
         time=_CLOCK if narrow else _BAR + 2 + _CLOCK,
         loop=0 if narrow else _LOOP,
-        failure=max(0, room - task - 1 - (agent + 1 if agent else 0)),
+        failure=max(0, left - (activity + 1 if activity else 0)),
     )
 
 
@@ -115,27 +121,35 @@ def task_cells(
     spent: float = 0.0,
     marked: bool = False,
     still: bool = False,
+    printed: Sequence[float] = (),
 ) -> tuple[Cell, ...]:
     """The line of one task; ``spent`` is what its attempts have taken, in seconds.
+
+    ``printed`` are the bytes that its agent printed of late, the latest last.
 
     ``still``: nothing can be recorded for the moment, so no agent goes on.
     """
     tone = tone_of(state, row, still=still)
     quiet = row.state == "ended"
+    word = word_of(state, row, still=still)
+    word += f" {spinner(now)}" if tone == "work" and row.state == "running" else ""
     cells = [
         Cell(f"{glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
         Cell(fit_middle(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
-        *_state(word_of(state, row, still=still), columns.state, tone),
+        *_state(word, columns.state, tone),
     ]
     if columns.agent:
         cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
-        cells.append(Cell(fit(row.task.agent_type, columns.kind) + " ", "quiet"))
+        kind = row.task.agent_type if row.task.agent_type != row.task.agent else ""
+        cells.append(Cell(fit(kind, columns.kind) + " ", "quiet"))
     level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
         cells.append(_pips(state, row, columns.pips, limits))
         level = re.sub(r" \d+/\d+$", "", level)
     cells.append(Cell(fit(level, columns.rung) + " ", "quiet" if quiet else "plain"))
+    if columns.activity:
+        cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
     cells.append(_time(state, row, columns, now, spent, still))
     if columns.loop:
         cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))

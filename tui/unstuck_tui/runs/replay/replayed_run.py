@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -156,6 +156,9 @@ class ReplayedRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         return await output_of(self.log, self.state.tasks.get(task), kind, live=False)
+
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+        return {}
 
     async def changes(self, task: str) -> tuple[str, str]:
         return "", ""
