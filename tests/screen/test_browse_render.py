@@ -19,6 +19,7 @@ from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
 from unstuck_tui.render.browse.memory import memory_about, memory_cells
 from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
 from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
+from unstuck_tui.render.diff import heading, read_diff
 from unstuck_tui.runs.log.occurrences import Occurrences
 from unstuck_tui.screens.browse.signatures import listed
 
@@ -54,6 +55,7 @@ def test_every_line_fits_and_nothing_foreign_acts(past_log: Path, width: int) ->
     inventory = Inventory(name="r1", run="r1", items=(Item(kind="logs", name=HOSTILE, holds=HOSTILE),))
     change = {"path": HOSTILE, "status": "changed", "before": 1, "after": 2}
     run = {"run": "r1", "started": "2026-11-22T08:00:00Z", "state": "ended", "kind": HOSTILE, "tasks": {HOSTILE: 1}}
+    changed = admit(f"diff --git a b\n@@ -0,0 +1 @@\n+{HOSTILE}")
     rows = [
         failure_cells(a_failure(), width),
         checkpoint_cells(checkpoint(), width, rung="retry", marked=False),
@@ -67,7 +69,7 @@ def test_every_line_fits_and_nothing_foreign_acts(past_log: Path, width: int) ->
     pages = [
         failure_about(a_failure(), width),
         checkpoint_about(checkpoint(), width),
-        diff_lines("chk-1 up to now", [change], admit(f"diff --git a b\n+{HOSTILE}"), width),
+        diff_lines(heading("chk-1 up to now", changed, width), [change], read_diff(changed), width),
         memory_about(remembered(), width),
         cut_off_about(a_cut_off(past_log), width),
         inventory_about(inventory, HOSTILE, width),

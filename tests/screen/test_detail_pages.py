@@ -9,7 +9,7 @@ from tests.screen.conftest import WRONG_STATUS, Showing
 
 from unstuck import admit
 from unstuck.eventlog import events as e
-from unstuck_tui.render.tasks.detail import changes_lines
+from unstuck_tui.render.diff import note_lines
 from unstuck_tui.widgets import detail
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -31,7 +31,7 @@ async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
 
 
 async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
-    """3 shows the diff from the task's checkpoint to its files as they are; looked at again it is the newer one."""
+    """3 shows the diff from the task's start to its files as they are, and follows what changes in them."""
     async with showing() as stage:
         core = stage.story.core
         stage.story.task("web")
@@ -40,11 +40,49 @@ async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
         stage.story.append(e.CheckpointCreated(id=saved.id, reason="baseline", purpose="baseline"), "web")
         (core.root / "README.md").write_text("other\n[bold]words[/bold]\n", encoding="utf-8")
         await stage.press("page.changes")
-        assert f"since {saved.id}: 1 file, +2 -1" in stage.text
+        assert f"since its start ({saved.id}): 1 file, +2 -1" in stage.text
         assert "+[bold]words[/bold]" in stage.text
         (core.root / "new.txt").write_text("new\n", encoding="utf-8")
-        await stage.press("page.changes")
+        await stage.pass_time(10)
         assert "2 files, +3 -1" in stage.text
+
+
+async def test_changes_are_told_of_the_task_of_its_last_attempt_and_since_the_last_checkpoint(showing: Showing) -> None:
+    """Press 3 again for another start; what an earlier attempt did counts for the task, not for the last attempt."""
+    async with showing(size=(160, 40)) as stage:
+        core, story = stage.story.core, stage.story
+        store = core.checkpoints(core.root)
+
+        async def saved(purpose: Any) -> None:
+            made = await store.create(purpose, run=core.run, task="web")
+            story.append(e.CheckpointCreated(id=made.id, reason=purpose, purpose=purpose), "web")
+
+        story.task("web")
+        story.start("web")
+        await saved("baseline")
+        (core.root / "first.txt").write_text("1\n", encoding="utf-8")
+        await story.end("web", 1)
+        story.fails("web", WRONG_STATUS)
+        story.directs("web", "retry", retries=1)
+        await saved("directive")
+        story.start("web", "retry")
+        (core.root / "second.txt").write_text("2\n", encoding="utf-8")
+        await story.end("web", 1)
+        await saved("good")
+        (core.root / "third.txt").write_text("3\n", encoding="utf-8")
+        await stage.press("page.changes")
+        assert "since its start" in stage.text
+        assert "3 files, +3 -0" in stage.text
+        await stage.press("page.changes")
+        assert "since the start of its last attempt" in stage.text
+        assert "2 files, +2 -0" in stage.text
+        await stage.press("page.changes")
+        assert "since its last checkpoint" in stage.text
+        assert "1 file, +1 -0" in stage.text
+        story.passes("web")
+        await stage.press("page.changes")  # of what has ended, nothing that came later is its work
+        assert "since its start" in stage.text
+        assert "2 files, +2 -0" in stage.text
 
 
 async def test_a_long_difference_is_laid_out_once(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +91,9 @@ async def test_a_long_difference_is_laid_out_once(showing: Showing, monkeypatch:
 
     def counted(*told: Any, **how: Any) -> Any:
         laid_out.append(1)
-        return changes_lines(*told, **how)
+        return note_lines(*told, **how)
 
-    monkeypatch.setattr(detail, "changes_lines", counted)
+    monkeypatch.setattr(detail, "note_lines", counted)
     async with showing(story=True) as stage:
         await stage.set_aside()
         stage.main.query_one(TaskTable).select("cart")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unstuck.errors import CheckpointUnknown, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
-from unstuck.eventlog.state import TaskRow
+from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import Clean, admit, one_line
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from unstuck.workspace.checkpoints.manager import CheckpointStore
 
 Purpose = Literal["baseline", "good", "directive", "question", "request"]
+Since = Literal["start", "attempt", "checkpoint"]
+"""The start of a comparison: that of the task, that of its last attempt, or the last checkpoint."""
 
 IDLE = "no agent is at work"
 NOT_SAVED = "no checkpoint could be made"
@@ -107,16 +109,30 @@ async def _progress(core: RunContext, row: TaskRow) -> tuple[str, ...]:
     return tuple(f"{done[change.status]} {one_line(change.path)}" for change in plan.changes[:MAX_PATHS_IN_EVENT])
 
 
-async def diff_since(row: TaskRow, store: CheckpointStore) -> tuple[str, Clean]:
-    """Return the checkpoint that a task's files are compared with, and the unified diff from there to the files.
+def compared(state: State, row: TaskRow, since: Since) -> tuple[str, str | None]:
+    """Return the two checkpoints between which the changes of a task lie; None for its files as they are.
 
-    It is the last passing checkpoint, else the baseline; both values are empty where there is none. Raises
-    WorkspaceError.
+    The first is empty where there is none. A task that has ended is compared up to its last checkpoint: what came into
+    its tree since is not its work.
     """
-    since = row.good or row.baseline
+    attempts = (state.attempts.get(f"{row.id}.{number}") for number in range(1, row.attempts + 1))
+    saved = [attempt.checkpoint if attempt is not None else "" for attempt in attempts]
+    first = "" if row.baseline == "none" else row.baseline
+    until = next((id for id in reversed(saved) if id), None) if row.state == "ended" else None
+    before = next((id for id in reversed(saved[:-1]) if id), first)
+    last = next((id for id in reversed(saved) if id), first) if until is None else before
+    return {"start": first, "attempt": before, "checkpoint": last}[since], until
+
+
+async def diff_since(state: State, row: TaskRow, store: CheckpointStore, since: Since) -> tuple[str, Clean]:
+    """Return the checkpoint that a task's files are compared with, and the unified diff from there on.
+
+    Both values are empty where there is none. Raises WorkspaceError.
+    """
+    first, until = compared(state, row, since)
     with suppress(CheckpointUnknown):
-        if since not in ("", "none"):
-            return since, await store.diff(since)
+        if first:
+            return first, await store.diff(first, until)
     return "", Clean("")
 
 

@@ -17,7 +17,7 @@ from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog, choices_of
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.tasks.detail import changes_lines
+from unstuck_tui.render.diff import heading, read_diff, unified
 from unstuck_tui.widgets.inputs import LineField
 
 WHY_LIMIT = 4_000
@@ -63,7 +63,9 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
                 yield Static(Content(label), classes="label", markup=False)
                 yield Static(Content(text), classes="text", markup=False)
         if self._back.diff:
-            lines = changes_lines(self._taken.since, self._back.diff, note="", width=_WIDTH)[: 1 + _DIFF_LINES]
+            diff = self._back.diff
+            lines = [heading(self._taken.since, diff, _WIDTH), *unified(read_diff(diff, coloured=False), _WIDTH)]
+            lines = lines[: 1 + _DIFF_LINES]
             shown = "\n".join("".join(cell.text for cell in line).rstrip() for line in lines)
             yield Static(Content(shown), id="diff", classes="text", markup=False)
 

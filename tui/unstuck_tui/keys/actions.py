@@ -98,7 +98,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("page.ladder", "2", "page('ladder')", "ladder",
         "Show the escalation level of the task and the next steps.", "main"),
     Action("page.changes", "3", "page('changes')", "changes",
-        "Show the changes of its files since its last checkpoint.", "main"),
+        "Show the changes of its files: since its start, again since its last attempt or checkpoint.", "main"),
     Action("output.check", "4", "output('check')", "check", "Show the output of the last check.", "main"),
     Action("output.agent", "5", "output('agent')", "agent", "Show the output of the agent.", "main"),
     Action("output.prompt", "6", "output('prompt')", "prompt", "Show what the agent was told last.", "main"),

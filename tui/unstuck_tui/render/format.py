@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 
@@ -11,13 +12,19 @@ from unstuck.words.labels import Tone
 
 _LEAST_ENDS = 7
 
+Shade = Tone | Literal["keyword", "string", "number", "name"]
+"""A tone, or the part of a program that a text is."""
+Ground = Literal["", "added", "removed"]
+"""The background of a changed line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A piece of a line, exactly as wide as its text."""
 
     text: str
-    tone: Tone = "plain"
+    tone: Shade = "plain"
+    ground: Ground = ""
 
 
 Line = tuple[Cell, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,12 @@ from textual.containers import Container, Horizontal, Vertical
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
 from unstuck.runs.view.run_view import OutputKind, OutputTail, RunView
+from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import needs_person
-from unstuck_tui.keys.actions import bindings_of
+from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.diff import DiffLine, heading, note_lines, read_diff, unified
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
-    changes_lines,
     check_lines,
     failure_lines,
     output_lines,
@@ -33,6 +35,14 @@ from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
 _LEAST_NAMES = 16
+_LOOK_S = 5.0
+"""Seconds from the end of one look at the files to the next."""
+SINCE: tuple[Since, ...] = ("start", "attempt", "checkpoint")
+SINCE_WORDS: dict[Since, str] = {
+    "start": "its start",
+    "attempt": "the start of its last attempt",
+    "checkpoint": "its last checkpoint",
+}
 _PAGES = ("timeline", "ladder", "changes")
 _OUTPUTS: tuple[OutputKind, ...] = ("check", "agent", "prompt")
 
@@ -106,10 +116,11 @@ class TextPane(Lines, can_focus=True):
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The changes of the task's files since a checkpoint, and a note about them."""
+    """The changes of the task's files since ``since``, in words, and a note where there are none."""
 
     since: str = ""
     diff: str = ""
+    lines: Sequence[DiffLine] = ()
     note: str = "looking"
 
 
@@ -134,6 +145,8 @@ class Detail(Horizontal):
         self._chosen: OutputKind | None = None
         self._shown: OutputKind = "agent"
         self._changes = _Changes()
+        self._since: Since = "start"
+        self._looked_at = 0.0
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
 
@@ -165,7 +178,10 @@ class Detail(Horizontal):
         self._compare()
 
     def turn_page(self, name: str) -> TextPane:
-        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes are looked up again."""
+        """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes again are since another time."""
+        if name == self._page == "changes":
+            self._since = SINCE[(SINCE.index(self._since) + 1) % len(SINCE)]
+            self._changes = _Changes()
         self._page = name
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")
@@ -181,12 +197,16 @@ class Detail(Horizontal):
     def show(self, changes: Changes) -> None:
         if self._task_id in changes.tasks:
             self.draw()
+            self._compare()
 
     def tick(self, changes: Changes) -> None:
         """A second has passed."""
         if self._task_id in changes.tasks or self._task_id in self._tracker.timed:
             self.draw()
         self._read()
+        row = self._row
+        if row is not None and row.state != "ended" and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
+            self._compare()
 
     def on_resize(self) -> None:
         self.draw()
@@ -250,25 +270,36 @@ class Detail(Horizontal):
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""
         now, kept = self._changes, self._laid_out
         if kept is None or kept[0] is not now or kept[1] != width:
-            lines = changes_lines(now.since, now.diff, note=now.note, width=width)
-            kept = self._laid_out = (now, width, lines)
+            kept = self._laid_out = (now, width, self._laid_out_anew(now, width))
         return kept[2]
 
+    def _laid_out_anew(self, now: _Changes, width: int) -> Sequence[Line]:
+        if not now.since:
+            return note_lines(now.note, width)
+        more = f"{spoken('page.changes')} again: {SINCE_WORDS[SINCE[(SINCE.index(self._since) + 1) % len(SINCE)]]}"
+        return [heading(now.since, now.diff, width), note_lines(more, width)[0], *unified(now.lines, width)]
+
     def _compare(self) -> None:
-        if self._page == "changes" and self._row is not None and not self._comparing:
+        if self._page == "changes" and self._row is not None and not self._comparing and self.display:
             self._comparing = True
             start(self, "changes", self._look_for_changes)
 
     async def _look_for_changes(self) -> None:
-        task = self._task_id
+        task, since = self._task_id, self._since
         try:
-            since, diff = await self._view.changes(task)
-            found = _Changes(since, diff, "" if since else "nothing to compare with")
+            checkpoint, diff = await self._view.changes(task, since)
+            if (task, since) == (self._task_id, self._since) and diff == self._changes.diff and self._changes.since:
+                return  # nothing is to be laid out again
+            lines = await asyncio.to_thread(read_diff, diff)
+            words = f"{SINCE_WORDS[since]} ({checkpoint})" if checkpoint else ""
+            found = _Changes(words, diff, lines, "nothing to compare with")
         except UnstuckError as error:
             found = _Changes(note=str(error))
         finally:
             self._comparing = False
-        if task == self._task_id:
+            # A tree that takes long to look at is looked at less often.
+            self._looked_at = self._tracker.clock.monotonic()
+        if (task, since) == (self._task_id, self._since):
             self._changes = found
             self.draw()
         else:

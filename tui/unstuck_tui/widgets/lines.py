@@ -16,15 +16,16 @@ from textual.strip import Strip
 
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, width_of
-from unstuck_tui.widgets.styles import TONES, cursor_colour, style_of
+from unstuck_tui.widgets.styles import CODE, GROUNDS, TONES, cursor_colour, ground_of, style_of
 
 
 class _Look(NamedTuple):
-    """The look that all lines of one drawing share: the first line in view, their width, the style of each tone."""
+    """The look that lines of one drawing share: first line in view, width, styles of tones and grounds."""
 
     top: int
     width: int
     styles: Mapping[str, Style]
+    grounds: Mapping[str, Style]
 
 
 class Lines(ScrollView, can_focus=False, inherit_bindings=False):
@@ -42,6 +43,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         super().__init__(id=id, classes=classes)
         self._look: _Look | None = None
         self._styles_of_tones: dict[str, Style] = {}
+        self._grounds: dict[str, Style] = {}
         self._below: tuple[Color, Color] | None = None
 
     def line_total(self) -> int:
@@ -103,6 +105,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         look = self._look or self._looked_up()
         index, width, styles = look.top + y, look.width, look.styles
+        grounds = look.grounds
         if index >= self.line_total():
             if index:
                 return Strip.blank(width, styles["plain"])
@@ -111,10 +114,13 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
         if self.is_cursor(index):
             over = self._cursor_style()
             styles = {tone: style + over for tone, style in styles.items()}
+            grounds = {}
         cells = [cell for cell in self.line_cells(index, width) if cell.text]
-        strip = Strip(
-            [Segment(cell.text, styles[cell.tone]) for cell in cells], sum(width_of(cell.text) for cell in cells)
-        )
+        segments = [
+            Segment(cell.text, styles[cell.tone] + grounds.get(cell.ground) if cell.ground else styles[cell.tone])
+            for cell in cells
+        ]
+        strip = Strip(segments, sum(width_of(cell.text) for cell in cells))
         return strip.adjust_cell_length(width, styles["plain"])
 
     def _looked_up(self) -> _Look:
@@ -122,8 +128,9 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
             self._below = below
             self._styles_of_tones.clear()
         if not self._styles_of_tones:
-            self._styles_of_tones.update((tone, style_of(self, tone)) for tone in TONES)
-        return _Look(self.scroll_offset.y, self.scrollable_content_region.width, self._styles_of_tones)
+            self._styles_of_tones.update((tone, style_of(self, tone)) for tone in (*TONES, *CODE))
+            self._grounds.update((ground, ground_of(self, ground)) for ground in GROUNDS)
+        return _Look(self.scroll_offset.y, self.scrollable_content_region.width, self._styles_of_tones, self._grounds)
 
     def _cursor_style(self) -> Style:
         if self.app.native_ansi_color:

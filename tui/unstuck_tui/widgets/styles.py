@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 TONES = ("plain", "quiet", "work", "wait", "ask", "chip", "good", "bad")
+CODE = ("keyword", "string", "number", "name")
+GROUNDS = ("added", "removed")
 _CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"
-TONE_CLASSES = {f"tone--{tone}" for tone in TONES} | {_CURSOR, _FOCUSED}
+TONE_CLASSES = {f"tone--{tone}" for tone in (*TONES, *CODE, *GROUNDS)} | {_CURSOR, _FOCUSED}
 """The component classes that the app has to have."""
 
 TONE_CSS = """
@@ -31,6 +33,14 @@ BaseApp {
     &:nocolor .tone--chip { background: ansi_default; color: $text-error; text-style: bold reverse; }
     .tone--good { color: $text-success; }
     .tone--bad { color: $text-error; }
+    .tone--keyword { color: $text-accent; }
+    .tone--string { color: $text-success; }
+    .tone--number { color: $text-warning; }
+    .tone--name { color: $text-primary; }
+    .tone--added { background: $success 15%; }
+    .tone--removed { background: $error 15%; }
+    &:ansi .tone--added, &:ansi .tone--removed { background: ansi_default; }
+    &:nocolor .tone--added, &:nocolor .tone--removed { background: ansi_default; }
     .tone--cursor { background: $surface-lighten-1; }
     .tone--cursor-focused { background: $primary 30%; }
     &:light .tone--quiet { color: #484848; }
@@ -51,6 +61,13 @@ def style_of(widget: Widget, tone: str) -> Style:
         + styles.text_style
         + Style.from_color((below + colour).rich_color, below.rich_color if below.a else None)
     )
+
+
+def ground_of(widget: Widget, ground: str) -> Style:
+    """The style of a changed line of ``widget``, put over that of its text."""
+    colour = widget.app.get_component_styles(f"tone--{ground}").background
+    below = widget.background_colors[1] + colour
+    return Style(bgcolor=below.rich_color) if colour.a else Style()
 
 
 def cursor_colour(widget: Widget) -> Color:

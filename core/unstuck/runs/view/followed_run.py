@@ -23,7 +23,7 @@ from unstuck.runs.recovery_choices import tree_of
 from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of, printed_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
-from unstuck.supervision.checkpointing import diff_since
+from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
@@ -102,12 +102,12 @@ class FollowedRun:
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         return await printed_of(self.log, attempts)
 
-    async def changes(self, task: str) -> tuple[str, str]:
+    async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
         row = self.state.tasks.get(task)
         if row is None:
             return "", ""
         tree = tree_of(self.place, self.run, row, self._environ)
-        return await diff_since(row, store_of(self.place, tree, self._settings))
+        return await diff_since(self.state, row, store_of(self.place, tree, self._settings, gone=True), since)
 
     async def answer(self, gate: str, answer: Answer) -> object:
         """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""

@@ -15,6 +15,7 @@ from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
+from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
@@ -92,7 +93,7 @@ class RunView(Protocol):
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         """The bytes that the agents of these attempts have printed so far, those with an output."""
 
-    async def changes(self, task: str) -> tuple[str, str]:
+    async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
 
     @property

@@ -29,7 +29,7 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
-from unstuck.supervision.checkpointing import diff_since
+from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
 from unstuck.supervision.context.signals import Subject
@@ -455,12 +455,12 @@ class Supervisor:
         """
         return await takeover.end_takeover(self.core, taken)
 
-    async def changes(self, task: str) -> tuple[str, Clean]:
+    async def changes(self, task: str, since: Since = "start") -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
         row = self.core.head.tasks.get(task)
         if row is None:
             return "", Clean("")
-        return await diff_since(row, self.core.checkpoints(self.core.tree_of(row)))
+        return await diff_since(self.core.head, row, self.core.checkpoints(self.core.tree_of(row)), since)
 
     async def keep_open(self, gate: str) -> None:
         """Cancel the countdown of ``gate``: a person is there."""

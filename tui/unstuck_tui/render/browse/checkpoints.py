@@ -10,8 +10,8 @@ from unstuck.words.labels import Tone, level_word
 from unstuck.words.restores import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import Cell, fit
-from unstuck_tui.render.tasks.detail import changes_lines
+from unstuck_tui.render.diff import DiffLine, unified
+from unstuck_tui.render.format import Cell, Line, fit
 
 Row = Mapping[str, Any]
 COLUMNS = (
@@ -74,13 +74,13 @@ def comparing_lines(since: str, width: int) -> list[tuple[Cell, ...]]:
     return [(Cell(fit(f"  comparing since {since} … {spoken('browse.back')} cancels", width), "quiet"),)]
 
 
-def diff_lines(since: str, changes: Sequence[Row], diff: str, width: int) -> list[tuple[Cell, ...]]:
-    """The changed files ``since`` then with their sizes, and below them the diff."""
-    head, *told = changes_lines(since, diff, note="", width=width)
+def diff_lines(heading: Line, changes: Sequence[Row], diff: Sequence[DiffLine], width: int) -> list[Line]:
+    """The changed files with their sizes, and below them the diff."""
+    told = unified(diff, width)
     files = [_change(row, width) for row in changes[:_NAMED]]
     if len(changes) > _NAMED:
         files.append((Cell(fit(f"  and {len(changes) - _NAMED} more files", width), "quiet"),))
-    return [head, *files, *([(Cell(""),)] if told else []), *told]
+    return [heading, *files, *([(Cell(""),)] if told else []), *told]
 
 
 def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str) -> list[str]:

@@ -34,11 +34,9 @@ _LABEL = 16
 _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
-_DIFF_LINES = 5_000
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
 _GAP = re.compile(r"(?<=\S) {4,}")
 _PROMPT_LINES = 40
-_CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
 
 
 @dataclass(slots=True)
@@ -86,31 +84,6 @@ def page_names(area: Literal["page", "output"], names: Sequence[str], shown: str
         if cell_len(text) + 2 <= room:
             return text
     return ""
-
-
-def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]:
-    """A unified diff in lines, after what it is compared with; a change has its sign as well as its colour."""
-    if not since:
-        return [(Cell(f"{_SET_IN}{line}", "quiet"),) for line in wrapped(note, max(1, width - len(_SET_IN) - 1), 4)]
-    lines = diff.splitlines()
-    least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
-    text = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
-    told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
-    return [(Cell(fit(text, width), "quiet"),), *told]
-
-
-def _count_of(lines: Sequence[str]) -> str:
-    files = sum(line.startswith("diff --git ") for line in lines)
-    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
-    more = f", the first {_DIFF_LINES} lines of it" if len(lines) > _DIFF_LINES else ""
-    return f"{files} file{'' if files == 1 else 's'}, +{added} -{removed}{more}"
-
-
-def _tone_of(line: str) -> Tone:
-    if line.startswith(("diff ", "index ", "+++ ", "--- ", "@@")):
-        return "quiet"
-    return "good" if line.startswith("+") else "bad" if line.startswith("-") else "plain"
 
 
 def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:

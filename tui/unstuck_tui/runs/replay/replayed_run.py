@@ -15,6 +15,7 @@ from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State, copied
 from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
 from unstuck.settings.models import Settings
+from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
@@ -160,7 +161,7 @@ class ReplayedRun:
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         return {}
 
-    async def changes(self, task: str) -> tuple[str, str]:
+    async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
         return "", ""
 
     async def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:

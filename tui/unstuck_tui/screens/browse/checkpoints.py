@@ -24,6 +24,7 @@ from unstuck_tui.render.browse.checkpoints import (
     diff_lines,
     plan_words,
 )
+from unstuck_tui.render.diff import DiffLine, heading, read_diff
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
@@ -43,7 +44,7 @@ class CheckpointsTab(Tab[Row]):
         super().__init__(context)
         self._marked: tuple[str, ...] = ()
         self._rungs: dict[str, str] = {}
-        self._compared: tuple[str, Sequence[Row], str] | None = None
+        self._compared: tuple[str, str, Sequence[Row], Sequence[DiffLine]] | None = None
         self._comparing: tuple[str, asyncio.Future[None]] | None = None
 
     def key(self, row: Row) -> str:
@@ -66,7 +67,8 @@ class CheckpointsTab(Tab[Row]):
         if self._comparing is not None:
             return comparing_lines(self._comparing[0], width)
         if self._compared is not None:
-            return diff_lines(*self._compared, width)
+            since, diff, changes, lines = self._compared
+            return diff_lines(heading(since, diff, width), changes, lines, width)
         return checkpoint_about(row, width)
 
     def back(self) -> bool:
@@ -110,7 +112,9 @@ class CheckpointsTab(Tab[Row]):
             raise UsageError("its worktree is gone, because its task is done: mark two of its checkpoints instead")
         store = store_of(self.context.place, row["root"], await self.context.settings(), gone=True)
         changes = await store.changed(first, other)
-        self._compared = said, [change_row(change) for change in changes], await store.diff(first, other)
+        diff = await store.diff(first, other)
+        lines = await asyncio.to_thread(read_diff, diff)
+        self._compared = said, diff, [change_row(change) for change in changes], lines
 
     def do_next(self, row: Row) -> None:
         self.context.screen.scroll_to_next("  diff --git ")
