@@ -51,7 +51,7 @@ TOO_MANY = "HTTP 429: Too Many Requests"
 
 
 MOMENT_S, MOMENTS = 0.02, 30
-READING = ("replay", "growing", "searching")
+READING = ("replay", "growing", "searching", "reading")
 """What is read beside the loop, of the workers' groups; it may have been given up for another one of its kind."""
 
 _PARSED: dict[object, LRUCache[object, object]] = {}

@@ -15,7 +15,7 @@ Area = Literal[
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",
     "quit", "decide", "hands", "replay", "log", "logs", "standstill",
     "graph", "browse", "rows", "signatures", "checkpoints", "memory", "cut_off", "deletion", "confirm",
-    "review", "transcript",
+    "review", "transcript", "pager",
 ]  # fmt: skip
 
 AREA_NAMES: dict[Area, str] = {
@@ -39,6 +39,7 @@ AREA_NAMES: dict[Area, str] = {
     "deletion": "Deletion",
     "review": "Review",
     "transcript": "Transcript",
+    "pager": "Output",
 }
 
 
@@ -102,6 +103,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("output.check", "4", "output('check')", "check", "Show the output of the last check.", "main"),
     Action("output.agent", "5", "output('agent')", "agent", "Show the output of the agent.", "main"),
     Action("output.prompt", "6", "output('prompt')", "prompt", "Show what the agent was told last.", "main"),
+    Action("view.pager", "o", "pager", "full screen",
+        "Show the output, prompt or changes on a screen of its own: to search, follow and copy.", "main", "wide"),
     Action("view.log", "l", "log", "log", "Show the event log of the run.", "main", "wide"),
     Action("view.plan", "d", "plan", "graph",
         "Show the plan as a graph, with the critical path.", "main", "wide"),
@@ -224,6 +227,27 @@ ACTIONS: tuple[Action, ...] = (
         "Switch between the sessions and the timeline.", "review", True),
     Action("transcript.next", "n", "next_mark", "next loop", "Go to the next step of a loop.", "transcript", True),
     Action("transcript.back", "escape", "back", "back", "Back to the review.", "transcript", True),
+    Action("pager.search", "slash", "search", "search", "Search for words.", "pager", True),
+    Action("pager.next", "n", "find(1)", "next", "Go to the next place with these words.", "pager"),
+    Action("pager.previous", "N", "find(-1)", "previous", "Go to the previous place with these words.", "pager"),
+    Action("pager.trouble", "x", "trouble", "next error", "Go to the next line that tells of an error.", "pager", True),
+    Action("pager.follow", "f", "follow", "follow", "Follow what is printed, or stop following.", "pager", True),
+    Action("pager.earlier", "left_square_bracket", "attempt(-1)", "earlier attempt", "Show the attempt before.",
+        "pager", True),
+    Action("pager.later", "right_square_bracket", "attempt(1)", "later attempt", "Show the attempt after.",
+        "pager", True),
+    Action("pager.check", "4", "content('check')", "check", "Show the output of the check.", "pager"),
+    Action("pager.agent", "5", "content('agent')", "agent", "Show the output of the agent.", "pager"),
+    Action("pager.prompt", "6", "content('prompt')", "prompt", "Show what the agent was told.", "pager"),
+    Action("pager.changes", "3", "content('changes')", "changes",
+        "Show the changes: since its start, again since its last attempt or checkpoint.", "pager"),
+    Action("pager.split", "s", "split", "side by side", "Show old and new lines side by side, or one below the other.",
+        "pager", True),
+    Action("pager.left", "left", "sideways(-1)", "left", "Scroll to the left.", "pager"),
+    Action("pager.right", "right", "sideways(1)", "right", "Scroll to the right.", "pager"),
+    Action("pager.copy", "y", "copy", "copy", "Copy all of it, also to a file.", "pager", True),
+    Action("pager.edit", "e", "edit", "editor", "Open the file in $VISUAL or $EDITOR.", "pager", True),
+    Action("pager.back", "escape,q", "back", "back", "Close the search, then the text.", "pager", True),
     _choice("confirm", "yes", "y", "Do it", "Do what is shown."),
     _choice("confirm", "no", "n", "Cancel", "Change nothing."),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),

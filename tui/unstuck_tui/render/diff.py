@@ -10,6 +10,7 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
+from unstuck.supervision.checkpointing import Since
 from unstuck_tui.render.format import Cell, Ground, Line, Shade, fit, laid_out, width_of, wrapped
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ _LINES = 5_000
 _COLOURED = 300
 """Characters of the longest line that is coloured."""
 _NUMBER = 5
+_SINCE: dict[Since, str] = {
+    "start": "its start",
+    "attempt": "the start of its last attempt",
+    "checkpoint": "its last checkpoint",
+}
 _KINDS: dict[str, Kind] = {"+": "added", "-": "removed", " ": "same"}
 _SIGNS = {kind: sign for sign, kind in _KINDS.items()}
 _TONES: dict[str, Shade] = {"added": "good", "removed": "bad", "same": "plain"}
@@ -45,6 +51,19 @@ class DiffLine:
     parts: tuple[tuple[str, Shade], ...]
     old: int = 0
     new: int = 0
+
+
+def next_since(since: Since) -> Since:
+    """The next of the times since when changes can be told."""
+    names = list(_SINCE)
+    return names[(names.index(since) + 1) % len(names)]
+
+
+def since_words(since: Since, checkpoint: str | None = None) -> str:
+    """The start of a comparison in words, with its checkpoint; empty without one that it needs."""
+    if checkpoint is None:
+        return _SINCE[since]
+    return f"{_SINCE[since]} ({checkpoint})" if checkpoint else ""
 
 
 def read_diff(diff: str, *, coloured: bool = True) -> list[DiffLine]:

@@ -227,7 +227,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         at_table = table.has_focus and not self.has_class("-opened")
         if action == "back":
             return not at_table or table.is_filtered or bool(table.marked)
-        if action in ("open", "hold", "decide", "by_hand"):
+        if action in ("open", "hold", "decide", "by_hand", "pager"):
             return bool(table.selected)
         if action in ("filter", "sort") and not self._tracker.state.tasks:
             return False
@@ -288,6 +288,17 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
         elif self._table.selected:
             self._questions.show_how(self._table.selected, program)
+
+    def action_pager(self) -> None:
+        """Show what is read beside the focus on a screen of its own: the changes, else the output."""
+        from unstuck_tui.screens.pager import Content, PagerScreen
+
+        detail = self.query_one(Detail)
+        if self._table.selected:
+            changes = detail.page == "changes" and self.focused is not None and self.focused.id == "changes"
+            lend = self._questions.takeover.lend
+            content: Content = "changes" if changes else detail.shown
+            self.app.push_screen(PagerScreen(self._view, self._table.selected, content, lend, since=detail.since))
 
     def action_log(self) -> None:
         from unstuck_tui.screens.log import LogScreen

@@ -16,7 +16,7 @@ from unstuck.runs.view.run_view import OutputKind, OutputTail, RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.diff import DiffLine, heading, note_lines, read_diff, unified
+from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, since_words, unified
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
     check_lines,
@@ -37,12 +37,6 @@ from unstuck_tui.widgets.workers import start
 _LEAST_NAMES = 16
 _LOOK_S = 5.0
 """Seconds from the end of one look at the files to the next."""
-SINCE: tuple[Since, ...] = ("start", "attempt", "checkpoint")
-SINCE_WORDS: dict[Since, str] = {
-    "start": "its start",
-    "attempt": "the start of its last attempt",
-    "checkpoint": "its last checkpoint",
-}
 _PAGES = ("timeline", "ladder", "changes")
 _OUTPUTS: tuple[OutputKind, ...] = ("check", "agent", "prompt")
 
@@ -160,6 +154,21 @@ class Detail(Horizontal):
             yield TextPane(id="output", classes="pane")
 
     @property
+    def page(self) -> str:
+        """The page that is shown."""
+        return self._page
+
+    @property
+    def shown(self) -> OutputKind:
+        """The output that is shown."""
+        return self._shown
+
+    @property
+    def since(self) -> Since:
+        """The time since when changes are told."""
+        return self._since
+
+    @property
     def _row(self) -> TaskRow | None:
         return self._tracker.state.tasks.get(self._task_id)
 
@@ -180,7 +189,7 @@ class Detail(Horizontal):
     def turn_page(self, name: str) -> TextPane:
         """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes again are since another time."""
         if name == self._page == "changes":
-            self._since = SINCE[(SINCE.index(self._since) + 1) % len(SINCE)]
+            self._since = next_since(self._since)
             self._changes = _Changes()
         self._page = name
         for other in _PAGES:
@@ -276,7 +285,7 @@ class Detail(Horizontal):
     def _laid_out_anew(self, now: _Changes, width: int) -> Sequence[Line]:
         if not now.since:
             return note_lines(now.note, width)
-        more = f"{spoken('page.changes')} again: {SINCE_WORDS[SINCE[(SINCE.index(self._since) + 1) % len(SINCE)]]}"
+        more = f"{spoken('page.changes')} again: {since_words(next_since(self._since))}"
         return [heading(now.since, now.diff, width), note_lines(more, width)[0], *unified(now.lines, width)]
 
     def _compare(self) -> None:
@@ -291,7 +300,7 @@ class Detail(Horizontal):
             if (task, since) == (self._task_id, self._since) and diff == self._changes.diff and self._changes.since:
                 return  # nothing is to be laid out again
             lines = await asyncio.to_thread(read_diff, diff)
-            words = f"{SINCE_WORDS[since]} ({checkpoint})" if checkpoint else ""
+            words = since_words(since, checkpoint)
             found = _Changes(words, diff, lines, "nothing to compare with")
         except UnstuckError as error:
             found = _Changes(note=str(error))

@@ -172,12 +172,17 @@ def _field(name: str, text: object, width: int, most: int, tone: Tone = "plain")
     return named_lines(name, str(text), max(1, width - _NAME - 3), most, tone=tone) if text else []
 
 
+def is_step(line: str) -> bool:
+    """True for a step that an agent tells its supervisor."""
+    return line.startswith(_STEP)
+
+
 def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     """The end of an attempt's output, cut at the right edge; ``note`` is said below it.
 
     The steps that an agent tells its supervisor are left out: the timeline and the loop warning speak of them.
     """
-    told = (line for line in text.splitlines() if not line.startswith(_STEP))
+    told = (line for line in text.splitlines() if not is_step(line))
     lines: list[Line] = [(Cell(_set_in(line, width)),) for line in told]
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))

@@ -1,0 +1,388 @@
+"""All of an output, a prompt or a diff on a screen of its own: searched, followed, copied, opened in an editor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.widgets import Input
+
+from unstuck.errors import UnstuckError
+from unstuck.eventlog.state import TaskRow
+from unstuck.runs.view.output_files import output_file, read_output
+from unstuck.runs.view.run_view import OutputKind, RunView
+from unstuck.supervision.checkpointing import Since
+from unstuck.words.amounts import sized
+from unstuck.words.excerpt import failure_pattern
+from unstuck_tui.control.clipboard import copy
+from unstuck_tui.control.external_editor import Place, open_place
+from unstuck_tui.keys.actions import Area, bindings_of, spoken
+from unstuck_tui.render.diff import (
+    DiffLine,
+    heading,
+    next_since,
+    read_diff,
+    side_by_side,
+    since_words,
+    unified,
+)
+from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.render.pager import line_with, page_line, pager_title, place_of, trouble_after
+from unstuck_tui.render.tasks.detail import is_step, prompt_lines
+from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.lines import CursorLines, OneLine
+from unstuck_tui.widgets.minimum_size import FittingScreen
+from unstuck_tui.widgets.workers import start
+
+Content = OutputKind | Literal["changes"]
+_TICK_S = 1.0
+_LOOK = 5
+"""Seconds from one look at the changes to the next."""
+_SIDEWAYS = 20
+_NOTHING = re.compile(r"(?!)")
+
+
+class PagerLines(CursorLines):
+    """Lines of text, drawn when they come into view, or ``laid_out`` ones."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.texts: list[str] = []
+        self.laid_out: Sequence[Line] | None = None
+        self.marks = _NOTHING
+        self.words = ""
+        self.shift = 0
+        self.note = "  reading"
+
+    def line_total(self) -> int:
+        return len(self.texts)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        if self.laid_out is not None:
+            return line_with(self.laid_out[index], self.words)
+        text = self.texts[index]
+        marked = bool(self.marks.search(text))
+        return page_line(text, width, shift=self.shift, marked=marked, words=self.words)
+
+    def nothing_here(self) -> str:
+        return self.note
+
+    def fill(self, texts: list[str], laid_out: Sequence[Line] | None = None) -> None:
+        """Show these lines; the cursor stays on its line where there is one."""
+        self.texts, self.laid_out = texts, laid_out
+        self.resized()
+        self.move_to(self.cursor)
+        self.refresh()
+
+
+class PagerScreen(FittingScreen[None], inherit_bindings=False):
+    """``lend`` gives the terminal to a program in a folder."""
+
+    AREAS: ClassVar[tuple[Area, ...]] = ("pager", "rows")
+    OWN: ClassVar[tuple[Area, ...]] = ("pager",)
+    HAS_QUESTIONS = False
+    BINDINGS = bindings_of("pager")
+    DEFAULT_CSS = """
+    PagerScreen { layout: vertical; }
+    PagerScreen #words { display: none; height: 1; border: none; padding: 0 1; }
+    PagerScreen.-searching #words { display: block; }
+    """
+
+    def __init__(
+        self,
+        view: RunView,
+        task: str,
+        content: Content,
+        lend: Callable[[Sequence[str], Path], Awaitable[None]],
+        *,
+        since: Since = "start",
+    ) -> None:
+        super().__init__()
+        self._view, self._task_id, self._content, self._lend = view, task, content, lend
+        self._since = since
+        self._attempt = self._row.attempts if self._row is not None else 0
+        self._lines = PagerLines(id="pager")
+        self._file: Path | None = None
+        self._begin = self._end = 0
+        self._note = ""
+        self._diff: tuple[str, Sequence[DiffLine]] | None = None
+        self._splits = self._is_reading = False
+        self._follows = content != "changes"
+        self._ticks = 0
+
+    @property
+    def _row(self) -> TaskRow | None:
+        return self._view.state.tasks.get(self._task_id)
+
+    def compose(self) -> ComposeResult:
+        yield OneLine(self._title, id="title", classes="-heading")
+        yield self._lines
+        yield LineField(placeholder="words to look for; enter goes on", id="words")
+        yield from self.compose_foot()
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self._read()
+        self.set_interval(_TICK_S, self.tick)
+
+    def tick(self) -> None:
+        """A second has passed: look whether there is more of what can still grow."""
+        self._ticks += 1
+        row = self._row
+        if self._view.is_past or row is None or row.state == "ended":
+            return
+        if self._content == "changes":
+            if self._ticks % _LOOK == 0:
+                self._read()
+        elif self._file is not None and self._attempt == row.attempts:
+            start(self, "growing", self._look_for_more)
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def _title(self, width: int) -> Sequence[Cell]:
+        row, lines = self._row, self._lines
+        is_one = self._content != "changes" and row is not None and row.attempts
+        attempt = f" of attempt {self._attempt} of {row.attempts}" if is_one and row is not None else ""
+        notes = [self._note]
+        if lines.texts:
+            notes.append(f"line {lines.cursor + 1:,} of {len(lines.texts):,}")
+        if lines.shift:
+            notes.append(f"from column {lines.shift + 1}")
+        if self._follows and self._can_grow:
+            notes.append("follows")
+        return pager_title(f"{self._task_id} · {self._content}{attempt}", notes, width)
+
+    @property
+    def _can_grow(self) -> bool:
+        row = self._row
+        is_last = row is not None and row.state != "ended" and self._attempt == row.attempts
+        return is_last and self._content in ("check", "agent") and not self._view.is_past
+
+    def _read(self) -> None:
+        start(self, "reading", self._load)
+
+    async def _load(self) -> None:
+        """Read what is chosen, from its end where that is followed."""
+        row = self._row
+        if row is None:
+            self._lines.note = "  this task is gone"
+            self._lines.fill([])
+        elif self._content == "changes":
+            await self._load_changes()
+        else:
+            await self._load_output(row, self._content)
+        self._redraw_title()
+
+    async def _load_output(self, row: TaskRow, kind: OutputKind) -> None:
+        self._diff, self._begin, self._end, self._note = None, 0, 0, ""
+        file = output_file(self._view.log, row, kind, self._attempt)
+        try:
+            if file is None:
+                raise FileNotFoundError
+            piece = await read_output(file)
+            text, self._begin, self._end = str(piece.text), piece.begin, piece.end
+        except OSError:
+            file = None
+            is_last = self._attempt == row.attempts
+            tail = await self._view.output(row.id, kind) if is_last else None
+            text = tail.text if tail is not None else ""
+            self._note = tail.note if tail is not None else f"attempt {self._attempt} left nothing of it"
+        self._file = file
+        self._lines.note = f"  {self._note or 'nothing was printed'}"
+        self._lines.marks = failure_pattern(row.diagnosis) if kind == "check" else _NOTHING
+        if self._begin:
+            self._note = f"the first {sized(self._begin)} are not shown: {spoken('pager.edit')} opens all of it"
+        self._show_text(text, kind)
+        last = len(self._lines.texts) - 1
+        # How far it can scroll shows only once the lines have their place.
+        self.call_after_refresh(self._lines.move_to, last if self._follows and kind != "prompt" else 0)
+
+    def _show_text(self, text: str, kind: OutputKind) -> None:
+        if kind == "prompt":
+            lines = prompt_lines(text, width=self._width)
+            self._lines.fill(["".join(cell.text for cell in line) for line in lines], lines)
+        else:
+            self._lines.fill([line for line in text.splitlines() if not is_step(line)])
+
+    @property
+    def _width(self) -> int:
+        return max(20, self.size.width - self._lines.styles.scrollbar_size_vertical)
+
+    async def _load_changes(self) -> None:
+        since = self._since
+        try:
+            checkpoint, diff = await self._view.changes(self._task_id, since)
+        except UnstuckError as problem:
+            self._lines.note = f"  {problem}"
+            self._lines.fill([])
+            return
+        if self._diff is not None and self._diff[0] == diff and self._lines.texts:
+            return
+        self._file, self._note = None, f"since {since_words(since)}"
+        self._diff = (diff, await asyncio.to_thread(read_diff, diff))
+        self._lines.note = "  no file has changed" if checkpoint else "  nothing to compare with"
+        self._lines.marks = _NOTHING
+        self._show_diff(since_words(since, checkpoint))
+
+    def _show_diff(self, words: str = "") -> None:
+        if self._diff is None:
+            return
+        diff, lines = self._diff
+        told: Sequence[Line] = side_by_side(lines, self._width) if self._splits else unified(lines, self._width)
+        if diff:
+            told = [heading(words or since_words(self._since), diff, self._width), *told]
+        self._lines.fill(["".join(cell.text for cell in line) for line in told], told)
+
+    async def _look_for_more(self) -> None:
+        """Append what has been printed since."""
+        file, end = self._file, self._end
+        if file is None:
+            return
+        try:
+            piece = await read_output(file, end)
+        except OSError:
+            return
+        if (self._file, self._end) != (file, end) or piece.end == end:
+            return
+        self._end = piece.end
+        if piece.size < end:  # it was shortened: its end was written anew
+            self._read()
+            return
+        more = [line for line in piece.text.splitlines() if not is_step(line)]
+        self._lines.fill([*self._lines.texts, *more])
+        if self._follows:
+            self._lines.move_to(len(self._lines.texts) - 1)
+        self._redraw_title()
+
+    def _redraw_title(self) -> None:
+        if self.is_whole:
+            self.query_one("#title").refresh()
+            self.refresh_bindings()
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._diff is not None:
+            self.call_after_refresh(self._show_diff)
+        elif self._content == "prompt":
+            self.call_after_refresh(self._read)
+
+    @on(PagerLines.Selected)
+    def _moved(self) -> None:
+        self._redraw_title()
+
+    # --- what the person does ----------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what the text can do."""
+        row = self._row
+        if action == "attempt":
+            return self._content != "changes" and row is not None and row.attempts > 1
+        if action in ("split", "since"):
+            return self._content == "changes"
+        if action == "follow":
+            return self._can_grow
+        return super().check_action(action, parameters)
+
+    def action_content(self, content: Content) -> None:
+        """Show another output of the task, or its changes; the changes again are since another time."""
+        if content == self._content == "changes":
+            self._since = next_since(self._since)
+        self._content = content
+        self._follows = content != "changes"
+        self._turn()
+
+    def _turn(self) -> None:
+        self._diff = None
+        self._lines.shift = 0
+        self._lines.note = "  reading"
+        self._lines.cursor = 0
+        self._lines.fill([])
+        self._read()
+
+    def action_attempt(self, by: int) -> None:
+        row = self._row
+        if row is not None:
+            self._attempt = max(1, min(row.attempts, self._attempt + by))
+            self._follows = self._attempt == row.attempts
+            self._turn()
+
+    def action_split(self) -> None:
+        self._splits = not self._splits
+        self._show_diff()
+
+    def action_follow(self) -> None:
+        self._follows = not self._follows
+        if self._follows:
+            self._lines.move_to(len(self._lines.texts) - 1)
+        self._redraw_title()
+
+    def action_sideways(self, by: int) -> None:
+        if self._lines.laid_out is None:
+            self._lines.shift = max(0, self._lines.shift + by * _SIDEWAYS)
+            self._lines.refresh()
+            self._redraw_title()
+
+    def action_search(self) -> None:
+        self.add_class("-searching")
+        self.set_focus(self.query_one("#words", Input))
+
+    @on(Input.Changed, "#words")
+    def _typed(self, event: Input.Changed) -> None:
+        self._lines.words = event.value
+        self._lines.refresh()
+
+    @on(Input.Submitted, "#words")
+    def _looked_for(self) -> None:
+        if not self._lines.words:
+            self.remove_class("-searching")
+        self.set_focus(self._lines)
+        self.action_find(1)
+
+    def action_find(self, step: int) -> None:
+        words = self._lines.words
+        if not words:
+            return
+        place = place_of(self._lines.texts, words, self._lines.cursor, step)
+        self._go_to(place, f"{words!r} is not in this text.")
+
+    def action_trouble(self) -> None:
+        """Go to the next line of the failure, or of another error."""
+        if self._lines.texts:
+            place = trouble_after(self._lines.texts, self._lines.marks, self._lines.cursor)
+            self._go_to(place, "No line of this text tells of an error.")
+
+    def _go_to(self, place: int | None, message: str) -> None:
+        if place is None:
+            self.app.notify(message, markup=False)
+            return
+        self._follows = False
+        self._lines.scroll_to_line(min(place + self._lines.size.height // 2, len(self._lines.texts) - 1))
+        self._lines.move_to(place)
+
+    def action_copy(self) -> None:
+        if self._lines.texts:
+            copy(self.app, "\n".join(self._lines.texts), self._view.log.parent)
+
+    async def action_edit(self) -> None:
+        """Open the whole file in the person's editor."""
+        if self._file is None:
+            self.app.notify("There is no file of it to open.", markup=False)
+            return
+        place = Place(self._file, 0 if self._begin else self._lines.cursor + 1)
+        said = await open_place(self.app, self._view, place, os.environ, self._lend)
+        self.app.notify(said, timeout=12, markup=False)
+
+    def action_back(self) -> None:
+        """Leave the search, then the text."""
+        if self.has_class("-searching"):
+            self.remove_class("-searching")
+            self.query_one("#words", Input).value = self._lines.words = ""
+            self.set_focus(self._lines)
+            self._lines.refresh()
+        else:
+            self.dismiss()
