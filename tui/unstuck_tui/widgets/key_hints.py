@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from unstuck_tui.keys.actions import SPARE
 
+_WIDE = 100
 _KEY = "bold $footer-key-foreground on $footer-key-background"
 _LABEL = "$footer-description-foreground on $footer-description-background"
 _HOVERED = "on $block-hover-background"
@@ -53,15 +54,27 @@ class KeyHints(Widget, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._hints: Sequence[Hint] = ()
-        self._needed: Sequence[Hint] = ()
         self._palette: Hint | None = None
+        self._fitted: tuple[Sequence[Hint], int, Sequence[Hint]] | None = None
         self._first = 0
         self._hovered: Hint | None = None
 
     @property
     def hints(self) -> Sequence[Hint]:
-        """All hints but that of the palette, from left to right; spare ones only where there is room for all."""
-        return self._hints if sum(hint.width for hint in self._hints) <= self._room else self._needed
+        """All hints but that of the palette, from left to right; spare ones where there is room in a wide footer."""
+        room = self._room
+        if self._fitted is None or self._fitted[:2] != (self._hints, room):
+            self._fitted = (self._hints, room, self._fitting(room))
+        return self._fitted[2]
+
+    def _fitting(self, room: int) -> tuple[Hint, ...]:
+        room -= sum(hint.width for hint in self._hints if not hint.is_spare)
+        shown = []
+        for hint in self._hints:
+            room -= hint.width if hint.is_spare else 0
+            if not hint.is_spare or (room >= 0 and self.size.width >= _WIDE):
+                shown.append(hint)
+        return tuple(shown)
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._look)
@@ -83,7 +96,6 @@ class KeyHints(Widget, can_focus=False):
         hints = tuple(first.values())
         if (hints, palette) != (self._hints, self._palette):
             self._hints, self._palette = hints, palette
-            self._needed = tuple(hint for hint in hints if not hint.is_spare)
             self._first, self._hovered = 0, None
             self.refresh()
 
