@@ -205,13 +205,13 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     def _show_text(self, text: str, kind: OutputKind) -> None:
         if kind == "prompt":
-            lines = prompt_lines(text, width=self._width)
+            lines = prompt_lines(text, width=self._room)
             self._lines.fill(["".join(cell.text for cell in line) for line in lines], lines)
         else:
             self._lines.fill([line for line in text.splitlines() if not is_step(line)])
 
     @property
-    def _width(self) -> int:
+    def _room(self) -> int:
         return max(20, self.size.width - self._lines.styles.scrollbar_size_vertical)
 
     async def _load_changes(self) -> None:
@@ -234,9 +234,9 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         if self._diff is None:
             return
         diff, lines = self._diff
-        told: Sequence[Line] = side_by_side(lines, self._width) if self._splits else unified(lines, self._width)
+        told: Sequence[Line] = side_by_side(lines, self._room) if self._splits else unified(lines, self._room)
         if diff:
-            told = [heading(words or since_words(self._since), diff, self._width), *told]
+            told = [heading(words or since_words(self._since), diff, self._room), *told]
         self._lines.fill(["".join(cell.text for cell in line) for line in told], told)
 
     async def _look_for_more(self) -> None:
