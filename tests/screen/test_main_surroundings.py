@@ -12,7 +12,10 @@ from textual.widgets import Input
 from unstuck import Report
 from unstuck.eventlog import events as e
 from unstuck.settings.screen_settings import ScreenSettings
+from unstuck.words.labels import ENDED, LIVE
+from unstuck.words.signs import signs
 from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, key_of
+from unstuck_tui.keys.palette import ActionCommands
 from unstuck_tui.screens.plan import PlanScreen
 from unstuck_tui.screens.reading import HelpScreen
 from unstuck_tui.widgets.key_hints import KeyHints
@@ -82,6 +85,59 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
         await stage.pilot.press("enter")
         await stage.settled()
         assert stage.shown == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("pause", "Pause  (h)"),
+        ("stop", "Pause  (h)"),
+        ("theme", "Colours  (^t)"),
+        ("retry", "Decide  (m)"),
+        ("diff", "Changes  (3)"),
+        ("webh", "Select task webhook"),
+    ],
+)
+async def test_the_palette_is_asked_in_plain_words(showing: Showing, words: str, found: str) -> None:
+    """Names are plain words with their keys; other words for the same thing find them, and so do names of tasks."""
+    async with showing(size=(120, 40), story=True, pops=False) as stage:
+        palette = ActionCommands(stage.main)
+        hits = sorted([hit async for hit in palette.search(words)], key=lambda hit: -hit.score)
+        assert found in [str(hit.match_display) for hit in hits][:3]
+        listed = [str(hit.display) async for hit in palette.discover()]
+        assert "Answer  (a)" in listed
+        assert not [name for name in listed if name.startswith(("Down", "Page "))]
+
+
+async def test_the_palette_selects_a_task(showing: Showing) -> None:
+    """A task that is found by its name is under the cursor then."""
+    async with showing(size=(120, 40), story=True, pops=False) as stage:
+        await stage.pilot.press(key_of("app.palette"), *"migrate")
+        await stage.pilot.pause(0.3)
+        await stage.pilot.press("enter")
+        await stage.settled()
+        assert stage.selected == "migrate"
+
+
+async def test_help_explains_signs_and_words(showing: Showing) -> None:
+    """tab turns to a second page, which explains every sign of a state, every column and the words of the screen."""
+    async with showing(size=(120, 60)) as stage:
+        await stage.press("app.help")
+        assert "Its check runs." not in stage.text
+        await stage.pilot.press("tab")
+        await stage.settled()
+        for words in ("Its check runs.", "TRIED", "The identity of a failure", "! ", "‖", "↯"):
+            assert words in stage.text
+        await stage.pilot.press("tab")
+        await stage.settled()
+        assert "Answer the question" in stage.text
+
+
+def test_every_state_is_explained() -> None:
+    """No state of a task has a sign or a word that the help does not know."""
+    explained = {(sign, word) for sign, word, _ in signs()}
+    assert {(sign, word) for sign, word, *_ in LIVE.values()} <= explained
+    assert {(told[0], status) for status, told in ENDED.items()} <= explained
 
 
 async def test_escape_and_a_letter_that_come_at_once_are_two_keys(showing: Showing) -> None:

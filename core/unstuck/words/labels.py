@@ -68,7 +68,7 @@ ENDED: dict[str, tuple[str, Tone]] = {
 }
 """Glyph and tone of every way to end."""
 TERMINAL = "waits for you in its own terminal"
-_LIVE: dict[str, tuple[str, str, Tone, str]] = {
+LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "blocked": ("◌", "blocked", "quiet", "blocked"),
     "ready": ("○", "ready", "plain", "ready"),
     "running": ("▶", "working", "work", "working"),
@@ -126,20 +126,20 @@ def glyph_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """One cell that tells the state."""
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][0]
-    return "!" if needs_person(state, row) else _LIVE[_live(state, row, still)][0]
+    return "!" if needs_person(state, row) else LIVE[_live(state, row, still)][0]
 
 
 def word_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """The state in a word or two."""
     if row.state == "ended":
         return row.status or "ended"
-    return "needs you" if needs_person(state, row) else _LIVE[_live(state, row, still)][1]
+    return "needs you" if needs_person(state, row) else LIVE[_live(state, row, still)][1]
 
 
 def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
     if row.state == "ended":
         return ENDED[row.status or "cancelled"][1]
-    return "ask" if needs_person(state, row) else _LIVE[_live(state, row, still)][2]
+    return "ask" if needs_person(state, row) else LIVE[_live(state, row, still)][2]
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
@@ -167,7 +167,7 @@ def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     """The group that the header counts the task in: fewer words than there are states."""
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
-    return "needs you" if row.gate and needs_person(state, row) else _LIVE[_live(state, row, still)][3]
+    return "needs you" if row.gate and needs_person(state, row) else LIVE[_live(state, row, still)][3]
 
 
 def named(task: str, said: str) -> str:

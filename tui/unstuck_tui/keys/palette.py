@@ -4,32 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 
-from unstuck_tui.keys.actions import ACTIONS, Action
+from unstuck_tui.keys.actions import ACTIONS, Action, spoken
 
 _LEFT_OUT = ("app.palette", "app.interrupt")
 """Actions that the palette leaves out: itself, and leaving, which has a name of its own."""
+_MOVES = (".down", ".up", ".page_down", ".page_up", ".first", ".last", ".left", ".right")
+"""Ends of the ids of actions that are found, and not listed: they only move what is looked at."""
+_ALSO = {
+    "app.clear": "close messages toasts",
+    "app.quit": "exit leave stop end close",
+    "app.suspend": "background shell stop",
+    "app.theme": "theme dark light contrast color",
+    "gate.answer": "question reply retry skip abandon",
+    "mute.all": "silence notifications off",
+    "mute.task": "silence notifications off",
+    "output.agent": "log stdout said",
+    "output.check": "test log failure",
+    "output.prompt": "told instructions guidance",
+    "page.changes": "diff files edited",
+    "page.ladder": "escalation level next steps",
+    "page.timeline": "attempts history story",
+    "table.filter": "search find",
+    "task.decide": "retry restart stop skip abandon time approach research",
+    "task.edit": "takeover",
+    "task.hold": "stop suspend freeze halt resume continue",
+    "task.shell": "takeover terminal",
+    "view.browse": "checkpoints restore undo signatures memory delete",
+    "view.copy": "clipboard",
+    "view.log": "events history",
+    "view.pager": "pager output read whole all",
+    "view.plan": "plan dependencies critical path",
+}
+"""Further words by which an action is found, by its id."""
+_TASKS = 20
 
 
 class ActionCommands(Provider):
-    """The actions that are possible on the screen below the palette."""
+    """The actions that are possible on the screen below the palette, and its tasks by their names."""
 
     async def discover(self) -> Hits:
         for action, run in self._possible():
-            yield DiscoveryHit(_name(action), run, help=action.help)
+            if not action.id.endswith(_MOVES):
+                yield DiscoveryHit(_name(action), run, help=action.help)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for action, run in self._possible():
-            score = matcher.match(f"{_name(action)} {action.help}")
+            score = matcher.match(f"{_name(action)} {action.help} {_ALSO.get(action.id, '')}")
             if score > 0:
-                score += matcher.match(_name(action))  # what is called so comes before what only speaks of it
+                # Names come before help that only mentions the word, and acting before moving.
+                score += matcher.match(_name(action)) + (query.lower() in _ALSO.get(action.id, "").split())
                 yield Hit(score, matcher.highlight(_name(action)), run, help=action.help)
+        words = query.lower()
+        named = (task for task in getattr(self.screen, "tasks", ()) if words in task.lower())
+        for task in islice(named, _TASKS):
+            text = f"Select task {task}"
+            yield Hit(1 + matcher.match(text), matcher.highlight(text), partial(self._select, task))
+
+    def _select(self, task: str) -> None:
+        select: Callable[[str], None] = getattr(self.screen, "select")  # noqa: B009
+        select(task)
 
     def _possible(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, Any]]]]:
         return [
@@ -57,5 +98,5 @@ class ActionCommands(Provider):
 
 
 def _name(action: Action) -> str:
-    area, _, _ = action.id.partition(".")
-    return f"{area}: {action.label}"
+    """The action in plain words, with its first key."""
+    return f"{action.label[:1].upper()}{action.label[1:]}  ({spoken(action.id)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events, on
@@ -232,6 +233,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if action in ("filter", "sort") and not self._tracker.state.tasks:
             return False
         return (at_table and not table.is_filtered) if action == "sort" else True
+
+    @property
+    def tasks(self) -> Iterable[str]:
+        """The names of all tasks."""
+        return self._tracker.state.tasks
+
+    def select(self, task: str) -> None:
+        """Put the cursor on ``task``."""
+        self._table.select(task)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from unstuck.words.signs import signs
 from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
 from unstuck_tui.textual_internals import SteadyScreen
 
@@ -39,16 +40,22 @@ class ReadingScreen(SteadyScreen[None], ModalScreen[None]):
 
 
 class HelpScreen(ReadingScreen):
-    """The keys of these areas, one after the other."""
+    """The keys of these areas, one after the other, and on a second page the signs and words of the screen."""
 
     BINDINGS = [  # noqa: RUF012
         Binding("question_mark,f1", "dismiss", "close"),
+        Binding("tab,shift+tab,right,left", "turn", "other page"),
         Binding("ctrl+d,space", "read('page_down')", "page down"),
         Binding("ctrl+u", "read('page_up')", "page up"),
         Binding("g", "read('home')", "top"),
         Binding("G", "read('end')", "end"),
     ]
-    DEFAULT_CSS = "HelpScreen > VerticalScroll { width: 100; }"
+    DEFAULT_CSS = """
+    HelpScreen > VerticalScroll { width: 100; }
+    HelpScreen .signs { display: none; }
+    HelpScreen.-signs .signs { display: block; }
+    HelpScreen.-signs .keys { display: none; }
+    """
 
     def __init__(self, *areas: Area) -> None:
         super().__init__()
@@ -57,18 +64,34 @@ class HelpScreen(ReadingScreen):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
             # On the border, so that they stay in view however long the list is.
-            box.border_title, box.border_subtitle = Content("Keys"), Content("esc closes this")
+            box.border_title = Content("[Keys]  Signs and words")
+            box.border_subtitle = Content("tab turns the page, esc closes this")
             taken = taken_of(actions_of(*self._areas))
             told = {area: keys_of(actions_of(area), taken=taken) for area in self._areas}
-            width = max(cell_len(keys) for rows in told.values() for keys, _ in rows)
             for area, rows in told.items():
-                yield Static(Content.styled(AREA_NAMES[area], "bold underline"))
-                table = Table.grid(padding=(0, 2, 0, 0))
-                table.add_column(width=width + 1)
-                table.add_column()
-                for keys, text in rows:
-                    table.add_row(Text(f" {keys}", style="bold"), Text(text))
-                yield Static(table)
+                yield Static(Content.styled(AREA_NAMES[area], "bold underline"), classes="keys")
+                yield Static(_columns([f" {keys}", text] for keys, text in rows), classes="keys")
+            yield Static(_columns([f" {sign}", word, text] for sign, word, text in signs()), classes="signs")
+
+    def action_turn(self) -> None:
+        """Show the keys, or the signs and words."""
+        self.toggle_class("-signs")
+        box = self.query_one(VerticalScroll)
+        is_signs = self.has_class("-signs")
+        box.border_title = Content(" Keys  [Signs and words]" if is_signs else "[Keys]  Signs and words")
+        box.scroll_home(animate=False)
+
+
+def _columns(rows: Iterable[Sequence[str]]) -> Table:
+    """A table without lines; all of its columns but the last are bold, and as wide as they have to be."""
+    told = list(rows)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for column in range(len(told[0]) - 1):
+        table.add_column(width=max(cell_len(row[column]) for row in told) + 1)
+    table.add_column()
+    for row in told:
+        table.add_row(*(Text(text, style="bold") for text in row[:-1]), Text(row[-1]))
+    return table
 
 
 class RecapScreen(ReadingScreen):
