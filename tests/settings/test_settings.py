@@ -548,7 +548,7 @@ def test_nobody_else_sets_the_screen(load: Load, source: str) -> None:
     [
         ("notify: loud", "must be 'off', 'bell', 'osc9', 'osc99', 'osc777' or 'command', not 'loud'"),
         ("notify_command: notify-send x", "must be a list such as [notify-send, unstuck], not 'notify-send x'"),
-        ("theme: solarized", "must be 'dark', 'light' or 'ansi', not 'solarized'"),
+        ("theme: solarized", "must be 'dark', 'light', 'contrast' or 'ansi', not 'solarized'"),
         ("title: perhaps", "must be on or off, not 'perhaps'"),
         ("dialogs: never", "must be 'pop' or 'list', not 'never'"),
         ("keys: {task.open: [o]}", "must name a key in quotes for each action"),

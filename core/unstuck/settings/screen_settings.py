@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -12,6 +13,12 @@ from unstuck.settings.messages import shown
 _MOST_KEYS = 500
 _MOST_WORDS = 100
 _LONGEST = 1_000
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+COLOURS = (
+    "accent", "added", "background", "boost", "cursor", "cursor-blurred", "error", "foreground", "panel", "primary",
+    "removed", "success", "surface", "warning",
+)  # fmt: skip
+"""The names of the colours of a theme."""
 
 
 def _switch(value: object) -> object:
@@ -48,6 +55,17 @@ def _keys(value: object) -> dict[str, str]:
     return {str(name): str(keys) for name, keys in value.items()}
 
 
+def _colours(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f'must be a mapping of names to colours such as {{primary: "#5fafd7"}}, not {shown(value)}')
+    for name, colour in value.items():
+        if name not in COLOURS:
+            raise ValueError(f"has no colour {shown(name)}: the names are {', '.join(COLOURS)}")
+        if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
+            raise ValueError(f'must give {name} a colour in quotes such as "#5fafd7", not {shown(colour)}')
+    return {str(name): str(colour) for name, colour in value.items()}
+
+
 class ScreenSettings(BaseModel):
     """Screen, keys and notifications; only the user's own settings hold for them."""
 
@@ -59,8 +77,10 @@ class ScreenSettings(BaseModel):
     """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``."""
     title: Annotated[bool, BeforeValidator(_whether)] = True
     """Show in the terminal title what needs you."""
-    theme: Annotated[Literal["dark", "light", "ansi"], BeforeValidator(_switch)] = "dark"
+    theme: Annotated[Literal["dark", "light", "contrast", "ansi"], BeforeValidator(_switch)] = "dark"
     """Colours of the screen. ``ansi`` uses only the terminal's own 16 colours."""
+    colours: Annotated[Mapping[str, str], BeforeValidator(_colours)] = Field(default_factory=dict)
+    """Your own colours in the theme, such as ``{primary: "#5fafd7"}``; text stays readable on them."""
     dialogs: Annotated[Literal["pop", "list"], BeforeValidator(_switch)] = "pop"
     """``list`` keeps every question in the list until you open it."""
     keys: Annotated[Mapping[str, str], BeforeValidator(_keys)] = Field(default_factory=dict)

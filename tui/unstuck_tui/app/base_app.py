@@ -15,6 +15,7 @@ from textual.command import CommandPalette
 from textual.widgets import Input, TextArea
 
 from unstuck.settings.screen_settings import ScreenSettings
+from unstuck_tui.app.themes import GROUNDS, themes
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 _HANDLED_S = 0.2
-THEMES = {"dark": "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
-"""Values of the setting ``theme``; the last has no colours but the terminal's own sixteen, and none without those."""
+_ANSI = "ansi-dark"
+"""The theme that has no colours but the terminal's own sixteen, and none without those."""
 
 
 def _commands() -> type[Provider]:
@@ -51,8 +52,16 @@ class BaseApp(SteadyApp, inherit_bindings=False):
     def __init__(self, settings: ScreenSettings | None = None) -> None:
         super().__init__()
         self.settings = settings or ScreenSettings()
-        self._themes = [name for name in THEMES.values() if not (self.no_color and name == THEMES["ansi"])]
-        self.theme = THEMES[self.settings.theme] if THEMES[self.settings.theme] in self._themes else self._themes[0]
+        found = themes(self.settings.theme, self.settings.colours)
+        for theme in found.values():
+            self.register_theme(theme)
+        names = {name: theme.name for name, theme in found.items()} | ({} if self.no_color else {"ansi": _ANSI})
+        self._themes = list(names.values())
+        self.theme = names.get(self.settings.theme, self._themes[0])
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The variables of our own that a theme of Textual's lacks."""
+        return dict(GROUNDS)
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self.settings.keys))

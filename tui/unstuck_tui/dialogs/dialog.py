@@ -85,7 +85,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #title { height: 1; text-style: bold; color: $text-error; }
         #reading { height: auto; max-height: 55vh; scrollbar-size-vertical: 1; }
         #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
-        #choices > .option-list--option-highlighted { background: $primary 20%; color: $foreground; }
+        #choices > .option-list--option-highlighted { background: $primary 15%; color: $foreground; }
         #choices:light > .option-list--option-highlighted { background: $primary 10%; }
         #choices:nocolor > .option-list--option-highlighted { background: $foreground; color: $background; }
         #choices:ansi > .option-list--option-highlighted { background: ansi_blue; color: ansi_bright_white; }

@@ -130,7 +130,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.suspend", "ctrl+z", "suspend", "suspend",
         "Suspend to the shell, fg returns; not while a run is active.", "app"),
     Action("app.theme", "ctrl+t", "theme", "colours",
-        "Change the theme: dark, light, the terminal's 16 colours.", "app"),
+        "Change the theme: dark, light, high contrast, the terminal's 16 colours.", "app"),
     Action("app.palette", "ctrl+p", "command_palette", "palette", "Search all commands.", "app"),
     *_moves("table", "row"),
     Action("table.mark", "space", "mark", "mark", "Mark or unmark this task, to decide about several.", "table"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -16,16 +16,14 @@ from textual.strip import Strip
 
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, width_of
-from unstuck_tui.widgets.styles import CODE, GROUNDS, TONES, cursor_colour, ground_of, style_of
+from unstuck_tui.widgets.styles import CURSORS, ground_of, style_of
 
 
 class _Look(NamedTuple):
-    """The look that lines of one drawing share: first line in view, width, styles of tones and grounds."""
+    """The look that lines of one drawing share: the first line in view, and their width."""
 
     top: int
     width: int
-    styles: Mapping[str, Style]
-    grounds: Mapping[str, Style]
 
 
 class Lines(ScrollView, can_focus=False, inherit_bindings=False):
@@ -42,8 +40,7 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._look: _Look | None = None
-        self._styles_of_tones: dict[str, Style] = {}
-        self._grounds: dict[str, Style] = {}
+        self._styles_of_tones: dict[tuple[str, str], Style] = {}
         self._below: tuple[Color, Color] | None = None
 
     def line_total(self) -> int:
@@ -104,40 +101,42 @@ class Lines(ScrollView, can_focus=False, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         look = self._look or self._looked_up()
-        index, width, styles = look.top + y, look.width, look.styles
-        grounds = look.grounds
+        index, width = look.top + y, look.width
+        plain = self._styles("", "plain")
         if index >= self.line_total():
             if index:
-                return Strip.blank(width, styles["plain"])
-            message = Segment(self.nothing_here(), styles["quiet"])
-            return Strip([message]).adjust_cell_length(width, styles["plain"])
-        if self.is_cursor(index):
-            over = self._cursor_style()
-            styles = {tone: style + over for tone, style in styles.items()}
-            grounds = {}
+                return Strip.blank(width, plain)
+            message = Segment(self.nothing_here(), self._styles("", "quiet"))
+            return Strip([message]).adjust_cell_length(width, plain)
+        cursor = CURSORS[self.has_focus] if self.is_cursor(index) else ""
         cells = [cell for cell in self.line_cells(index, width) if cell.text]
-        segments = [
-            Segment(cell.text, styles[cell.tone] + grounds.get(cell.ground) if cell.ground else styles[cell.tone])
-            for cell in cells
-        ]
+        segments = [Segment(cell.text, self._styles(cursor or cell.ground, cell.tone)) for cell in cells]
         strip = Strip(segments, sum(width_of(cell.text) for cell in cells))
-        return strip.adjust_cell_length(width, styles["plain"])
+        return strip.adjust_cell_length(width, self._styles(cursor, "plain"))
+
+    def _styles(self, ground: str, tone: str) -> Style:
+        """The style of ``tone`` on ``ground``, which is worked out once."""
+        style = self._styles_of_tones.get((ground, tone))
+        if style is None:
+            style = self._style_of(ground, tone)
+            self._styles_of_tones[ground, tone] = style
+        return style
+
+    def _style_of(self, ground: str, tone: str) -> Style:
+        app = self.app
+        if ground not in CURSORS:
+            return style_of(self, tone, ground_of(self, ground) if ground else None)
+        if app.native_ansi_color or app.no_color:
+            # The terminal's sixteen are no shades: one of them below another may be the same.
+            focused = ground == CURSORS[1]
+            return Style(color="default", bgcolor="default", bold=True, reverse=focused, underline=not focused)
+        return style_of(self, tone, ground_of(self, ground)) + Style(bold=True)
 
     def _looked_up(self) -> _Look:
         if self._below != (below := self.background_colors):
             self._below = below
             self._styles_of_tones.clear()
-        if not self._styles_of_tones:
-            self._styles_of_tones.update((tone, style_of(self, tone)) for tone in (*TONES, *CODE))
-            self._grounds.update((ground, ground_of(self, ground)) for ground in GROUNDS)
-        return _Look(self.scroll_offset.y, self.scrollable_content_region.width, self._styles_of_tones, self._grounds)
-
-    def _cursor_style(self) -> Style:
-        if self.app.native_ansi_color:
-            # The terminal's sixteen are no shades: one of them below another may be the same.
-            return Style(bold=True, reverse=self.has_focus, underline=not self.has_focus)
-        # Without colours the selected line has to differ all the same.
-        return Style(bgcolor=cursor_colour(self).rich_color, bold=True, reverse=self.app.no_color and self.has_focus)
+        return _Look(self.scroll_offset.y, self.scrollable_content_region.width)
 
 
 class OneLine(Lines):

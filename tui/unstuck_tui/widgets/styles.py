@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 TONES = ("plain", "quiet", "work", "wait", "ask", "chip", "good", "bad")
 CODE = ("keyword", "string", "number", "name")
 GROUNDS = ("added", "removed")
-_CURSOR, _FOCUSED = "tone--cursor", "tone--cursor-focused"
-TONE_CLASSES = {f"tone--{tone}" for tone in (*TONES, *CODE, *GROUNDS)} | {_CURSOR, _FOCUSED}
+CURSORS = ("cursor", "cursor-focused")
+_WHITE, _BLACK = Color(255, 255, 255), Color(0, 0, 0)
+_LEAST, _STEPS = 4.5, 20
+TONE_CLASSES = {f"tone--{tone}" for tone in (*TONES, *CODE, *GROUNDS, *CURSORS)}
 """The component classes that the app has to have."""
 
 TONE_CSS = """
@@ -37,40 +40,60 @@ BaseApp {
     .tone--string { color: $text-success; }
     .tone--number { color: $text-warning; }
     .tone--name { color: $text-primary; }
-    .tone--added { background: $success 15%; }
-    .tone--removed { background: $error 15%; }
+    .tone--added { background: $added; }
+    .tone--removed { background: $removed; }
     &:ansi .tone--added, &:ansi .tone--removed { background: ansi_default; }
     &:nocolor .tone--added, &:nocolor .tone--removed { background: ansi_default; }
-    .tone--cursor { background: $surface-lighten-1; }
-    .tone--cursor-focused { background: $primary 30%; }
-    &:light .tone--quiet { color: #484848; }
-    &:light .tone--wait { color: #6b4000; }
-    &:light .tone--good { color: #14532d; }
-    &:light .tone--cursor-focused { background: $primary 20%; }
+    .tone--cursor { background: $cursor-blurred; }
+    .tone--cursor-focused { background: $cursor; }
 }
 """
 """The app's own default style sheet."""
 
 
-def style_of(widget: Widget, tone: str) -> Style:
-    """The style of ``tone`` on the background of ``widget``."""
+def style_of(widget: Widget, tone: str, ground: Color | None = None) -> Style:
+    """The style of ``tone`` on the background of ``widget``, or on ``ground``; its text can be read there."""
     styles = widget.app.get_component_styles(f"tone--{tone}")
-    below, colour = widget.background_colors[1] + styles.background, styles.color
-    return (
-        widget.text_style
-        + styles.text_style
-        + Style.from_color((below + colour).rich_color, below.rich_color if below.a else None)
-    )
+    below = (ground or widget.background_colors[1]) + styles.background
+    colour = readable(below + styles.color, below, is_limited=widget.app.console.color_system == "256")
+    look = widget.text_style + styles.text_style
+    return look + Style.from_color(colour.rich_color, below.rich_color if below.a else None)
 
 
-def ground_of(widget: Widget, ground: str) -> Style:
-    """The style of a changed line of ``widget``, put over that of its text."""
-    colour = widget.app.get_component_styles(f"tone--{ground}").background
-    below = widget.background_colors[1] + colour
-    return Style(bgcolor=below.rich_color) if colour.a else Style()
+def ground_of(widget: Widget, name: str) -> Color:
+    """The background ``cursor``, ``cursor-focused``, ``added`` or ``removed`` on ``widget``."""
+    return widget.background_colors[1] + widget.app.get_component_styles(f"tone--{name}").background
 
 
-def cursor_colour(widget: Widget) -> Color:
-    """The background of the selected line of ``widget``."""
-    styles = widget.app.get_component_styles(_FOCUSED if widget.has_focus else _CURSOR)
-    return widget.background_colors[1] + styles.background
+def readable(colour: Color, below: Color, *, is_limited: bool = False) -> Color:
+    """``colour``, made lighter or darker until it has a contrast of 4.5 : 1 (WCAG AA) to ``below``.
+
+    Of ``is_limited`` terminals the 256 colours count that they show. Colours of the terminal's own stay as they are.
+    """
+    if colour.ansi is not None or below.ansi is not None or not below.a:
+        return colour
+    shown = _limited if is_limited else _exact
+    ground = shown(below)
+    aim = max(_WHITE, _BLACK, key=lambda end: _contrast(end.rgb, ground))
+    steps = (colour.blend(aim, step / _STEPS, 1.0) for step in range(_STEPS))
+    return next((step for step in steps if _contrast(shown(step), ground) >= _LEAST), aim)
+
+
+def _exact(colour: Color) -> tuple[int, int, int]:
+    return colour.rgb
+
+
+def _limited(colour: Color) -> tuple[int, int, int]:
+    return colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+
+
+def _contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(rgb: tuple[int, int, int]) -> float:
+    """The relative luminance of WCAG 2."""
+    parts = [part / 255 for part in rgb]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
