@@ -11,7 +11,7 @@ from unstuck.contract import Gate, Task
 from unstuck.eventlog.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
 from unstuck_tui.notifications.notifier import MuteList
-from unstuck_tui.render.attention import attention_cells, attentions
+from unstuck_tui.render.attention import attention_cells, attentions, guide_lines
 from unstuck_tui.render.header import header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
@@ -154,3 +154,17 @@ def test_a_full_disk_comes_before_every_question() -> None:
     assert "agents are paused" in said
     assert first.gate == ""
     assert second.gate == "g1"
+
+
+def watching(hooks: dict[str, bool]) -> list[str]:
+    return list(guide_lines(State(run=RunRow(id="r", kind="watch", state="running")), hooks))
+
+
+def test_a_watch_says_what_to_start() -> None:
+    """Without a session it names the agents that can be watched, and what to type for one that cannot."""
+    first, second, third = watching({"claude": True, "codex": False, "gemini": True})
+    assert first == " Watching this project: start claude or gemini here in another terminal."
+    assert second == " Hooks: claude ✓   codex ✗   gemini ✓   unstuck hooks install codex adds one"
+    assert "unstuck run -- COMMAND" in third
+    assert "no agent has our hooks: type unstuck hooks install claude" in watching({"claude": False})[0]
+    assert watching({}) == [" Watching this project."]

@@ -126,13 +126,36 @@ def lines_for(height: int) -> int:
     return next((lines for least, lines in _ROOMS if height >= least), 1)
 
 
-def guide_lines(state: State) -> tuple[str, ...]:
-    """Lines that explain the screen to a newcomer, until the first question is asked."""
+def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
+    """Lines that explain the screen to a newcomer, until the first question is asked.
+
+    Of a watch without a session they say what to start; ``hooks`` are the agents, and whether theirs are installed.
+    """
     if state.gates or state.run.state == "ended":
         return ()
+    if state.run.kind == "watch" and not state.tasks:
+        return _watch_lines(hooks)
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
         f" A question comes up by itself: answer it, or leave it open with {leave}; {answer} opens it again.",
         " ▶ working   ▷ its check runs   ◌ waits for another task   ! needs you   ↻ the same failure again",
         f" ●●○ ○○○ ○○ tries used: retries, new approaches, research; then you are asked.   {help_key} keys and signs",
+    )
+
+
+def _watch_lines(hooks: Mapping[str, bool]) -> tuple[str, ...]:
+    ready = [agent for agent, is_installed in hooks.items() if is_installed]
+    if not hooks:
+        return (" Watching this project.",)
+    told = "   ".join(f"{agent} {'✓' if is_installed else '✗'}" for agent, is_installed in hooks.items())
+    if ready:
+        start = f" Watching this project: start {' or '.join(ready)} here in another terminal."
+    else:
+        start = f" Watching, but no agent has our hooks: type unstuck hooks install {next(iter(hooks))}"
+    missing = next((agent for agent in hooks if agent not in ready), "")
+    adds = f"   unstuck hooks install {missing} adds one" if missing and ready else ""
+    return (
+        start,
+        f" Hooks: {told}{adds}",
+        " Each of their sessions becomes a task. Other agents: unstuck run -- COMMAND",
     )

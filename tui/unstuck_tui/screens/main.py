@@ -110,6 +110,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._timer = FrameTimer(lambda is_full: self.call_next(self._draw, is_full), loop)
         self._tracker.wake = self._timer.wake
         start(self, "replay", self._look_back)
+        if self._tracker.state.run.kind == "watch" and not self._tracker.state.tasks:
+            start(self, "hooks", self._look_for_hooks)
         self.call_after_refresh(self.frame)
 
     async def _look_back(self) -> None:
@@ -118,6 +120,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             await self._tracker.look_back(self._view.log)
             self.query_one(Detail).draw()
             self._table.refresh()
+
+    async def _look_for_hooks(self) -> None:
+        self.query_one(AttentionList).tell_hooks(await self._view.hooks())
 
     def on_unmount(self) -> None:
         self._timer.close()

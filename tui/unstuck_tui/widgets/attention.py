@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -51,7 +51,13 @@ class AttentionList(Lines, can_focus=True):
         self._tracker, self._guides = tracker, guides
         self._items: list[Attention] = []
         self._guide: Sequence[str] = ()
+        self._hooks: Mapping[str, bool] = {}
         self._cursor = self._name_width = 0
+
+    def tell_hooks(self, hooks: Mapping[str, bool]) -> None:
+        """Say which agents can be watched."""
+        self._hooks = hooks
+        self.show()
 
     @property
     def gate(self) -> str:
@@ -89,7 +95,7 @@ class AttentionList(Lines, can_focus=True):
         asking = sum(bool(item.gate) for item in items)
         self.set_class(bool(asking), "-asks")
         entitle(self, f"! needs you · {asking}" if asking else "nothing needs you", self._keys() if items else "")
-        guide = guide_lines(tracker.state)[: lines_for(self.screen.size.height)] if self._guides else ()
+        guide = guide_lines(tracker.state, self._hooks)[: lines_for(self.screen.size.height)] if self._guides else ()
         if items == self._items and guide == self._guide:
             return
         gate = self.gate

@@ -95,9 +95,9 @@ class TaskTable(Lines, can_focus=True):
         return len(self._order)
 
     def nothing_here(self) -> str:
-        return (
-            f"  no task matches the filter; {spoken('view.back')} forgets it" if self._state.tasks else "  no tasks yet"
-        )
+        if self._state.tasks:
+            return f"  no task matches the filter; {spoken('view.back')} forgets it"
+        return "  no sessions yet" if self._state.run.kind == "watch" else "  no tasks yet"
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         row = self._state.tasks.get(self._order[index])

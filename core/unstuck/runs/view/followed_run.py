@@ -20,6 +20,7 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
+from unstuck.runs.view.hook_states import hook_states
 from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of, printed_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
@@ -98,6 +99,9 @@ class FollowedRun:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
         return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+
+    async def hooks(self) -> Mapping[str, bool]:
+        return await hook_states(self.place.root, self._environ) if self.state.run.kind == "watch" else {}
 
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         return await printed_of(self.log, attempts)

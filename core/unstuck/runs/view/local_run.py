@@ -12,6 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.view.hook_states import hook_states
 from unstuck.runs.view.run_view import (
     NoticeKind,
     OutputKind,
@@ -100,6 +101,11 @@ class LiveRun:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._core.settings.output_limit
         return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+
+    async def hooks(self) -> Mapping[str, bool]:
+        if self.state.run.kind != "watch":
+            return {}
+        return await hook_states(self._core.root, self._core.environ)
 
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         return await printed_of(self.log, attempts)

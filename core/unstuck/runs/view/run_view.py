@@ -90,6 +90,9 @@ class RunView(Protocol):
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         """The end of the output of the last check or agent of ``task``, or of the last prompt; empty without one."""
 
+    async def hooks(self) -> Mapping[str, bool]:
+        """Agents, and whether their hooks are installed; empty where no sessions are waited for."""
+
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         """The bytes that the agents of these attempts have printed so far, those with an output."""
 

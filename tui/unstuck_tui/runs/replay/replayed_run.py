@@ -158,6 +158,9 @@ class ReplayedRun:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         return await output_of(self.log, self.state.tasks.get(task), kind, live=False)
 
+    async def hooks(self) -> Mapping[str, bool]:
+        return {}
+
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
         return {}
 
