@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.screenshots.afterwards import cut_off, past_screens, recovery_screens
 from tests.screenshots.camera import PICTURES
+from tests.screenshots.film import film
 from tests.screenshots.live import LiveCamera
 
 from unstuck.runs.run import RunOptions
@@ -28,6 +29,7 @@ async def main() -> None:
         # What is checked is shown as a user with unstuck on the PATH sees it.
         os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         os.environ["XDG_CONFIG_HOME"] = str(Path(folder) / "config")
+        (PICTURES / "demo.svg").write_text(film(Path(folder), os.environ), encoding="utf-8")
         cast = (*curated(), Part("labels", load_scenario("tool-call-loop")))
         rehearsal = Rehearsal.prepare(cast, Path(folder) / "demo")
         started: list[str] = []

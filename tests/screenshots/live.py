@@ -78,6 +78,8 @@ async def main_screens(supervisor: Supervisor) -> None:
                 continue
             await press(pilot, "app.theme")
             await shot(pilot, "light")
+            await press(pilot, "app.theme")
+            await shot(pilot, "contrast")
             await press(pilot, "app.theme", "app.theme", "app.help")
             await shot(pilot, "help")
             await press(pilot, "view.back", "app.palette")
