@@ -476,3 +476,23 @@ async def test_a_field_that_is_busy_holds_up_no_key_for_ever(showing: Showing, m
         free.set()
         await stage.settled()
         assert field.value == ""
+
+
+async def test_n_goes_through_the_tasks_that_need_me(showing: Showing) -> None:
+    """From one open question to the next in the order of the table, and round the end; without one nothing happens."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        for name in "abcd":
+            stage.story.task(name)
+        await stage.settled()
+        await stage.press("gate.next")
+        assert stage.selected == "a"
+        for name in "bd":
+            stage.story.start(name)
+            stage.story.asks(name)
+        await stage.settled()
+        await stage.press("table.first")
+        seen = []
+        for _ in range(3):
+            await stage.press("gate.next")
+            seen.append(stage.selected)
+        assert seen == ["b", "d", "b"]

@@ -103,6 +103,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("output.check", "4", "output('check')", "check", "Show the output of the last check.", "main"),
     Action("output.agent", "5", "output('agent')", "agent", "Show the output of the agent.", "main"),
     Action("output.prompt", "6", "output('prompt')", "prompt", "Show what the agent was told last.", "main"),
+    Action("gate.next", "n", "next_question", "next question",
+        "Select the next task that needs you.", "main", "wide"),
     Action("task.hold", "h", "hold", "pause",
         "Pause the agents of the selected or marked tasks.", "main", "wide"),
     Action("task.decide", "m", "decide", "decide",

@@ -190,6 +190,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         attention = self.query_one(AttentionList)
         if changes.gates or changes.rows or changes.waits or attention.mentions(changes.tasks):
             attention.show()
+        if changes.gates:
+            self.refresh_bindings()
         self.query_one(Detail).show(changes)
 
     # --- the layout --------------------------------------------------------------------------------------------------
@@ -235,6 +237,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             return not at_table or table.is_filtered or bool(table.marked)
         if action in ("open", "hold", "decide", "by_hand", "pager"):
             return bool(table.selected)
+        if action == "next_question":
+            return bool(self._tracker.gates)
         if action in ("filter", "sort") and not self._tracker.state.tasks:
             return False
         return (at_table and not table.is_filtered) if action == "sort" else True
@@ -273,6 +277,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self._questions.ask(attention.gate)
         else:
             self._questions.ask_next(self._table.selected)
+
+    def action_next_question(self) -> None:
+        """Select the next task in the table with an open question, after the last one the first."""
+        asked = {row.gate.task for row in self._tracker.gates}
+        shown = self._table.shown
+        at = shown.index(self._table.selected) + 1 if self._table.selected in shown else 0
+        if found := next((task for task in (*shown[at:], *shown[:at]) if task in asked), ""):
+            self._table.select(found)
 
     def action_open(self) -> None:
         """Show the task under the cursor. At once: the focus must be there before the next key is."""
