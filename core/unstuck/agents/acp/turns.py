@@ -13,8 +13,9 @@ from unstuck.agents.acp.conversation import Broken, Conversation
 from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import Quirks, program_of, quirks_of
-from unstuck.agents.command.agent_output import MOST_STEPS, own, see
+from unstuck.agents.command.agent_output import own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
+from unstuck.agents.command.observation_queue import ObservationQueue
 from unstuck.agents.command.process_agent import CommandSpec
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock, SystemClock
@@ -25,7 +26,6 @@ from unstuck.text import Clean, one_line
 
 _MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
-_MOST_WAITING = 1_000
 _WHY = {
     "max_tokens": "the maximum context length was reached (max_tokens)",
     "max_turn_requests": "it stopped at its limit of requests in one turn (max_turn_requests)",
@@ -56,7 +56,7 @@ class Turns:
         self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
         self._problem = ""
         self.is_suspended = is_suspended
-        self._queue = _ObservationQueue(observer, self._forward)
+        self._queue = ObservationQueue(observer, self._forward)
         self._messages: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
@@ -233,55 +233,6 @@ class Turns:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-class _ObservationQueue:
-    """Queues observations in order and forwards nudges to ``nudged``. A result may wait for a question."""
-
-    def __init__(self, observer: Observer, nudged: Callable[[Directive], None]) -> None:
-        self._observer, self._nudged = observer, nudged
-        self._waiting: deque[Observation] = deque()
-        self._count = 0
-        self._working: asyncio.Task[None] | None = None
-
-    def add(self, observations: Iterable[Observation]) -> None:
-        """Queue ``observations``. Never blocks."""
-        for observation in observations:
-            self._count += 1
-            if observation.kind != "usage" and self._count > MOST_STEPS:
-                continue  # usage is counted to the end: it costs
-            is_result = observation.kind in ("success", "failure")
-            if not (is_result or self._waiting) or len(self._waiting) >= _MOST_WAITING:
-                see(self._observer, observation)
-                continue
-            self._waiting.append(observation)
-            if self._working is None:
-                self._working = asyncio.create_task(self._work())
-
-    async def drained(self) -> None:
-        """Return when the queue is empty."""
-        while self._working is not None:
-            await asyncio.wait([self._working])
-
-    def close(self) -> None:
-        """Drop the queue."""
-        if self._working is not None:
-            self._working.cancel()
-
-    async def _work(self) -> None:
-        try:
-            while self._waiting:
-                observation = self._waiting[0]
-                if observation.kind in ("success", "failure"):
-                    with suppress(RecordError):
-                        directive = await self._observer.step(observation)
-                        if directive.kind in ("tell", "deny"):
-                            self._nudged(directive)
-                else:
-                    see(self._observer, observation)
-                self._waiting.popleft()
-        finally:
-            self._working = None
 
 
 class AcpAgent(ConversationAgent[Turns]):

@@ -45,10 +45,24 @@ class AgentOutput:
         self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: tuple[int, int] = (0, 0)
     ) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
-        self._attempt, self._report = attempt, report
+        self._name, self._attempt, self._report = stream, attempt, report
         self._usage = UsageLines()
         self._count = 0
         self._named = ""
+
+    def resume(self) -> None:
+        """Begin the output of another process, which goes on with the session."""
+        before = self._stream
+        if before is not None:
+            self.close()
+            tokens, written = self.used
+            self._stream = STREAMS[self._name](before=tokens, written_before=written)
+            self._stream.session, self._stream.denied = before.session, before.denied
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the agent has reported the end of its turn."""
+        return self._stream is not None and self._stream.ended
 
     @property
     def session(self) -> str:
