@@ -110,12 +110,15 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
         "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
         "models": {"scripted": {"name": "scripted"}},
     }
-    config.write_text(
-        json.dumps(
-            {"provider": {"scripted": provider}, "model": "scripted/scripted", "autoupdate": False, "share": "disabled"}
-        ),
-        encoding="utf-8",
-    )
+    settings = {
+        # Without its schema its first start writes the file anew.
+        "$schema": "https://opencode.ai/config.json",
+        "provider": {"scripted": provider},
+        "model": "scripted/scripted",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    config.write_text(json.dumps(settings), encoding="utf-8")
     return {"OPENCODE_CONFIG": str(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
