@@ -93,3 +93,15 @@ def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
     assert sessions[0] == sessions[1] or not SPEAKERS[name].remembers
     said = [step["data"]["text"] for step in one.events("step_recorded") if step["data"]["kind"] == "message"]
     assert sum("All tests pass now." in text for text in said) == 3
+
+
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_what_comes_from_a_cache_is_not_counted(name: str, lab: Labs) -> None:
+    """These count cached tokens among those they read: they are left out, also in a session that is gone on with."""
+    one, more = opened(name, lab, lambda asked: Turn(text="All tests pass now."))
+    one.model.cached = 60
+    (one.repo / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 0, max_research: 0}\n")
+    one.unstuck("run", "--headless", "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more, code=3)
+    used = [record["data"]["tokens"] for record in one.events("usage_counted")]
+    assert len(used) == 2
+    assert sum(used) == 50 * len(one.model.asked)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from unstuck.agents.acp.cache_reads import CacheReads
 from unstuck.agents.acp.conversation import Broken, Conversation
 from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
@@ -48,13 +49,14 @@ class Turns:
         quirks: Quirks,
         before: tuple[int, float],
         is_suspended: Callable[[], bool],
+        cache_reads: CacheReads,
     ) -> None:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before[0], cost_before=before[1])
         self._transport = AcpTransport()
         self.feed, self.ended = self._transport.feed, self._transport.end
         self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
-        self._problem = ""
+        self._problem, self._cache_reads = "", cache_reads
         self.is_suspended = is_suspended
         self._queue = ObservationQueue(observer, self._forward)
         self._messages: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
@@ -83,6 +85,7 @@ class Turns:
         try:
             await self._conversation.introduce()
             await self._conversation.open(self._guidance.workdir, self._guidance.session)
+            await self._cache_reads.open(self._conversation.session)
             self._start(self._forward_answers())
             await self._take_turns()
         except Broken as problem:
@@ -185,7 +188,7 @@ class Turns:
                 self._turn += 1
             self._confirm_delivery()
             refusal = self._refusal
-            self._observe(self.updates.turn_over(result))
+            self._observe(self.updates.turn_over(result, cached=await self._cache_reads.more()))
             await self._queue.drained()
             self._problem = _WHY.get(text(result, "stopReason"), "")
             if refusal is not None and not self._messages and self._refusals < _MOST_REFUSALS:
@@ -270,6 +273,7 @@ class AcpAgent(ConversationAgent[Turns]):
             quirks=self._quirks,
             before=self._used.get(session) or self._used_before(session),
             is_suspended=lambda: guidance.attempt in self._suspended,
+            cache_reads=CacheReads(self._quirks.keeps, self._environ),
         )
 
     def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:
