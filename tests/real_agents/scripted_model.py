@@ -70,9 +70,11 @@ class ScriptedModel:
     """Listens while it is entered; ``url`` is where. ``asked`` are the requests with tools, in their order.
 
     ``cached`` of the tokens that it reads in each come from its cache, in the protocols that count them among the rest.
+    With ``plain`` it speaks with an agent that has no tools.
     """
 
     cached = 0
+    plain = False
 
     def __init__(self, answer: Callable[[Asked], Turn]) -> None:
         self._answer = answer
@@ -93,7 +95,7 @@ class ScriptedModel:
 
     def reply(self, path: str, body: dict[str, Any]) -> Turn:
         """What is said to a request."""
-        if not body.get("tools"):
+        if not (body.get("tools") or self.plain):
             return Turn(text="ok")
         asked = Asked(path=path, body=body, turns=tuple(_joined(_turns(body))))
         with self._moved:

@@ -204,6 +204,9 @@ def _given(call: _Call) -> Mapping[str, Any]:
     """Return the call's arguments, or its title if there are none."""
     if call.kind != "execute":
         return call.given or {"title": _about(call)}
+    several = items(call.given, "commands")
+    if several and all(isinstance(one, str) for one in several):
+        return {"command": "\n".join(several)}
     command = call.given.get("command")
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         return {"command": command[-1] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)}

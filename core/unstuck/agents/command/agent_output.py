@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from unstuck.agents.command.signal_line import read_step
-from unstuck.agents.command.usage_lines import UsageLines
 from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
@@ -46,7 +45,6 @@ class AgentOutput:
     ) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
         self._name, self._attempt, self._report = stream, attempt, report
-        self._usage = UsageLines()
         self._count = 0
         self._named = ""
 
@@ -82,7 +80,7 @@ class AgentOutput:
     def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):
-            step = read_step(line) or self._usage.read(line)
+            step = read_step(line)
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]

@@ -22,6 +22,7 @@ from unstuck.agents.command.process_agent import (
 )
 from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
 from unstuck.agents.command.signal_line import read_signal
+from unstuck.agents.command.usage_lines import usage_in
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import AgentNotFound
@@ -114,6 +115,8 @@ class CommandAgent(ProcessAgent):
         unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
         file = self._output(attempt)
         printed = await read_output(file)
+        for used in () if self._stream else usage_in(printed):
+            see(observer, used)
         return replace(self._report(task, guidance, done, output.parsed, printed, file), unread=unread)
 
     async def stop(self, attempt: str) -> Receipt:
