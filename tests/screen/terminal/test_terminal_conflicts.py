@@ -19,8 +19,8 @@ RESOLVES = 'cp line.txt "$OUT/saw"; printf "one\\ntwo\\n" > line.txt'
 def test_an_agent_resolves_it_with_what_i_write(
     desk: Desk, tmp_path: Path, inside: Callable[..., tuple[int, str, str]], start: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    """The dialog's key takes words for the agent: it finds the merge begun in the task's worktree with both sides in its
-    prompt, and what it makes of them is checked and comes in."""
+    """The dialog's key takes words for the agent: it finds the merge begun in the task's worktree with both sides in
+    its prompt, and what it makes of them is checked and comes in."""
     bench = Bench(desk.root, tmp_path / "outside", inside, start)
     plan = two(bench)
     bench.agent("two", f"if [ $n = 1 ]; then {BEGINS}; else {RESOLVES}; fi")

@@ -181,8 +181,8 @@ exec sleep 601
 
 
 def test_what_a_killed_agent_has_left_running_is_stopped_first(desk: Desk) -> None:
-    """A kill takes the supervisor, its helper and the agent, and leaves what the agent had started: it is named, to stop
-    it is what enter does without another key, and only then does the attempt start again."""
+    """A kill takes the supervisor, its helper and the agent, and leaves what the agent had started: it is named, to
+    stop it is what enter does without another key, and only then does the attempt start again."""
     desk.environment["STARTED"] = str(started := desk.pipe("started"))
     command = ("run", "--json", "--headless", "--verify", "sh check.sh", "--", "sh", desk.agent(ORPHAN))
     with desk.begin(*command) as running:
