@@ -245,13 +245,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directive:
-    """An instruction to an agent. Nothing else flows towards an agent."""
+    """An instruction to an agent. Nothing else flows towards an agent.
+
+    ``loop`` is the pattern of the repetition that the text is about; empty for any other text.
+    """
 
     kind: Literal["start", "go_on", "tell", "deny", "stop", "end"]
     text: Clean = Clean("")
     guidance: Guidance | None = None
     gate: str | None = None
     outcome: Outcome | None = None
+    loop: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unstuck.agents.acp.cache_reads import CacheReads
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import KNOWN, quirks_of
 from unstuck.contract import Observation
@@ -213,3 +214,43 @@ def test_a_cache_that_the_end_of_a_turn_names_does_not_count() -> None:
     counted = {"input_tokens": 6234, "output_tokens": 77, "cached_tokens": 5000}
     (seen,) = Updates(quirks_of(("gemini", "--acp"))).turn_over({"_meta": {"quota": {"token_count": counted}}})
     assert (seen.tokens, seen.written) == (1311, 77)
+
+
+@pytest.mark.parametrize(("named", "tokens"), [({}, 1311), ({"cached_tokens": 6000}, 311)])
+async def test_what_gemini_keeps_of_its_cache_does_not_count(
+    tmp_path: Path, named: dict[str, int], tokens: int
+) -> None:
+    """Its protocol sums all that it read; its session file says what of that came from a cache, once for each reply.
+    What was there before the session was opened, and a cache that the protocol names itself, are not subtracted."""
+    chats = tmp_path / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    file = chats / "session-2026-11-23T12-32-fa19ce8b.jsonl"
+    (chats / "session-2026-11-23T12-32-00000000.jsonl").write_text(_kept("x", 9_000))
+    file.write_text(_kept("earlier", 4_000))
+    reads = CacheReads(quirks_of(("gemini", "--acp")).keeps, {"HOME": str(tmp_path)})
+    await reads.open("fa19ce8b-c1c9-4759-947d-9b67192589f1")
+    with file.open("a") as more:
+        more.write(_kept("a", 2_000) + _kept("b", 3_000) + _kept("b", 3_000))
+    cached = await reads.more()
+    assert cached == 5_000
+    assert await reads.more() == 0
+    counted = {"input_tokens": 6234, "output_tokens": 77, **named}
+    updates = Updates(quirks_of(("gemini", "--acp")))
+    (seen,) = updates.turn_over({"_meta": {"quota": {"token_count": counted}}}, cached=cached)
+    assert (seen.tokens, seen.written) == (tokens, 77)
+
+
+async def test_a_session_that_is_new_counts_from_its_first_line(tmp_path: Path) -> None:
+    """Its file may be made only when the first turn begins; one that is kept nowhere counts nothing."""
+    reads = CacheReads(quirks_of(("gemini", "--acp")).keeps, {"HOME": str(tmp_path)})
+    await reads.open("fa19ce8b-c1c9-4759-947d-9b67192589f1")
+    assert await reads.more() == 0
+    chats = tmp_path / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-2026-11-23T12-32-fa19ce8b.jsonl").write_text(_kept("a", 2_000))
+    assert await reads.more() == 2_000
+
+
+def _kept(reply: str, cached: int) -> str:
+    tokens = {"input": 6234, "output": 77, "cached": cached, "thoughts": 0, "tool": 0, "total": 6311}
+    return json.dumps({"id": reply, "type": "gemini", "content": "So.", "tokens": tokens}) + "\n"

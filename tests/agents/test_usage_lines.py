@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any, cast
+
 import pytest
 
-from unstuck.agents.command.usage_lines import UsageLines
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
+from unstuck.agents.command.usage_lines import usage_in
+from unstuck.contract import Guidance, Observation, Task
+from unstuck.text import Clean
 
 LINES = {
     "Tokens: 2.4k sent, 17 received. Cost: $0.0062 message, $0.0062 session.": (2417, 0.0062),
@@ -20,8 +27,7 @@ LINES = {
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_is_read(line: str) -> None:
     """Tokens without those from a cache, and the cost of the message; not the session's sum."""
-    found = UsageLines().read(line)
-    assert found is not None
+    (found,) = usage_in(f"I am done.\n{line}\nApplied edit to a.py\n")
     assert (found.kind, found.tokens, found.cost) == ("usage", *LINES[line])
 
 
@@ -29,9 +35,8 @@ def test_a_line_is_read(line: str) -> None:
 def test_a_broken_line_is_read(line: str) -> None:
     """Broken at any blank, as a narrow terminal does."""
     for place in (at for at, letter in enumerate(line) if letter == " " and at > 8):
-        reader = UsageLines()
-        whole = reader.read(line[:place]) or reader.read(line[place + 1 :])
-        assert whole is not None or line[:place].endswith("received.")
+        (found,) = usage_in(f"{line[:place]}\n{line[place + 1 :]}\n")
+        assert (found.tokens, found.cost) == LINES[line]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +45,25 @@ def test_a_broken_line_is_read(line: str) -> None:
 )
 def test_other_lines_are_not(line: str) -> None:
     """A text that speaks of tokens is no report."""
-    reader = UsageLines()
-    found = [one for one in (reader.read(line), reader.read("made 3 files")) if one is not None]
-    assert sum(one.tokens for one in found) in (0, 5)
+    assert sum(one.tokens for one in usage_in(f"{line}\nmade 3 files\n")) in (0, 5)
+
+
+async def test_what_a_program_prints_is_counted(tmp_path: Path) -> None:
+    """A program without a stream, which only prints its usage between its other words, counts each message."""
+    lines = list(LINES)[:2]
+    script = "; ".join(f"echo 'Applied edit'; echo '{line}'" for line in lines)
+    seen: list[Observation] = []
+
+    class Observer:
+        def see(self, observation: Observation) -> None:
+            seen.append(observation)
+
+        async def spawned(self, pid: int, start: float) -> None:
+            pass
+
+    (tmp_path / "output").mkdir()
+    spec = CommandSpec(command=("sh", "-c", script))
+    agent = CommandAgent(spec, folder=tmp_path, environ=os.environ, limit=2**20, prompt_limit=100_000)
+    guidance = Guidance(attempt="web.1", number=1, level="first", text=Clean("Do it."), workdir=tmp_path)
+    await agent.attempt(Task(id="web", prompt=Clean("Do it.")), guidance, cast(Any, Observer()))
+    assert [(one.tokens, one.cost) for one in seen if one.kind == "usage"] == [LINES[line] for line in lines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -177,3 +178,37 @@ def test_it_has_to_be_wanted(repo: Path, inside: Inside, monkeypatch: pytest.Mon
     assert code == 2
     assert "experimental: accept" in errors
     assert not (repo / ".git" / "unstuck" / "runs").exists()
+
+
+def test_a_permission_is_revoked_while_the_run_works(
+    repo: Path, inside: Inside, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Another terminal takes back what was allowed for the run: the live run has it no more, and its next task asks."""
+    for name in ("there", "go"):
+        os.mkfifo(tmp_path / name)
+    between = f"echo there > {tmp_path / 'there'}; read word < {tmp_path / 'go'}"
+    agents = {"own": {"command": ["codex", "app-server"]}, "between": {"command": ["sh", "-c", between]}}
+    tasks = [
+        {"id": "a", "prompt": "Deploy it.", "agent": "own", "verify": ALLOWED},
+        {"id": "between", "prompt": "Wait.", "agent": "between", "verify": "true", "needs": ["a"]},
+        {"id": "b", "prompt": "Again.", "agent": "own", "verify": "false", "needs": ["between"]},
+    ]
+    (repo / "plan.yaml").write_text(json.dumps({"agents": agents, "tasks": tasks, "settings": {"max_parallel": 1}}))
+    (repo / "answers.yaml").write_text("- {gate: permission, task: a, answer: allow, scope: run}\n")
+    command = ("run", "plan.yaml", "--json", "--headless", "--answers", "answers.yaml")
+    with start(*command, cwd=repo, stdout=subprocess.PIPE, text=True) as running:
+        (tmp_path / "there").read_text()
+        assert kept(inside, repo) == [("make deploy *", "run")]
+        assert inside(repo, "permissions", "revoke", "make deploy *")[1] == "revoked: make deploy * (run)\n"
+        assert kept(inside, repo) == []
+        (tmp_path / "go").write_text("go\n")
+        out, _ = running.communicate()
+    assert running.returncode == 3
+    records = [json.loads(line) for line in out.splitlines()]
+    gates = [record for record in records if record.get("event") == "gate_opened"]
+    assert [(gate["task"], gate["data"]["context"]["problem"]) for gate in gates] == [
+        ("a", "make deploy"),
+        ("b", "make deploy"),
+    ]
+    (revoked,) = [record for record in records if record.get("event") == "permission_revoked"]
+    assert (revoked["actor"], revoked["data"]["rule"]) == ("human", "make deploy *")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.real_agents.programs import ADAPTERS, CLINE, PROGRAMS, install, prepare
+from tests.real_agents.programs import ADAPTERS, AIDER, CLINE, PROGRAMS, install, prepare
 from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
 
 # As it was before any test had a home of its own: a package registry may be configured there.
@@ -20,7 +20,7 @@ ENVIRON = dict(os.environ)
 CACHE = "UNSTUCK_AGENTS_DIR"
 PATIENCE = 300
 VERSIONS: dict[str, str] = {}
-KNOWN = {**PROGRAMS, **ADAPTERS, CLINE.name: CLINE}
+KNOWN = {**PROGRAMS, **ADAPTERS, CLINE.name: CLINE, AIDER.name: AIDER}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -78,6 +78,11 @@ class Lab:
             text=True,
             timeout=PATIENCE,
         )
+
+    def sign_in(self) -> None:
+        """What a person does once before the first start of Cline."""
+        signed = ("--provider", "openai", "--apikey", "none", "--modelid", "scripted")
+        assert self.run("cline", "auth", *signed, "--baseurl", self.environ["CLINE_URL"]).returncode == 0
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """The records of this name in the project's newest run."""

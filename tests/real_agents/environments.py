@@ -13,17 +13,19 @@ PROJECT = Path(__file__).parents[2]
 INSTALL_S = 900
 
 
-def environment(folder: Path, *wanted: str, environ: Mapping[str, str]) -> Path:
+def environment(folder: Path, *wanted: str, environ: Mapping[str, str], limited: bool = True) -> Path:
     """The directory of the executables of an environment in ``folder``, in which pip has installed ``wanted``.
 
-    Versions are those of ``constraints.txt``; one that is there already and was made for the same is used as it is.
+    Versions are those of ``constraints.txt``, unless they are not ``limited``; an environment that is there already and
+    was made for the same is used as it is.
     """
     stamp, bin = folder / "made-for", folder / "bin"
     made_for = "\n".join((*wanted, str(PROJECT), (PROJECT / "constraints.txt").read_text("utf-8")))
     if stamp.is_file() and stamp.read_text("utf-8") == made_for:
         return bin
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)], check=True)
-    limits = [f"{option}={PROJECT / 'constraints.txt'}" for option in ("--constraint", "--build-constraint")]
+    options = ("--constraint", "--build-constraint") if limited else ()
+    limits = [f"{option}={PROJECT / 'constraints.txt'}" for option in options]
     pip = [sys.executable, "-m", "pip", "--python", str(bin / "python"), "--disable-pip-version-check", "install"]
     done = subprocess.run(
         [*pip, "--quiet", "--no-compile", *limits, *wanted],

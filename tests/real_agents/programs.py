@@ -10,24 +10,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ADAPTERS", "CLINE", "PROGRAMS", "Program", "install", "prepare"]
+from tests.real_agents.environments import environment
+
+__all__ = ["ADAPTERS", "AIDER", "CLINE", "PROGRAMS", "Program", "install", "prepare"]
 
 INSTALL_S = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """An agent's package; ``arguments`` are what a run of it has to be given here beyond its preset."""
+    """An agent's package, of ``python`` or of npm; ``arguments`` are what a run of it has to be given here beyond its
+    preset."""
 
     name: str
     package: str
     version: str
     prepare: Callable[[Path, str], Mapping[str, str]]
     arguments: tuple[str, ...] = ()
+    python: bool = False
 
 
 def install(program: Program, folder: Path, environ: Mapping[str, str]) -> tuple[Path | None, str]:
     """The directory of its executables, and its version; None and the reason where it cannot be installed."""
+    if program.python:
+        wanted = f"{program.package}=={program.version}"
+        try:
+            return environment(folder / program.name, wanted, environ=environ, limited=False), program.version
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            return None, str(error)
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
         return None, "npm is not installed"
@@ -110,12 +120,15 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
         "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
         "models": {"scripted": {"name": "scripted"}},
     }
-    config.write_text(
-        json.dumps(
-            {"provider": {"scripted": provider}, "model": "scripted/scripted", "autoupdate": False, "share": "disabled"}
-        ),
-        encoding="utf-8",
-    )
+    settings = {
+        # Without its schema its first start writes the file anew.
+        "$schema": "https://opencode.ai/config.json",
+        "provider": {"scripted": provider},
+        "model": "scripted/scripted",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    config.write_text(json.dumps(settings), encoding="utf-8")
     return {"OPENCODE_CONFIG": str(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
@@ -129,7 +142,17 @@ def _pi(home: Path, url: str) -> dict[str, str]:
 
 
 def _cline(home: Path, url: str) -> dict[str, str]:
-    return {"CLINE_URL": f"{url}/v1"}  # for `cline auth`, which a test runs
+    return {
+        "CLINE_URL": f"{url}/v1",  # for `cline auth`, which a test runs
+        # Over ACP it takes a key of another provider only from here.
+        "CLINE_API_KEY": "none",
+        "CLINE_PROVIDER": "openai-compatible",
+        "CLINE_MODEL": "scripted",
+    }
+
+
+def _aider(home: Path, url: str) -> dict[str, str]:
+    return {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "none", "AIDER_MODEL": "openai/scripted"}
 
 
 PROGRAMS: Mapping[str, Program] = {
@@ -169,7 +192,8 @@ PROGRAMS: Mapping[str, Program] = {
 }
 
 CLINE = Program(name="cline", package="cline", version="3.0.65", prepare=_cline)
-"""Cline continues no session, so it is walked apart from the others."""
+AIDER = Program(name="aider", package="aider-chat", version="0.86.2", prepare=_aider, python=True)
+"""These two continue no session, so they are walked apart from the others."""
 ADAPTERS: Mapping[str, Program] = {
     program.name: program
     for program in (

@@ -67,7 +67,14 @@ class Asked:
 
 
 class ScriptedModel:
-    """Listens while it is entered; ``url`` is where. ``asked`` are the requests with tools, in their order."""
+    """Listens while it is entered; ``url`` is where. ``asked`` are the requests with tools, in their order.
+
+    ``cached`` of the tokens that it reads in each come from its cache, in the protocols that count them among the rest.
+    With ``plain`` it speaks with an agent that has no tools.
+    """
+
+    cached = 0
+    plain = False
 
     def __init__(self, answer: Callable[[Asked], Turn]) -> None:
         self._answer = answer
@@ -88,7 +95,7 @@ class ScriptedModel:
 
     def reply(self, path: str, body: dict[str, Any]) -> Turn:
         """What is said to a request."""
-        if not body.get("tools"):
+        if not (body.get("tools") or self.plain):
             return Turn(text="ok")
         asked = Asked(path=path, body=body, turns=tuple(_joined(_turns(body))))
         with self._moved:
@@ -319,7 +326,12 @@ class _Handler(BaseHTTPRequestHandler):
         for name, given in calls:
             function = {"name": name, "arguments": json.dumps(given)}
             tools.append({"index": len(tools), "id": self._id("call"), "type": "function", "function": function})
-        usage = {"prompt_tokens": _USAGE[0], "completion_tokens": _USAGE[1], "total_tokens": sum(_USAGE)}
+        usage: dict[str, Any] = {
+            "prompt_tokens": _USAGE[0],
+            "completion_tokens": _USAGE[1],
+            "total_tokens": sum(_USAGE),
+            "prompt_tokens_details": {"cached_tokens": self.model.cached},
+        }
         base = {"id": self._id("chatcmpl"), "created": int(time.time()), "model": body.get("model")}
         reason = "tool_calls" if tools else "stop"
         said: dict[str, Any] = {"role": "assistant", "content": text or None}
@@ -342,6 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts: list[dict[str, Any]] = [{"text": text}] if text else []
         parts += [{"functionCall": {"name": name, "args": given}} for name, given in calls]
         usage = {"promptTokenCount": _USAGE[0], "candidatesTokenCount": _USAGE[1], "totalTokenCount": sum(_USAGE)}
+        usage["cachedContentTokenCount"] = self.model.cached
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
         said = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
         if re.search("stream", path, re.IGNORECASE):

@@ -163,5 +163,5 @@ def stopped(lab: Lab, agent: str, *more: str) -> str:
     assert receipt["data"]["alive"] == []
     assert program.pid in [pid for pid, _, _ in receipt["data"]["ended"]]
     assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-    log = max((lab.repo / ".git" / "unstuck" / "runs").glob("*/output/*.log"))
-    return log.read_text("utf-8", "replace")
+    logs = (lab.repo / ".git" / "unstuck" / "runs").glob("*/output/*.log")
+    return max(log for log in logs if "check" not in log.name).read_text("utf-8", "replace")

@@ -128,8 +128,7 @@ def test_a_denied_command_is_asked_about_and_allowed_for_the_run(name: str, lab:
 def test_cline_from_wrong_to_right(lab: Labs) -> None:
     """Its steps and usage are on record, each attempt hears what failed, and nothing of it is left at work."""
     one = lab("cline", lambda asked: Turn(text="All done.") if asked.answered else _by_turns(asked))
-    signed = ("--provider", "openai", "--apikey", "none", "--modelid", "scripted")
-    assert one.run("cline", "auth", *signed, "--baseurl", one.environ["CLINE_URL"]).returncode == 0
+    one.sign_in()
     one.unstuck("run", "--headless", "--verify", VERIFY, "--agent", "cline", TASK)
     steps = [record["data"] for record in one.events("step_recorded")]
     assert {step["exit_code"] for step in steps if step["kind"] == "failure"} == {2}
@@ -141,3 +140,21 @@ def test_cline_from_wrong_to_right(lab: Labs) -> None:
 def _by_turns(asked: Asked) -> Turn:
     told = "did not pass the check" in asked.last
     return Turn(text="I work.", command="echo hello > greeting.txt" if told else "ls no-such-file")
+
+
+def test_aider_from_wrong_to_right(lab: Labs) -> None:
+    """It edits by what its model says, its usage lines are on record, and each attempt hears what failed."""
+
+    def edits(asked: Asked) -> Turn:
+        told = "hello" if "did not pass the check" in asked.last else "good morning"
+        return Turn(text=f"greeting.txt\n```\n{told}\n```\n")
+
+    one = lab("aider", edits)
+    one.model.plain = True
+    arguments = ("--edit-format", "whole", "--map-tokens", "0", "--no-gitignore")
+    one.unstuck("run", "--headless", "--verify", VERIFY, "--agent", "aider", TASK, "--", *arguments)
+    assert len(one.events("attempt_started")) == 2
+    assert sum(record["data"]["tokens"] for record in one.events("usage_counted")) == 110 * len(one.model.asked)
+    assert "hello" in (one.repo / "greeting.txt").read_text()
+    assert TASK in one.model.asked[0].last
+    assert [record["data"]["status"] for record in one.events("task_ended")] == ["succeeded"]

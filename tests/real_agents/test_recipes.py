@@ -51,7 +51,7 @@ def test_a_task_for_a_known_agent(name: str, lab: Labs) -> None:
 
     one = lab(name, mends)
     project(one)
-    command = recipe('unstuck run --verify "pytest -q" --agent claude "[^"]*"').replace("claude", name)
+    command = recipe('unstuck run --check "pytest -q" --agent claude "[^"]*"').replace("claude", name)
     done = one.run("sh", "-c", command)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [record["data"]["status"] for record in one.events("task_ended")] == ["succeeded"]
@@ -86,7 +86,7 @@ def test_a_session_in_a_terminal_of_its_own(lab: Labs) -> None:
     assert not one.settings.exists()
     installing.write("y\r")
     installing.ended()
-    watch = terminal_with(one.lab, recipe('unstuck watch --verify "pytest -q"'))
+    watch = terminal_with(one.lab, recipe('unstuck watch --check "pytest -q"'))
     watch.until("no tasks yet")
     with one.working("Make the tests pass.") as process:
         one.done(process)

@@ -6,11 +6,11 @@ import json
 
 import pytest
 from tests.real_agents.conftest import Labs
-from tests.real_agents.programs import PROGRAMS
 from tests.real_agents.scripted_model import Asked, Turn
 from tests.real_agents.sessions import TASK
 
 from unstuck.agents.command.presets import preset_command
+from unstuck.history.locations import AGENTS
 
 pytestmark = pytest.mark.agents
 
@@ -24,7 +24,7 @@ def circling(asked: Asked) -> Turn:
     return Turn(text="I've fixed it, and all tests pass.")
 
 
-@pytest.mark.parametrize("name", list(PROGRAMS))
+@pytest.mark.parametrize("name", AGENTS)
 def test_a_session_of_a_real_agent(name: str, lab: Labs) -> None:
     """Its own transcript is found where this version keeps it: steps, usage, the loop, the claim and the last check."""
     one = lab(name, circling)

@@ -19,7 +19,8 @@ class Quirks(NamedTuple):
 
     ``mode`` is the session mode that edits files without a question and asks about the rest. An option of ``instead``
     in the command replaces it. ``sums_session``: the token count at the end of a turn is the whole session's.
-    ``sign_in`` is the command that signs its user in.
+    ``sign_in`` is the command that signs its user in. ``keeps`` is the file of a session below the user's home, by the
+    beginning of its id, for an agent that counts cached tokens and does not report which they are.
     """
 
     words: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Quirks(NamedTuple):
     sums_session: bool = False
     sums_cost: bool = False
     sign_in: str = ""
+    keeps: str = ""
 
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +50,13 @@ _QUIRKS: Mapping[str, Quirks] = {
     "claude-agent-acp": Quirks(mode="acceptEdits", sums_cost=True, sign_in="claude"),
     "codex-acp": Quirks(mode="workspace-write", sign_in="codex login"),
     "claude-code-acp": Quirks(mode="acceptEdits", sums_cost=True, sign_in="claude"),
-    "gemini": Quirks(words=_FLAGS, mode="autoEdit", instead=_APPROVAL, sign_in="gemini"),
+    "gemini": Quirks(
+        words=_FLAGS,
+        mode="autoEdit",
+        instead=_APPROVAL,
+        sign_in="gemini",
+        keeps=".gemini/tmp/*/chats/session-*-{}.jsonl",
+    ),
     "qwen": Quirks(words=_FLAGS, mode="auto-edit", instead=_APPROVAL, sign_in="qwen"),
     "opencode": Quirks(words=("acp",), sign_in="opencode auth login"),
     "cline": Quirks(words=("--acp",), sign_in="cline auth"),

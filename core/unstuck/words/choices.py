@@ -28,6 +28,8 @@ _WRITE = "You write what to do; the agent follows it."
 _SKIP = ("Skip this part for now", "The task is left out; you are asked again when you resume.")
 _ABANDON = ("Abandon the task", "The task ends without a result.")
 _APPROACH = "A new session starts with your approach."
+BY_AGENT = "retry__agent"
+"""Name of the choice that gives a conflict to an agent: a retry with a text."""
 
 CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
     "stuck": (
@@ -82,6 +84,9 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("retry", "1", "Try again", "You have resolved it: unstuck tries again."),
         ChoiceWords("skip", "2", *_SKIP),
         ChoiceWords("abandon", "3", *_ABANDON),
+        ChoiceWords(
+            BY_AGENT, "4", "Let an agent resolve it", "You write how; the agent gets the merge with both sides."
+        ),
     ),
     "room": (
         ChoiceWords("retry", "1", "Look again", "You have freed space; unstuck also looks every second."),

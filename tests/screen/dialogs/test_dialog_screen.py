@@ -115,7 +115,7 @@ async def test_every_other_gate(opening: Opening) -> None:
     keys = [(kind, action.id) for kind in kinds for action in actions_of(areas.get(kind, kind))]  # type: ignore[arg-type]
     async with opening() as world:
         for number, (kind, action) in enumerate(keys):
-            if action == "recovery.done":
+            if action in ("recovery.done", "integration.retry__agent"):  # what takes words has tests of its own
                 continue
             task = "" if kind == "remediation" else f"web-{number}"
             gate = await asks(world, kind, task=task, problem=f"conflict in {number}.py", rules=["make test *"])

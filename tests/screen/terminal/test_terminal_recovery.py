@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from tests.conftest import Inside
 from tests.screen.terminal.conftest import Desk
@@ -170,3 +171,47 @@ def test_every_choice_by_command(desk: Desk, killed: str) -> None:
     done = desk.unstuck("run", "--headless", "--resume", "last", *options)
     assert done.returncode == 3, done.stdout + done.stderr
     assert_as_chosen(desk)
+
+
+ORPHAN = """
+test "$UNSTUCK_ATTEMPT" = task.1 || { touch done; exit; }
+setsid sh -c 'echo $$ > "$STARTED"; exec sleep 600' &
+exec sleep 601
+"""
+
+
+def test_what_a_killed_agent_has_left_running_is_stopped_first(desk: Desk) -> None:
+    """A kill takes the supervisor, its helper and the agent, and leaves what the agent had started: it is named, to
+    stop it is what enter does without another key, and only then does the attempt start again."""
+    desk.environment["STARTED"] = str(started := desk.pipe("started"))
+    command = ("run", "--json", "--headless", "--verify", "sh check.sh", "--", "sh", desk.agent(ORPHAN))
+    with desk.begin(*command) as running:
+        orphan = psutil.Process(int(started.read_text()))
+        assert running.stdout is not None
+        spawned = next(record for line in running.stdout if (record := json.loads(line))["event"] == "agent_spawned")
+        agent = psutil.Process(spawned["data"]["pid"])
+        victims = (running.pid, agent.ppid(), agent.pid)
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for victim in victims:
+                os.kill(victim, number)
+        running.wait(PATIENCE)
+    try:
+        (task,) = facts_of(desk)["tasks"]
+        assert [(one["pid"], one["agent"]) for one in task["processes"]] == [(orphan.pid, False)]
+        terminal = desk.terminal(size=(120, 40))
+        terminal.until(
+            "was interrupted", str(orphan.pid), "sleep 600", "› 7 Stop it and start again", "enter: resume the run"
+        )
+        assert orphan.is_running()
+        terminal.press("enter")
+        terminal.until("every task succeeded")
+        terminal.press(key_of("app.quit"))
+        assert terminal.ended() == 0
+        assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
+        assert len(desk.prompts()) == 2
+        records = map(json.loads, (desk.folder() / "events.jsonl").read_text("utf-8").splitlines())
+        receipts = [record["data"] for record in records if record["event"] == "stop_receipt"]
+        assert orphan.pid in [pid for receipt in receipts for pid, _, _ in receipt["ended"]]
+    finally:
+        if orphan.is_running():
+            orphan.kill()

@@ -9,12 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from unstuck.agents.acp.cache_reads import CacheReads
 from unstuck.agents.acp.conversation import Broken, Conversation
 from unstuck.agents.acp.transport import AcpTransport
 from unstuck.agents.acp.updates import CANCELLED, Updates, permission_outcome
 from unstuck.agents.acp_agents import Quirks, program_of, quirks_of
-from unstuck.agents.command.agent_output import MOST_STEPS, own, see
+from unstuck.agents.command.agent_output import own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
+from unstuck.agents.command.observation_queue import ObservationQueue
 from unstuck.agents.command.process_agent import CommandSpec
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock, SystemClock
@@ -25,7 +27,6 @@ from unstuck.text import Clean, one_line
 
 _MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
-_MOST_WAITING = 1_000
 _WHY = {
     "max_tokens": "the maximum context length was reached (max_tokens)",
     "max_turn_requests": "it stopped at its limit of requests in one turn (max_turn_requests)",
@@ -48,15 +49,16 @@ class Turns:
         quirks: Quirks,
         before: tuple[int, float],
         is_suspended: Callable[[], bool],
+        cache_reads: CacheReads,
     ) -> None:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before[0], cost_before=before[1])
         self._transport = AcpTransport()
         self.feed, self.ended = self._transport.feed, self._transport.end
         self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
-        self._problem = ""
+        self._problem, self._cache_reads = "", cache_reads
         self.is_suspended = is_suspended
-        self._queue = _ObservationQueue(observer, self._forward)
+        self._queue = ObservationQueue(observer, self._forward)
         self._messages: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
         self._in_turn = self._stopped = self._cut_off = False
         self._refusal: Clean | None = None
@@ -83,6 +85,7 @@ class Turns:
         try:
             await self._conversation.introduce()
             await self._conversation.open(self._guidance.workdir, self._guidance.session)
+            await self._cache_reads.open(self._conversation.session)
             self._start(self._forward_answers())
             await self._take_turns()
         except Broken as problem:
@@ -185,7 +188,7 @@ class Turns:
                 self._turn += 1
             self._confirm_delivery()
             refusal = self._refusal
-            self._observe(self.updates.turn_over(result))
+            self._observe(self.updates.turn_over(result, cached=await self._cache_reads.more()))
             await self._queue.drained()
             self._problem = _WHY.get(text(result, "stopReason"), "")
             if refusal is not None and not self._messages and self._refusals < _MOST_REFUSALS:
@@ -235,55 +238,6 @@ class Turns:
         task.add_done_callback(self._tasks.discard)
 
 
-class _ObservationQueue:
-    """Queues observations in order and forwards nudges to ``nudged``. A result may wait for a question."""
-
-    def __init__(self, observer: Observer, nudged: Callable[[Directive], None]) -> None:
-        self._observer, self._nudged = observer, nudged
-        self._waiting: deque[Observation] = deque()
-        self._count = 0
-        self._working: asyncio.Task[None] | None = None
-
-    def add(self, observations: Iterable[Observation]) -> None:
-        """Queue ``observations``. Never blocks."""
-        for observation in observations:
-            self._count += 1
-            if observation.kind != "usage" and self._count > MOST_STEPS:
-                continue  # usage is counted to the end: it costs
-            is_result = observation.kind in ("success", "failure")
-            if not (is_result or self._waiting) or len(self._waiting) >= _MOST_WAITING:
-                see(self._observer, observation)
-                continue
-            self._waiting.append(observation)
-            if self._working is None:
-                self._working = asyncio.create_task(self._work())
-
-    async def drained(self) -> None:
-        """Return when the queue is empty."""
-        while self._working is not None:
-            await asyncio.wait([self._working])
-
-    def close(self) -> None:
-        """Drop the queue."""
-        if self._working is not None:
-            self._working.cancel()
-
-    async def _work(self) -> None:
-        try:
-            while self._waiting:
-                observation = self._waiting[0]
-                if observation.kind in ("success", "failure"):
-                    with suppress(RecordError):
-                        directive = await self._observer.step(observation)
-                        if directive.kind in ("tell", "deny"):
-                            self._nudged(directive)
-                else:
-                    see(self._observer, observation)
-                self._waiting.popleft()
-        finally:
-            self._working = None
-
-
 class AcpAgent(ConversationAgent[Turns]):
     """Runs ``spec`` once per attempt. ``folder`` is the run's; raw output goes below its ``output/``.
 
@@ -319,6 +273,7 @@ class AcpAgent(ConversationAgent[Turns]):
             quirks=self._quirks,
             before=self._used.get(session) or self._used_before(session),
             is_suspended=lambda: guidance.attempt in self._suspended,
+            cache_reads=CacheReads(self._quirks.keeps, self._environ),
         )
 
     def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:

@@ -73,9 +73,12 @@ class Updates(Stream):
         why = call.content if call.content != _about(call) else ""
         return before, self._call(id, _tool(call), _given(call)), admit(why, limit=_WHY_LIMIT)
 
-    def turn_over(self, result: Mapping[str, Any]) -> list[Observation]:
-        """Return the observations at the end of a turn."""
-        return [*self._message_so_far(), *self._usage_of_turn(result)]
+    def turn_over(self, result: Mapping[str, Any], *, cached: int = 0) -> list[Observation]:
+        """Return the observations at the end of a turn.
+
+        ``cached`` of its tokens were read from a cache, where it does not say so itself.
+        """
+        return [*self._message_so_far(), *self._usage_of_turn(result, cached)]
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "sessionUpdate")
@@ -150,14 +153,16 @@ class Updates(Stream):
         tokens = number(mapping(data, "_meta"), "totalTokens") if self._quirks.sums_session else 0
         yield from self._used_in_all(max(tokens, self.tokens), cost)
 
-    def _usage_of_turn(self, result: Mapping[str, Any]) -> Iterator[Observation]:
+    def _usage_of_turn(self, result: Mapping[str, Any], cached: int) -> Iterator[Observation]:
         counted = mapping(mapping(mapping(result, "_meta"), "quota"), "token_count")
         usage = mapping(result, "usage")
         tokens = _spent(usage) or _spent(counted)
         if self._quirks.sums_session:
             yield from self._used_in_all(tokens)
         else:
-            yield from self._used(tokens, written=_written(usage) or _written(counted))
+            written = _written(usage) or _written(counted)
+            unreported = 0 if _cached(usage) or _cached(counted) else cached
+            yield from self._used(max(written, tokens - unreported), written=written)
 
 
 def _spent(usage: Mapping[str, Any]) -> int:
@@ -172,8 +177,12 @@ def _written(usage: Mapping[str, Any]) -> int:
 
 def _without_cache(usage: Mapping[str, Any], tokens: int) -> int:
     """Return ``tokens`` without those read from a cache, for an agent that counts them among its input."""
+    return max(0, tokens - _cached(usage))
+
+
+def _cached(usage: Mapping[str, Any]) -> int:
     names = ("cachedReadTokens", "cached_tokens", "cached_input_tokens", "cached")
-    return max(0, tokens - next((number(usage, name) for name in names if number(usage, name)), 0))
+    return next((number(usage, name) for name in names if number(usage, name)), 0)
 
 
 def _is_known(call: _Call) -> bool:
@@ -195,6 +204,9 @@ def _given(call: _Call) -> Mapping[str, Any]:
     """Return the call's arguments, or its title if there are none."""
     if call.kind != "execute":
         return call.given or {"title": _about(call)}
+    several = items(call.given, "commands")
+    if several and all(isinstance(one, str) for one in several):
+        return {"command": "\n".join(several)}
     command = call.given.get("command")
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         return {"command": command[-1] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)}

@@ -10,9 +10,10 @@ from typing import Any
 
 from unstuck.agents.appserver.jsonrpc import JsonRpc, Refused
 from unstuck.agents.appserver.stream import AppServerStream
-from unstuck.agents.command.agent_output import MOST_STEPS, own
+from unstuck.agents.command.agent_output import own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
 from unstuck.agents.command.jsonl_reader import ProtocolProblem
+from unstuck.agents.command.observation_queue import ObservationQueue
 from unstuck.agents.streams.stream import mapping, text
 from unstuck.contract import Directive, Guidance, Observation, Observer
 from unstuck.errors import RecordError
@@ -93,8 +94,8 @@ class AppServerConversation:
         self.stream = AppServerStream()
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._steps: asyncio.Queue[Observation | None] = asyncio.Queue()
-        self._count = self._waiting = 0
+        self._queue = ObservationQueue(observer, lambda directive: self._spawn(self._pass_on(directive)))
+        self._waiting = 0
         self._late: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.feed = self._rpc.feed
@@ -110,13 +111,8 @@ class AppServerConversation:
         self._spawn(self._listen())
         told: str = self._guidance.text
         while told:
-            steps = asyncio.ensure_future(self._take_steps())
-            try:
-                await self._turn(told)
-                self._steps.put_nowait(None)
-                await steps  # a step may lead to a question whose answer adds a turn
-            finally:
-                steps.cancel()
+            await self._turn(told)
+            await self._queue.drained()  # a step may lead to a question whose answer adds a turn
             # Messages that came too late for the turn make another one.
             told, self._late = "\n\n".join(self._late), []
 
@@ -133,6 +129,7 @@ class AppServerConversation:
 
     async def close(self) -> None:
         """Cancel everything that still runs beside the turns."""
+        self._queue.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -184,22 +181,10 @@ class AppServerConversation:
     # --- notifications -----------------------------------------------------------------------------------------------
 
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
-        for observation in self.stream.take({"method": method, "params": params}):
-            if observation.kind == "usage" or self._count < MOST_STEPS:
-                self._count += 1
-                self._steps.put_nowait(self._own(observation))
+        self._queue.add(map(self._own, self.stream.take({"method": method, "params": params})))
         if method == "turn/completed" and self.stream.ended and not self._over.done():
             self._over.set_result(None)
             self._rpc.forgo("turn/steer")
-
-    async def _take_steps(self) -> None:
-        while (observation := await self._steps.get()) is not None:
-            # An event log that cannot be written ends the attempt elsewhere.
-            with suppress(RecordError, ProtocolProblem):
-                if observation.kind not in ("success", "failure"):
-                    self._observer.see(observation)
-                elif (directive := await self._observer.step(observation)).kind == "tell":
-                    await self._pass_on(directive)
 
     def _own(self, observation: Observation) -> Observation:
         return own(observation, self._guidance.attempt)
@@ -211,18 +196,22 @@ class AppServerConversation:
             await self._pass_on(await self._observer.next_answer())
 
     async def _pass_on(self, directive: Directive) -> None:
-        await self._steer(directive.text, later=directive.gate is not None)
-        await self._observer.delivered(directive)
+        if await self._steer(directive.text, later=directive.gate is not None):
+            await self._observer.delivered(directive)
 
-    async def _steer(self, told: str, *, later: bool = True) -> None:
-        """Add the message to the current turn; without one it begins the next turn if it may come ``later``."""
+    async def _steer(self, told: str, *, later: bool = True) -> bool:
+        """Add the message to the current turn; without one it begins the next turn if it may come ``later``.
+
+        Return whether it reaches the agent.
+        """
         if turn := self.stream.turn:
             with suppress(Refused):
                 params = {"threadId": self._thread, "expectedTurnId": turn, "input": _words(told)}
                 await self._rpc.ask("turn/steer", params)
-                return
+                return True
         if later:
             self._late.append(told)
+        return later
 
     # --- approvals ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from unstuck.agents.command.signal_line import read_step
-from unstuck.agents.command.usage_lines import UsageLines
 from unstuck.agents.streams import STREAMS, Stream
 from unstuck.contract import Observation, Observer
 from unstuck.errors import RecordError
@@ -45,10 +44,23 @@ class AgentOutput:
         self, stream: str, attempt: str, report: Callable[[Observation], None], *, before: tuple[int, int] = (0, 0)
     ) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
-        self._attempt, self._report = attempt, report
-        self._usage = UsageLines()
+        self._name, self._attempt, self._report = stream, attempt, report
         self._count = 0
         self._named = ""
+
+    def resume(self) -> None:
+        """Begin the output of another process, which goes on with the session."""
+        before = self._stream
+        if before is not None:
+            self.close()
+            tokens, written = self.used
+            self._stream = STREAMS[self._name](before=tokens, written_before=written)
+            self._stream.session, self._stream.denied = before.session, before.denied
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the agent has reported the end of its turn."""
+        return self._stream is not None and self._stream.ended
 
     @property
     def session(self) -> str:
@@ -68,7 +80,7 @@ class AgentOutput:
     def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):
-            step = read_step(line) or self._usage.read(line)
+            step = read_step(line)
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]

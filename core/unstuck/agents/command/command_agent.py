@@ -6,10 +6,10 @@ import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
+from unstuck.agents.command.nudged_output import NudgedOutput
 from unstuck.agents.command.presets import allowing, can_resume, denials, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
@@ -22,11 +22,12 @@ from unstuck.agents.command.process_agent import (
 )
 from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
 from unstuck.agents.command.signal_line import read_signal
-from unstuck.contract import Guidance, Observation, Observer, Report, Task
+from unstuck.agents.command.usage_lines import usage_in
+from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import AgentNotFound
 from unstuck.eventlog.storage.text_files import is_unread, mark_unread
-from unstuck.processes import Exit, Launch
+from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit
 from unstuck.words.exit_words import signal_words
@@ -45,6 +46,18 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
             raise AgentNotFound(f"agent program {admit(program, limit=200)} may not be run (chmod +x?)")
     elif shutil.which(program, path=environ.get("PATH")) is None:
         raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH")
+
+
+def _joined(first: Exit, last: Exit) -> Exit:
+    """Return the end of two processes of one attempt."""
+    ended, alive = (*first.receipt.ended, *last.receipt.ended), (*first.receipt.alive, *last.receipt.alive)
+    return replace(
+        last,
+        seconds=first.seconds + last.seconds,
+        receipt=Receipt(ended=ended, alive=alive),
+        start=first.start,
+        lost=first.lost or last.lost,
+    )
 
 
 class CommandAgent(ProcessAgent):
@@ -74,41 +87,64 @@ class CommandAgent(ProcessAgent):
         self._stream, self._prompt_limit = stream_of(spec.command), prompt_limit
         self._by_file = spec.prompt != "stdin" and delivered_by_file(spec.command)
         self._used, self._used_before = dict[str, tuple[int, int]](), used
+        self._stopping: set[str] = set()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Run the program to its end. Raises AgentNotFound if it cannot start."""
-        output = self._output(guidance.attempt)
-        placed = await self._placed(guidance)
+        attempt, session = guidance.attempt, guidance.session or ""
+        before = self._used[session] if session in self._used else self._used_before(session)
+        resumes = can_resume(self._spec.command)
+        output = NudgedOutput(
+            self._stream, attempt, observer, lambda: self._process(attempt) if resumes else None, before=before
+        )
+        done, turn = None, guidance
+        try:
+            while True:
+                placed = await self._placed(turn)
+                more = await end_of(await self._started(task, turn, placed, output.parsed, observer))
+                done = more if done is None else _joined(done, more)
+                self._live.pop(attempt, None)  # what is over is not ended again
+                if not (told := await output.next_turn()) or attempt in self._stopping:
+                    break
+                turn = replace(guidance, text=told, session=output.parsed.session)
+        finally:
+            self._forget(attempt)
+            self._stopping.discard(attempt)
+            await output.close()
+            self._used[output.parsed.session] = output.parsed.used
+        unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
+        file = self._output(attempt)
+        printed = await read_output(file)
+        for used in () if self._stream else usage_in(printed):
+            see(observer, used)
+        return replace(self._report(task, guidance, done, output.parsed, printed, file), unread=unread)
+
+    async def stop(self, attempt: str) -> Receipt:
+        """End the attempt with everything it started; it does not go on with a nudge."""
+        if attempt in self._live:
+            self._stopping.add(attempt)
+        return await super().stop(attempt)
+
+    async def _started(
+        self, task: Task, guidance: Guidance, placed: Placed, parsed: AgentOutput, observer: Observer
+    ) -> Process:
+        """Start the process of a turn with the prompt of ``guidance``."""
         launch = Launch(
             command=placed.command,
             cwd=guidance.workdir,
             environment=surroundings(self._environ, task, guidance, placed.file),
-            output=output,
+            output=self._output(guidance.attempt),
             stdin=placed.file if placed.stdin else None,
             limit=self._limit,
             objects=bool(self._stream),
         )
-
-        session = guidance.session or ""
-        before = self._used[session] if session in self._used else self._used_before(session)
-        parsed = AgentOutput(self._stream, guidance.attempt, partial(see, observer), before=before)
-
-        try:
-            process = await self._start(
-                guidance.attempt,
-                launch,
-                spawned=observer.spawned,
-                progress=lambda total, tail: see(observer, Observation(kind="alive")),
-                said=parsed.feed,
-            )
-            done = await end_of(process)
-        finally:
-            self._forget(guidance.attempt)
-            parsed.close()
-            self._used[parsed.session] = parsed.used
-        unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
-        printed = await read_output(output)
-        return replace(self._report(task, guidance, done, parsed, printed, output), unread=unread)
+        return await self._start(
+            guidance.attempt,
+            launch,
+            spawned=observer.spawned,
+            progress=lambda total, tail: see(observer, Observation(kind="alive")),
+            said=parsed.feed,
+        )
 
     async def _placed(self, guidance: Guidance) -> Placed:
         file = await prompt_file(self._folder, guidance)

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from unstuck.contract import Observation
 
+# A long line is broken at the width of a terminal.
 _USAGE = re.compile(
-    r"(?:> )?Tokens: (?P<sent>[\d.,]+[kM]?) sent,(?: [\d.,]+[kM]? cache write,)?(?: (?P<hit>[\d.,]+[kM]?) cache hit,)?"
-    r" (?P<received>[\d.,]+[kM]?) received\.?(?: Cost: \$(?P<cost>\d+(?:\.\d+)?) message, .*)?"
+    r"^(?:> )?Tokens:\s(?P<sent>[\d.,]{1,20}[kM]?)\ssent,(?:\s[\d.,]{1,20}[kM]?\scache\swrite,)?"
+    r"(?:\s(?P<hit>[\d.,]{1,20}[kM]?)\scache\shit,)?\s(?P<received>[\d.,]{1,20}[kM]?)\sreceived\b"
+    r"(?:\.\sCost:\s\$(?P<cost>\d{1,9}(?:\.\d{1,9})?)\smessage,)?",
+    re.MULTILINE,
 )
 _FACTORS = {"k": 1_000, "M": 1_000_000}
 
 
-class UsageLines:
-    """Reads usage from lines such as ``Tokens: 2.4k sent, 17 received. Cost: $0.01 message, $0.01 session.``
-
-    A long one is broken at the width of a terminal.
-    """
-
-    def __init__(self) -> None:
-        self._begun = ""
-
-    def read(self, line: str) -> Observation | None:
-        """Return the usage that ends in ``line``; None for any other line."""
-        begun, self._begun = self._begun, ""
-        if not begun and not line.startswith(("Tokens: ", "> Tokens: ")):
-            return None
-        whole = f"{begun} {line}".strip()
-        if not begun and not whole.endswith(("session.", "received.")):
-            self._begun = whole
-            return None
-        found = _USAGE.fullmatch(whole)
-        if found is None:
-            return None
+def usage_in(printed: str) -> Iterator[Observation]:
+    """Yield the usage of lines such as ``Tokens: 2.4k sent, 17 received. Cost: $0.01 message, $0.01 session.``"""
+    for found in _USAGE.finditer(printed):
         tokens = max(0, _count(found["sent"]) - _count(found["hit"])) + _count(found["received"])
-        return Observation(kind="usage", tokens=tokens, cost=float(found["cost"]) if found["cost"] else None)
+        yield Observation(kind="usage", tokens=tokens, cost=float(found["cost"]) if found["cost"] else None)
 
 
 def _count(written: str | None) -> int:

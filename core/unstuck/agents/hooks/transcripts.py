@@ -56,17 +56,18 @@ class Meter:
         self._turn = asyncio.Lock()
         self._used = 0
 
-    async def more(self, path: str, subagent: str = "") -> int:
+    async def more(self, path: str, subagent: str = "", *, whole: bool = False) -> int:
         """Return the tokens used since the last call, from the transcripts of the session and ``subagent``.
 
-        ``path`` is the session's. Calls at the same time take turns.
+        ``path`` is the session's. Its existing lines are earlier usage, unless it is read as a ``whole``. Calls at the
+        same time take turns.
         """
         if self._read_line is None or not os.path.isabs(path):
             return 0
         async with self._turn:
-            # Existing lines are earlier usage; only a sub-agent may have begun since.
+            # Only a sub-agent may have begun since.
             begun = bool(self._transcripts)
-            self._used += await self._more(path, from_end=True)
+            self._used += await self._more(path, from_end=not whole)
             # A sub-agent's last reply is written after its last call.
             for other in list(self._transcripts)[-_RECENT:]:
                 self._used += await self._more(other, from_end=False) if other != path else 0
@@ -140,6 +141,10 @@ def _gemini(data: Any) -> tuple[str, int]:
     return text(data, "id"), read + number(usage, "output") + number(usage, "thoughts")
 
 
+def _gemini_cache(data: Any) -> tuple[str, int]:
+    return text(data, "id"), number(mapping(data, "tokens"), "cached")
+
+
 def _qwen(data: Any) -> tuple[str, int]:
     usage = mapping(data, "usageMetadata")
     read = max(0, number(usage, "promptTokenCount") - number(usage, "cachedContentTokenCount"))
@@ -150,6 +155,7 @@ _READERS: Mapping[str, Callable[[Any], tuple[str, int]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,
+    "gemini cache": _gemini_cache,
     "qwen": _qwen,
 }
 """Functions from a line to the id of the model's reply (empty for none) and its tokens without cached ones."""

@@ -19,6 +19,7 @@ __all__ = [
     "CheckProved",
     "HandedBack",
     "HandedOver",
+    "LoopTold",
     "LoopWarned",
     "ProofStarted",
     "RecoveryDecided",
@@ -209,11 +210,17 @@ class StepRecorded(Event):
 
 
 class LoopWarned(Event):
-    """A loop was detected, and a warning was sent to the agent."""
+    """A loop inside an attempt was detected. ``LoopTold`` follows once the agent has been told."""
 
     pattern: str
     repeats: int
     evidence: Clean
+
+
+class LoopTold(Event):
+    """The agent has received the warning about the loop ``pattern``."""
+
+    pattern: str
 
 
 class CheckFinished(Event):

@@ -14,7 +14,7 @@ from unstuck.supervision.gates.gate_types import accept, admitted, effect_of
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.outcome.consequences import fallout
 from unstuck.text import one_line
-from unstuck.words.choices import CHOICE_WORDS, group_of
+from unstuck.words.choices import BY_AGENT, CHOICE_WORDS, group_of
 from unstuck.words.excerpt import ExcerptLine, failure_excerpt
 from unstuck.words.questions import (
     answered_on,
@@ -133,7 +133,7 @@ def to_answer(gate: Gate, option: AnswerOption, text: str) -> Answer:
             raise AnswerRefused(one_line(str(error))) from None
     elif option.takes in ("tokens", "cost"):
         number = _amount(text)
-    if option.choice == "show_me" and not message:
+    if option.takes == "lines" and not message:
         raise AnswerRefused("Write what the agent is to do first.")
     answer = Answer(choice=option.choice, text=message, number=number, scope=option.scope)
     accept(gate, answer)
@@ -161,6 +161,8 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
         choice, scope = _meaning(words.name)
         if gate.type in _VARIED and choice not in gate.choices and not why_not(gate, choice):
             continue  # an agent that is still at work is another question than one that is not
+        if words.name == BY_AGENT and (gate.type != "integration" or not gate.task):
+            continue  # no agent has worked in what has to be resolved
         rules = each(gate.context.get("rules"), limit=300)
         if choice == "allow" and scope != "once" and not rules:
             continue
@@ -172,7 +174,7 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
             touches=_touches(state, row, words.name) or own_effect(gate, words.name) or f"{allows}{words.effect}",
             choice=choice,
             scope=scope,
-            takes=_takes(gate, choice),
+            takes="lines" if words.name == BY_AGENT else _takes(gate, choice),
             refused=_refused(gate, choice, scope),
             words=f"{group}.{words.name}",
         )

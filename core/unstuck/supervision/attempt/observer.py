@@ -216,7 +216,7 @@ class Holding:
             # The question that a result leads to is about the files as they are now.
             await self._until(lambda: not self._is_asking(), Subject.TASK, self._task, self._due(within))
         if verdict is not None and verdict.nudge:
-            return Directive(kind="tell", text=nudge(verdict))
+            return Directive(kind="tell", text=nudge(verdict), loop=verdict.pattern)
         return _GO_ON
 
     def _is_asking(self) -> bool:
@@ -357,7 +357,10 @@ class Holding:
         return Directive(kind="deny", gate=gate.id, text=admit(f"{words}: {answer.text}" if answer.text else words))
 
     async def delivered(self, directive: Directive) -> None:
-        """The call that carried the answer has come back to the agent."""
+        """The agent has the answer, or the nudge, that the directive carried."""
+        if directive.loop:
+            row = self._core.row(self._task)
+            self._core.append(e.LoopTold(pattern=directive.loop), task=self._task, attempt=row.attempt)
         if directive.gate is None:
             return
         gate = self._core.head.gates.get(directive.gate)

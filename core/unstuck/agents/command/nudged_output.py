@@ -1,0 +1,93 @@
+"""Nudges to an agent that only runs: its turn is ended between two calls, and its session goes on with the nudge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from unstuck.agents.command.agent_output import AgentOutput
+from unstuck.agents.command.observation_queue import ObservationQueue
+from unstuck.contract import Directive, Observation, Observer
+from unstuck.errors import RecordError
+from unstuck.processes import Process
+from unstuck.text import Clean
+
+_WORDS = "Your turn was ended to tell you this. You repeat yourself, {}\n\nGo on with the task."
+
+
+class NudgedOutput:
+    """Output of one attempt, whose agent is nudged where its observations call for it.
+
+    ``parsed`` takes the output. ``process`` returns the process of the current turn, None where it may not be ended.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        attempt: str,
+        observer: Observer,
+        process: Callable[[], Process | None],
+        *,
+        before: tuple[int, int],
+    ) -> None:
+        self.parsed = AgentOutput(stream, attempt, self._take, before=before)
+        self._observer, self._process = observer, process
+        self._queue = ObservationQueue(observer, self._nudged)
+        self._calls: set[str] = set()
+        self._nudge: Directive | None = None
+        self._sent: Directive | None = None
+        self._ending: asyncio.Task[object] | None = None
+        self._delivering: asyncio.Task[None] | None = None
+
+    async def next_turn(self) -> Clean:
+        """Return the prompt with which the session goes on after its process has ended; empty if it does not."""
+        nudge, ending = self._nudge, self._ending
+        if ending is not None:
+            await ending
+        await self._queue.drained()
+        self._nudge = self._ending = None
+        self._calls.clear()
+        if nudge is None or ending is None:
+            return Clean("")
+        self.parsed.resume()
+        self._sent = nudge
+        return Clean(_WORDS.format(nudge.text))
+
+    async def close(self) -> None:
+        """Report what is due once the last process has ended, and return when it is recorded."""
+        self.parsed.close()
+        self._queue.close()
+        if self._delivering is not None:
+            await self._delivering
+
+    def _take(self, observation: Observation) -> None:
+        """Pass on an observation. Of a turn that is being ended only its usage counts."""
+        if self._ending is not None and observation.kind != "usage":
+            return
+        if observation.kind in ("message", "action") and self._sent is not None:
+            # The model has worked since, so it has the nudge.
+            self._delivering = asyncio.create_task(self._deliver(self._sent))
+            self._sent = None
+        if observation.kind == "action":
+            self._calls.add(observation.id)
+        elif observation.kind in ("success", "failure"):
+            self._calls.discard(observation.id)
+        self._queue.add((observation,))
+        self._end_turn()
+
+    def _nudged(self, directive: Directive) -> None:
+        self._nudge = self._nudge or directive
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        """End the turn where a nudge is due, no call runs, and the session can go on."""
+        if self._nudge is None or self._ending is not None or self._calls or self.parsed.ended:
+            return
+        process = self._process()
+        if process is not None and self.parsed.session:
+            self._ending = asyncio.create_task(process.stop())
+
+    async def _deliver(self, directive: Directive) -> None:
+        with suppress(RecordError):
+            await self._observer.delivered(directive)
