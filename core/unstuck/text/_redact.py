@@ -12,18 +12,19 @@ import re
 import string
 from bisect import bisect_right
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
+from operator import sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Span = tuple[int, int]
 
 if __package__:
-    from unstuck.text._secret_rules import LONG, RULES
+    from unstuck.text._secret_rules import RULES, Rule
 else:
-    from _secret_rules import LONG, RULES  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rules import RULES, Rule  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 PLACEHOLDER = "[redacted]"
 
@@ -33,47 +34,58 @@ _UNQUOTED = frozenset(string.ascii_letters + string.digits + "-._~")
 _MOST_PASSES = 8
 
 
-_IS_LONG = re.compile(LONG, re.ASCII)
-_HINTS = tuple(dict.fromkeys(hint for rule in RULES for hint in rule.hints if hint != "LONG"))
+_HINTS: dict[str, list[int]] = {}
+for _number, _each in enumerate(RULES):
+    for _hint in _each.hints:
+        _HINTS.setdefault(_hint, []).append(_number)
 _LARGE = 1 << 13  # characters; RE2 takes milliseconds to load, and then a tenth of the time
 _LOOK = re.compile(r"\(\?(?:=|<?!)(?:[^()\[\]]|\[[^\]]*\])*\)\+?")
 
 
-@cache
-def _searches() -> tuple[Callable[[bytes], list[int] | None], ...]:
-    """Return a search for all hints at once, which gives their numbers, and one for keys of the ``LONG`` rules.
+def _search(patterns: Iterable[str]) -> Callable[[bytes], list[int] | None] | None:
+    """Return a search for all ``patterns`` at once, which gives their numbers; None where RE2 cannot be loaded.
 
-    A set of RE2's never gives up for a slower way, and takes as long for many as for one. Empty where RE2 cannot be
-    loaded, as with little memory.
+    A set of RE2's never gives up for a slower way, and takes as long for many as for one.
     """
     try:
         import re2
-    except (ImportError, MemoryError):
-        return ()
+    except (ImportError, MemoryError):  # as with little memory
+        return None
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # any bytes are text in it
-    found = []
-    for patterns in (map(re2.escape, _HINTS), (_LOOK.sub("", rule.pattern) for rule in RULES if "LONG" in rule.hints)):
-        found.append(re2.Set.SearchSet(options))
-        for pattern in patterns:
-            found[-1].Add(pattern)
-        found[-1].Compile()
-    return tuple(each.Match for each in found)
+    found = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        found.Add(pattern.encode())
+    found.Compile()
+    return found.Match
 
 
-def _hinted(text: str, lowered: str) -> set[str]:
-    """Return the hints that ``text`` has, which is ``lowered`` in lower case."""
-    if len(text) < _LARGE or not (searches := _searches()):
-        hinted = {hint for hint in _HINTS if hint in lowered}
-        return hinted | {"LONG"} if _IS_LONG.search(text) else hinted
-    hints, keys = (
-        search(form.encode(errors="surrogatepass")) for search, form in zip(searches, (lowered, text), strict=True)
-    )
-    return {_HINTS[number] for number in hints or ()} | ({"LONG"} if keys else set())
+@cache
+def _likely_rules() -> tuple[Callable[[bytes], list[int] | None] | None, tuple[list[int], ...]]:
+    """Return a search of large text, and the numbers of the rules that each of its patterns is for."""
+    hinted = {hint: [number for number in rules if not RULES[number].likely] for hint, rules in _HINTS.items()}
+    patterns = {re.escape(hint): rules for hint, rules in hinted.items() if rules}
+    for number, rule in enumerate(RULES):
+        if rule.likely:
+            patterns.setdefault(rule.likely, []).append(number)
+    return _search(patterns), tuple(patterns.values())
+
+
+def _hinted(lowered: str) -> list[Rule]:
+    """Return the rules that may find something in a text, which is ``lowered`` in lower case."""
+    search = None
+    if len(lowered) >= _LARGE:
+        search, rules = _likely_rules()
+    if search is None:
+        found = {number for hint, numbers in _HINTS.items() if hint in lowered for number in numbers}
+    else:
+        found = {number for at in search(lowered.encode(errors="surrogatepass")) or () for number in rules[at]}
+    return [RULES[number] for number in sorted(found)] if found else []
 
 
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
+_known_forms: tuple[str, ...] = ()
 
 
 def set_secret_values(values: Iterable[str]) -> None:
@@ -81,13 +93,27 @@ def set_secret_values(values: Iterable[str]) -> None:
 
     Of a value with several lines each long line counts, too, and so does a value as JSON, a URL or base64 has it.
     """
-    global _values, _known
+    global _values, _known, _known_forms
     values = tuple(values)
     forms = {form.strip() for value in values for form in _forms(value)}
     worth = {form for form in forms if len(form) >= _SHORTEST_VALUE and form not in PLACEHOLDER}
     _values = values
     longest_first = sorted(worth, key=lambda value: (-len(value), value))
     _known = re.compile("|".join(map(re.escape, longest_first))) if worth else None
+    _known_forms = tuple(longest_first)
+    _known_search.cache_clear()
+
+
+@cache
+def _known_search() -> Callable[[bytes], list[int] | None] | None:
+    return _search(map(re.escape, _known_forms))
+
+
+def _has_known(text: str) -> bool:
+    """Return False where ``text`` surely has no known value."""
+    if _known is None or len(text) < _LARGE or not (search := _known_search()):
+        return _known is not None
+    return bool(search(text.encode(errors="surrogatepass")))
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -143,61 +169,50 @@ def redact(text: str) -> str:
     Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``;
     also behind the escapes of JSON, and where colours or invisible characters divide them.
     """
-    passed = False
     for _ in range(_MOST_PASSES):
         # Hidden ones first: of a key in many lines the raw text may show the first line alone.
-        shown = _without_hidden(text)
-        if passed and shown == text:
-            break
+        shown, settled = _without_hidden(text)
         once = _pass(shown)
-        passed = once == shown
-        if once == text:
-            break
+        if once == text or (settled and once == shown):
+            return once
         # What stood beside a replaced secret may only now have a shape of its own.
         text = once
     return text
 
 
 _FILL = "\0"
-_ASCII_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def _pass(text: str, *, fill: bool = False) -> str:
     """``text`` with the placeholder for each secret; with ``fill`` as many fill characters as the secret has."""
     # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
-    if _known:
+    if _known and _has_known(text):
         text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
     # What begins a text stands behind something, too.
     within = "\n" + text
     lowered = _lowered(within)
-    if not (hinted := _hinted(within, lowered)):
-        return text
-    for rule in RULES:
-        if not hinted.isdisjoint(rule.hints):
-            clean = _replaced(within, rule.spans(lowered if rule.folded else within), fill=fill)
-            if clean is not within:
-                within, lowered = clean, _lowered(clean)
+    for rule in _hinted(lowered):
+        begins, ends = rule.places(lowered if rule.folded else within)
+        if begins:
+            within = _replaced(within, begins, ends, fill=fill)
+            lowered = within.lower() if within.isascii() else _replaced(lowered, begins, ends, fill=fill)
     return within[1:]
 
 
 def _lowered(text: str) -> str:
-    """``text`` in lower case, with every character at its place."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text.translate(_ASCII_LETTERS)
+    """``text`` in lower case, with every character at its place; of other letters those that a rule may ask for."""
+    if text.isascii():
+        return text.lower()
+    plain = text.replace("\u212a", "k").replace("Ñ", "ñ")  # the sign of kelvin
+    return plain.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
-def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
-    pieces: list[str] = []
-    end = 0
-    if fill:
-        for first, last in spans:
-            pieces += (text[end:first], _FILL * (last - first))
-            end = last
-        return "".join((*pieces, text[end:])) if pieces else text
-    for first, last in spans:
-        pieces.append(text[end:first])
-        end = last
-    return PLACEHOLDER.join((*pieces, text[end:])) if pieces else text
+def _replaced(text: str, begins: Sequence[int], ends: Sequence[int], *, fill: bool = False) -> str:
+    kept = map(text.__getitem__, map(slice, chain((0,), ends), chain(begins, (None,))))
+    if not fill:
+        return PLACEHOLDER.join(kept)
+    fills = map(_FILL.__mul__, map(sub, ends, begins))
+    return "".join(chain.from_iterable(zip(kept, chain(fills, repeat("")), strict=False)))
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
@@ -216,11 +231,10 @@ _NOT_SHOWN = re.compile(
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
-_SHORT_ESCAPE = re.compile(r"\\[\"\\/bfnrt]")
-_ONE_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPES = re.compile(r"((?>(?:\\u[0-9a-fA-F]{4})+)|(?>(?:\\[\"\\/bfnrt])+))")
 _CODES = re.compile(rb"\\u[0-9a-fA-F]{4}(?>(?:\\u[0-9a-fA-F]{4})*)")
 # No text has these once what is not shown is left out.
-_BACKSLASH, _NOTHING, _SHORT, _CODE = b"\0", b"\1", "\2", "\3"
+_BACKSLASH, _NOTHING = b"\0", b"\1"
 _SIMPLE = (
     (rb"\"", b'"'),
     (rb"\/", b"/"),
@@ -249,11 +263,16 @@ def piece_of(line: str) -> str | None:
     return _decoded(found[2]) if found else None
 
 
-def _without_hidden(text: str) -> str:
-    found = _hidden(text, _MOST_LEVELS)
+def _without_hidden(text: str) -> tuple[str, bool]:
+    """Return ``text`` without secrets that only its decoded form shows, and whether that has none any more."""
+    found, settled = _hidden(text)
     if "delta" in text or "_chunk" in text:
-        found += _in_pieces(text)
-    return _replaced(text, _joined(sorted(found)))
+        found += (pieces := _in_pieces(text))
+        settled &= not pieces
+    if not found:
+        return text, settled
+    begins, ends = zip(*_joined(sorted(found)), strict=True)
+    return _replaced(text, begins, ends), settled
 
 
 def _in_pieces(text: str) -> list[Span]:
@@ -272,7 +291,7 @@ def _in_pieces(text: str) -> list[Span]:
         if len(run) > 1:
             joined = "".join(text[first:last] for first, last in run)
             ends = list(accumulate(last - first for first, last in run))
-            for first, last in [*_filled(joined), *_hidden(joined, _MOST_LEVELS)]:
+            for first, last in [*_filled(joined), *_hidden(joined)[0]]:
                 for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
                     end = run[number][1]
                     within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
@@ -280,20 +299,30 @@ def _in_pieces(text: str) -> list[Span]:
     return found
 
 
-def _hidden(text: str, levels: int) -> list[Span]:
-    """Return the places in ``text`` of secrets that only its decoded form shows."""
-    if not levels:
-        return []
-    shown = _NOT_SHOWN.sub("", text) if _has_not_shown(text) else text
-    decoded = _decoded(shown) if "\\" in shown else shown
-    if decoded == text:
-        return []
-    found = _filled(decoded) + _hidden(decoded, levels - 1)
-    if found and decoded is not shown:
-        found = _before_decoding(shown, found)
-    if found and shown is not text:
-        found = _before_removal(text, found)
-    return found
+def _hidden(text: str) -> tuple[list[Span], bool]:
+    """Return the places in ``text`` of secrets that its decoded form shows, and whether that has none without these.
+
+    What each level of escapes shows is seen in the last of them, too.
+    """
+    decoded, steps = text, []
+    for _ in range(_MOST_LEVELS):
+        before = decoded
+        if _has_not_shown(decoded):
+            steps.append(parts := _NOT_SHOWN.split(decoded))
+            decoded = "".join(parts[::2])
+        if "\\" in decoded and (plain := _decoded(decoded)) != decoded:
+            steps.append(decoded)
+            decoded = plain
+        if decoded == before:
+            break
+    if not steps or not (found := _filled(decoded)):
+        return [], True
+    begins, ends = zip(*found, strict=True)
+    left = _replaced(decoded, begins, ends)
+    settled = _pass(left) == left
+    for step in reversed(steps):
+        found = _places_before(step, found)
+    return found, settled
 
 
 def _filled(text: str) -> list[Span]:
@@ -327,28 +356,28 @@ def _characters(codes: re.Match[bytes]) -> bytes:
     return text.encode(errors="surrogatepass").replace(b"\0", _NOTHING).replace(b"\\", _BACKSLASH)
 
 
-def _before_removal(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of what is shown of it."""
-    parts = _NOT_SHOWN.split(text)
-    places = list(accumulate(map(len, parts[:-1:2])))
-    gone = list(accumulate(map(len, parts[1::2]), initial=0))
-    return [
-        (first + gone[bisect_right(places, first)], last + gone[bisect_right(places, last - 1)])
-        for first, last in spans
-    ]
+def _places_before(step: str | list[str], spans: Iterable[Span]) -> list[Span]:
+    """Return as those of the text before ``step`` the ``spans`` of the text behind it.
 
+    A step is the text whose escapes were decoded, or what stayed and what was left out in turn.
+    """
+    parts = _ESCAPES.split(step) if isinstance(step, str) else step
+    lengths = list(map(len, parts))
+    raw = list(accumulate(lengths, initial=0))
+    # The number of characters that stand for one behind the step.
+    widths = [1] * len(parts)
+    if isinstance(step, str):
+        widths[1::2] = [6 if part[1] == "u" else 2 for part in parts[1::2]]
+        lengths[1::2] = [length // width for length, width in zip(lengths[1::2], widths[1::2], strict=True)]
+    else:
+        lengths[1::2] = [0] * (len(parts) // 2)
+    places = list(accumulate(lengths, initial=0))
 
-def _before_decoding(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of its decoded form; ``text`` has no ``_SHORT`` and no ``_CODE``."""
-    decoded = _ONE_CODE.sub(_CODE, _SHORT_ESCAPE.sub(_SHORT, text))
-    found = []
-    place = gone = 0
-    for first, last in sorted(spans):
-        gone += decoded.count(_SHORT, place, first) + 5 * decoded.count(_CODE, place, first)
-        within = decoded.count(_SHORT, first, last) + 5 * decoded.count(_CODE, first, last)
-        found.append((first + gone, last + gone + within))
-        place = first
-    return found
+    def before(place: int, further: int) -> int:
+        part = bisect_right(places, place) - 1
+        return raw[part] + (place - places[part] + further) * widths[part]
+
+    return [(before(first, 0), before(last - 1, 1)) for first, last in spans]
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
