@@ -10,16 +10,17 @@ import binascii
 import json
 import re
 import string
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import accumulate, chain, repeat
-from operator import sub
+from operator import add, sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Span = tuple[int, int]
+    Places = tuple[list[int], list[int]]
 
 if __package__:
     from unstuck.text._secret_rules import RULES, Rule
@@ -191,9 +192,13 @@ def _pass(text: str, *, fill: bool = False) -> str:
     # What begins a text stands behind something, too.
     within = "\n" + text
     lowered = _lowered(within)
+    changed = False
     for rule in _hinted(lowered):
+        if changed and len(rule.hints) == 1 and rule.hints[0] not in lowered:
+            continue  # a rule before it took that away
         begins, ends = rule.places(lowered if rule.folded else within)
         if begins:
+            changed = True
             within = _replaced(within, begins, ends, fill=fill)
             lowered = within.lower() if within.isascii() else _replaced(lowered, begins, ends, fill=fill)
     return within[1:]
@@ -217,7 +222,7 @@ def _replaced(text: str, begins: Sequence[int], ends: Sequence[int], *, fill: bo
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
-_FILLED = re.compile(f"{_FILL}+")
+_FILLED = re.compile(f"({_FILL}+)")
 # As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
     r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -231,19 +236,25 @@ _NOT_SHOWN = re.compile(
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
-_ESCAPES = re.compile(r"((?>(?:\\u[0-9a-fA-F]{4})+)|(?>(?:\\[\"\\/bfnrt])+))")
-_CODES = re.compile(rb"\\u[0-9a-fA-F]{4}(?>(?:\\u[0-9a-fA-F]{4})*)")
-# No text has these once what is not shown is left out.
-_BACKSLASH, _NOTHING = b"\0", b"\1"
-_SIMPLE = (
-    (rb"\"", b'"'),
-    (rb"\/", b"/"),
-    (rb"\n", b"\n"),
-    (rb"\r", b"\r"),
-    (rb"\t", b"\t"),
-    (rb"\b", b"\b"),
-    (rb"\f", b"\n"),
-    (_BACKSLASH, b"\\"),
+_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]))")
+
+
+class _Characters(dict[str, str]):
+    """What is shown of each escape of JSON; halves of a character are still two places."""
+
+    def __missing__(self, escape: str) -> str:
+        character = chr(int(escape[2:], 16))
+        if _IS_SILENT.match(character):
+            character = ""
+        if len(self) < _MOST_CODES:
+            self[escape] = character
+        return character
+
+
+_IS_SILENT = re.compile(f"[{_SILENT}]")
+_MOST_CODES = 1 << 13
+_CHARACTERS = _Characters(
+    {r"\"": '"', r"\\": "\\", r"\/": "/", r"\b": "\b", r"\f": "\n", r"\n": "\n", r"\r": "\r", r"\t": "\t"}
 )
 
 
@@ -260,19 +271,16 @@ _LINES_BETWEEN = 4
 def piece_of(line: str) -> str | None:
     """Return the piece of a text in a line of JSON, or None for any other line."""
     found = _PIECE.match(line)
-    return _decoded(found[2]) if found else None
+    return "".join(_shown(_ESCAPE.split(found[2]))) if found else None
 
 
 def _without_hidden(text: str) -> tuple[str, bool]:
     """Return ``text`` without secrets that only its decoded form shows, and whether that has none any more."""
-    found, settled = _hidden(text)
-    if "delta" in text or "_chunk" in text:
-        found += (pieces := _in_pieces(text))
-        settled &= not pieces
-    if not found:
-        return text, settled
-    begins, ends = zip(*_joined(sorted(found)), strict=True)
-    return _replaced(text, begins, ends), settled
+    (begins, ends), settled = _hidden(text)
+    if ("delta" in text or "_chunk" in text) and (pieces := _in_pieces(text)):
+        begins, ends = map(list, zip(*_joined(sorted([*zip(begins, ends, strict=True), *pieces])), strict=True))
+        settled = False
+    return (_replaced(text, begins, ends), settled) if begins else (text, settled)
 
 
 def _in_pieces(text: str) -> list[Span]:
@@ -291,7 +299,7 @@ def _in_pieces(text: str) -> list[Span]:
         if len(run) > 1:
             joined = "".join(text[first:last] for first, last in run)
             ends = list(accumulate(last - first for first, last in run))
-            for first, last in [*_filled(joined), *_hidden(joined)[0]]:
+            for first, last in (*zip(*_filled(joined), strict=True), *zip(*_hidden(joined)[0], strict=True)):
                 for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
                     end = run[number][1]
                     within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
@@ -299,36 +307,42 @@ def _in_pieces(text: str) -> list[Span]:
     return found
 
 
-def _hidden(text: str) -> tuple[list[Span], bool]:
+def _hidden(text: str) -> tuple[Places, bool]:
     """Return the places in ``text`` of secrets that its decoded form shows, and whether that has none without these.
 
     What each level of escapes shows is seen in the last of them, too.
     """
-    decoded, steps = text, []
+    decoded = text
+    steps: list[tuple[list[str], list[str]]] = []  # the parts before and behind
     for _ in range(_MOST_LEVELS):
         before = decoded
         if _has_not_shown(decoded):
-            steps.append(parts := _NOT_SHOWN.split(decoded))
-            decoded = "".join(parts[::2])
-        if "\\" in decoded and (plain := _decoded(decoded)) != decoded:
-            steps.append(decoded)
-            decoded = plain
-        if decoded == before:
+            parts = _NOT_SHOWN.split(decoded)
+            steps.append((parts, shown := parts[:]))
+            shown[1::2] = repeat("", len(parts) // 2)
+            decoded = "".join(shown)
+        if "\\" in decoded and len(parts := _ESCAPE.split(decoded)) > 1:
+            steps.append((parts, shown := _shown(parts)))
+            decoded = "".join(shown)
+        if decoded is before:
             break
-    if not steps or not (found := _filled(decoded)):
-        return [], True
-    begins, ends = zip(*found, strict=True)
+    begins, ends = _filled(decoded) if steps else ([], [])
+    if not begins:
+        return ([], []), True
     left = _replaced(decoded, begins, ends)
     settled = _pass(left) == left
-    for step in reversed(steps):
-        found = _places_before(step, found)
-    return found, settled
+    for parts, shown in reversed(steps):
+        begins, ends = _places_before(parts, shown, begins, ends)
+    return (begins, ends), settled
 
 
-def _filled(text: str) -> list[Span]:
+def _filled(text: str) -> Places:
     """Return the places of secrets in ``text``, which has no ``_FILL``."""
     filled = _pass(text, fill=True)
-    return [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
+    if _FILL not in filled:
+        return [], []
+    places = list(accumulate(map(len, _FILLED.split(filled))))
+    return places[:-1:2], places[1::2]
 
 
 def _has_not_shown(text: str) -> bool:
@@ -337,47 +351,22 @@ def _has_not_shown(text: str) -> bool:
     return _HIDES.search(text) is not None
 
 
-def _decoded(text: str) -> str:
-    """Return ``text`` with the characters of its JSON escapes; ``text`` has no ``_BACKSLASH``."""
-    # Bytes are searched several times faster than text that is not ASCII.
-    raw = text.encode(errors="surrogatepass").replace(rb"\\", _BACKSLASH)
-    if rb"\u" in raw:
-        raw = _CODES.sub(_characters, raw)
-    for escape, character in _SIMPLE:
-        raw = raw.replace(escape, character)
-    return raw.decode(errors="surrogatepass")
+def _shown(parts: list[str]) -> list[str]:
+    """Return ``parts`` of a text with what is shown of the escapes that every second of them is."""
+    shown = parts[:]
+    shown[1::2] = map(_CHARACTERS.__getitem__, parts[1::2])
+    return shown
 
 
-def _characters(codes: re.Match[bytes]) -> bytes:
-    raw = bytes.fromhex(codes[0].replace(rb"\u", b"").decode())
-    text = raw.decode("utf-16-be", "surrogatepass")
-    if 2 * len(text) != len(raw):  # two codes that are one character are still two places
-        text = "".join(chr(raw[at] << 8 | raw[at + 1]) for at in range(0, len(raw), 2))
-    return text.encode(errors="surrogatepass").replace(b"\0", _NOTHING).replace(b"\\", _BACKSLASH)
-
-
-def _places_before(step: str | list[str], spans: Iterable[Span]) -> list[Span]:
-    """Return as those of the text before ``step`` the ``spans`` of the text behind it.
-
-    A step is the text whose escapes were decoded, or what stayed and what was left out in turn.
-    """
-    parts = _ESCAPES.split(step) if isinstance(step, str) else step
-    lengths = list(map(len, parts))
-    raw = list(accumulate(lengths, initial=0))
-    # The number of characters that stand for one behind the step.
-    widths = [1] * len(parts)
-    if isinstance(step, str):
-        widths[1::2] = [6 if part[1] == "u" else 2 for part in parts[1::2]]
-        lengths[1::2] = [length // width for length, width in zip(lengths[1::2], widths[1::2], strict=True)]
-    else:
-        lengths[1::2] = [0] * (len(parts) // 2)
-    places = list(accumulate(lengths, initial=0))
-
-    def before(place: int, further: int) -> int:
-        part = bisect_right(places, place) - 1
-        return raw[part] + (place - places[part] + further) * widths[part]
-
-    return [(before(first, 0), before(last - 1, 1)) for first, last in spans]
+def _places_before(parts: list[str], shown: list[str], begins: list[int], ends: list[int]) -> Places:
+    """Return as those in all ``parts`` the places in what is ``shown`` of each of them."""
+    raw = accumulate(map(len, parts), initial=0)
+    starts = list(accumulate(map(len, shown), initial=0))
+    shifts = list(map(sub, raw, starts))
+    # Without a function of Python's for each place, of which there may be very many.
+    first = map([0, *shifts].__getitem__, map(bisect_right, repeat(starts), begins))
+    last = map(shifts.__getitem__, map(bisect_left, repeat(starts), ends))
+    return list(map(add, begins, first)), list(map(add, ends, last))
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:

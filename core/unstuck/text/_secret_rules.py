@@ -99,32 +99,55 @@ _KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
 _ASSIGNED = r"(?=\\?[\"']?[ \t]?[:=＝：])"
 _NO_COUNT = r"(?!\\?[\"']?[ \t]?[:=] ?[0-9]{1,3}(?!\w))"  # the number of a pass through something
 # A path is no key, and many a key is none to be hidden: of a table, a cache, a sort.
+_MARKED_KEYS = "api access account private signing encryption master"
 _OF_KEYS = (
     "admin app auth aws client cloud cloudant consumer database db deploy hmac iam ibm priv service sl softlayer"
     " subscription"
 )
-_KEY_NAMES = "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in _OF_KEYS.split())
-_NAME = (
-    rf"(?:p(?:ass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
-    rf"|at(?<=[a-z0-9][_-]pat){_ASSIGNED}(?=[\\\"' \t:=]{{1,6}}\w{{20}})"
-    rf"|w(?:d(?![\"']?[:=] ?[\"']?[/~])|(?<=[a-z0-9][_-]pw){_ASSIGNED})|rivate[_-]?key)"
-    r"|s(?:ecret(?:[_-]?key(?:[_-]base)?)?|igning[_-]?key|enha)|c(?:redentials?|ontrase[ñn]a)|token(?<!expected token)"
-    r"|a(?:pi|ccess|ccount)[_-]?key|encryption[_-]?key|m(?:aster[_-]?key|ot[_-]de[_-]passe)"
-    rf"|k(?:ennwort|ey{_ASSIGNED}(?:{_KEY_NAMES})(?![\"']?[ \t]?[:=] ?[\"']?[/~.])))"
-)
-# Not just "pass" and "key": every output of a test run says PASSED, and many a message KeyError.
-_NAME_HINTS = (
-    "password passwd passphrase passcode _pass -pass pwd _pw -pw _pat secret credential token _key -key apikey"
-    " accesskey privatekey signingkey encryptionkey accountkey masterkey passwort kennwort senha contrase mot_de_passe"
-    " mot-de-passe " + " ".join(f"{name}key" for name in _OF_KEYS.split())
-)
+
+
+def _keys(names: str) -> str:
+    return "|".join(rf"(?<={name}key)|(?<={name}[_-]key)" for name in names.split())
+
+
+# By what text with one has. Not just "pass" and "key": every output of a test run says PASSED, and many a KeyError.
+_NAMES = {
+    "password passwd passphrase passcode _pass -pass passwort": (
+        rf"pass(?:wor[dt]|wd|phrase|code|(?<=[a-z0-9][_-]pass)(?<!test_pass){_ASSIGNED}{_NO_COUNT})"
+    ),
+    "_pat -pat": rf"pat(?<=[a-z0-9][_-]pat){_ASSIGNED}(?=[\\\"' \t:=]{{1,6}}\w{{20}})",
+    "pwd _pw -pw": rf"pw(?:d(?![\"']?[:=] ?[\"']?[/~])|(?<=[a-z0-9][_-]pw){_ASSIGNED})",
+    "secret": r"secret(?:[_-]?key(?:[_-]base)?)?",
+    "credential": r"credentials?",
+    "token": r"token(?<!expected token)",
+    "_key -key " + " ".join(f"{name}key" for name in f"{_MARKED_KEYS} {_OF_KEYS}".split()): (
+        rf"key(?:{_keys(_MARKED_KEYS)}|{_ASSIGNED}(?:{_keys(_OF_KEYS)})(?![\"']?[ \t]?[:=] ?[\"']?[/~.]))"
+    ),
+    "kennwort": "kennwort",
+    "senha": "senha",
+    "contrase": "contrase[ñn]a",
+    "mot_de_passe mot-de-passe": "mot[_-]de[_-]passe",
+}
+_NAME = rf"(?:[a-z]{{2,12}}?[_-]?(?=key){'|'.join(sorted(_NAMES.values(), key=lambda name: name[:3] != 'key'))})"
 _BLANK = "\0"  # within a hint
-# A name in XML, before a block of YAML, and in a sentence.
-_MORE_NAME_HINTS = " ".join(
-    [f"{name}>" for name in ("password", "passwd", "passphrase", "pwd", "token", "secret", "key")]
-    + [f"{name}:{_BLANK}{sign}" for name in ("password", "passphrase", "pwd", "pass", "token") for sign in "|>"]
-    + [f"{name}{_BLANK}is" for name in ("password", "passphrase", "token", "secret")]
+# What may name a secret in XML, before a block of YAML, and in a sentence.
+_WORDS = (
+    "password passwd passphrase passcode pwd token secret credential credentials apikey api_key api-key access_key"
+    " access-key accesskey private_key private-key privatekey signing_key secret_key secret-key secretkey"
+    " encryption_key master_key account_key _pass passwort kennwort"
 )
+
+
+def _behind(sign: str) -> str:
+    """One of the words and ``sign`` before this place."""
+    return f"(?:{'|'.join(f'(?<={word}{sign})' for word in _WORDS.split())})"
+
+
+def _followed_by(signs: str) -> str:
+    return " ".join(f"{word}{sign}" for word in _WORDS.split() for sign in signs.split())
+
+
+_HARD_TO_GUESS = r"(?!\[redacted\])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,}"
 # Programs that take a password behind an option of one letter.
 _LOGINS = (
     "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd docker\0login podman\0login"
@@ -145,11 +168,15 @@ _NO_STRING = r"(?!\[redacted\]|[<…]|\*\*|\{\{|\$\{)"
 _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
 _STRING = rf"(?:(?:some\()?(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)"
-_LIKELY_NAME = rf"(?:{'|'.join(_NAME_HINTS.split())})(?:s|(?:ñ|n)a|[_-]?key(?:[_-]base)?)?"
-_LIKELY = (
-    rf"{_LIKELY_NAME}{_IS}(?:(?:(?:some\()?[bfru]{{0,2}}\\?[\"']|&quot;|%22)(?:\[[^r]|[^\[<\"'])"
+_LIKELY_VALUE = (
+    rf"{_IS}(?:(?:(?:some\()?[bfru]{{0,2}}\\?[\"']|&quot;|%22)(?:\[[^r]|[^\[<\"'])"
     r"|\\[^nrt\"']|[^\s\"'\\,;&\[\](){}<>=:|*])"
 )
+
+
+def _likely(hints: str) -> str:
+    """One of ``hints``, the rest of a name, and what stands between it and a value that is not yet replaced."""
+    return rf"(?:{'|'.join(hints.split())})(?:s|(?:ñ|n)a|[_-]?key(?:[_-]base)?)?{_LIKELY_VALUE}"
 
 
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey|ssws|oauth|jwt|bot|key|geniekey|splunk)[ \t]{1,8}"
@@ -243,7 +270,10 @@ RULES = (
         r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",
         likely="[0-9a-f]-[0-9a-f]{8}-[0-9a-f]{8}",  # Mailgun
     ),
-    _rule("ghp_ gho_ ghr_ ghs_ ghu_ github_pat_ glpat-", rf"g(?:h[oprsu]_\w{{20,}}|ithub_pat_\w{{20,}}{_WRAPPED}|lpat-[\w-]{{20,}})"),
+    _rule(
+        "ghp_ gho_ ghr_ ghs_ ghu_ github_pat_ glpat-",
+        rf"g(?:h[oprsu]_\w{{20,}}|ithub_pat_\w{{20,}}{_WRAPPED}|lpat-[\w-]{{20,}})",
+    ),
     _rule("pypi-age", r"pypi-AgE[\w-]{40,}"),
     _rule("dapi", r"dapi(?<![A-Za-z0-9]dapi)[0-9a-f]{32}(?:-[0-9])?"),
     _rule("akcp", r"AKCp(?<![A-Za-z0-9]AKCp)[A-Za-z0-9]{60,}"),
@@ -272,15 +302,14 @@ RULES = (
         keep=rf"authorization{_IS}(?:\\?[\"'])?(?>(?:{_SCHEME})?)",
     ),
     _rule("bearer", r"(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,}", keep=_word("bearer") + r"[ \t]{1,8}"),
-    _rule(_NAME_HINTS, _VALUE, keep=rf"{_NAME}{_IS}{_STRING}?", likely=_LIKELY),
+    *(_rule(hints, _VALUE, keep=rf"{name}{_IS}{_STRING}?", likely=_likely(hints)) for hints, name in _NAMES.items()),
+    _rule(">", r"(?!\[redacted\])[^\s<>]{1,512}(?=</)", keep=rf">{_behind('>')}"),
     _rule(
-        _MORE_NAME_HINTS,
-        r"(?!\[redacted\])(?:(?<=>)[^\s<>]{1,512}(?=</)"
-        r"|(?<=[\n\t ])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,})",
-        keep=rf"{_NAME}(?:>|\\?[\"']?:[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}|[ \t]{{1,20}}is[ \t]{{1,4}})",
-        likely=_LIKELY_NAME
-        + r"(?:>|\\?[\"']?:[ \t]{0,4}[|>][+-]?\n[ \t]{1,16}|[ \t]{1,20}is[ \t]{1,4})(?:\[[^r]|[^\s<\[])",
+        _followed_by(":\0| :\0>"),
+        _HARD_TO_GUESS,
+        keep=rf":{_behind(':')}[ \t]{{0,4}}[|>][+-]?\n[ \t]{{1,16}}",
     ),
+    _rule(_followed_by("\0is"), _HARD_TO_GUESS, keep=rf" is{_behind(' is')}[ \t]{{1,4}}"),
     _rule(
         "--",
         rf"(?!-|is\b|or\b|and\b){_NO_VALUE}{_TO_DELIMITER}",
