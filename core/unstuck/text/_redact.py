@@ -13,7 +13,7 @@ import string
 from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import accumulate, chain, repeat
-from operator import add, sub
+from operator import sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,20 +230,20 @@ _INVISIBLE = (
 )
 _SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
 _NOT_SHOWN = re.compile(
-    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
+    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)\x1b*+(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
     rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+))"
 )
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
-_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]))")
+_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|[\"/bfnrt]|\\(?>(?:\\\\){0,99})))")
 
 
 class _Characters(dict[str, str]):
     """What is shown of each escape of JSON; halves of a character are still two places."""
 
     def __missing__(self, escape: str) -> str:
-        character = chr(int(escape[2:], 16))
+        character = escape[len(escape) // 2 :] if escape[1] == "\\" else chr(int(escape[2:], 16))
         if _IS_SILENT.match(character):
             character = ""
         if len(self) < _MOST_CODES:
@@ -360,13 +360,14 @@ def _shown(parts: list[str]) -> list[str]:
 
 def _places_before(parts: list[str], shown: list[str], begins: list[int], ends: list[int]) -> Places:
     """Return as those in all ``parts`` the places in what is ``shown`` of each of them."""
-    raw = accumulate(map(len, parts), initial=0)
+    raw = list(accumulate(map(len, parts), initial=0))
     starts = list(accumulate(map(len, shown), initial=0))
-    shifts = list(map(sub, raw, starts))
-    # Without a function of Python's for each place, of which there may be very many.
-    first = map([0, *shifts].__getitem__, map(bisect_right, repeat(starts), begins))
-    last = map(shifts.__getitem__, map(bisect_left, repeat(starts), ends))
-    return list(map(add, begins, first)), list(map(add, ends, last))
+    firsts, lasts = map(bisect_right, repeat(starts), begins), map(bisect_left, repeat(starts), ends)
+    # Of what stands for something else either all goes or nothing.
+    return (
+        [raw[at - 1] + (at % 2 and place - starts[at - 1]) for at, place in zip(firsts, begins, strict=True)],
+        [raw[at] - (at % 2 and starts[at] - place) for at, place in zip(lasts, ends, strict=True)],
+    )
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:

@@ -7,7 +7,8 @@ text first hints at it.
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, compress, repeat
+from operator import sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Rule:
     The first group of ``pattern`` stays, the second goes; where it has others, the secret begins with the one that
     matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case,
     which is several times faster than one that ignores case. With ``behind``, only what begins within 200 characters
-    behind a match of that in the same line counts. ``likely`` is what any match has, without what only looks round
+    behind that in the same line counts. ``likely`` is what any match has, without what only looks round
     itself: RE2 finds that in large text sooner than the hints, which are words that many a text has.
 
     No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
@@ -34,34 +35,30 @@ class Rule:
         self.hints = tuple(hint.replace(_BLANK, " ") for hint in hints.split())
         self.pattern, self.folded, self.likely = pattern, folded, likely
         self._behind = behind
-        self._compiled: tuple[re.Pattern[str], re.Pattern[str] | None] | None = None
+        self._compiled: re.Pattern[str] | None = None
 
     def places(self, text: str) -> tuple[list[int], list[int]]:
         """Return where secrets begin and end in ``text``, in their order; that of a folded rule is in lower case."""
         if self._compiled is None:
-            near = re.compile(_NEAR.format(self._behind), re.ASCII) if self._behind else None
-            self._compiled = re.compile(self.pattern, re.ASCII), near
-        pattern, near = self._compiled
-        if near is not None:
-            found = [
-                match.span(2)
-                for place in near.finditer(text)
-                if text.find("-", place.start(), place.end()) >= 0
-                for match in pattern.finditer(text, place.start(), place.end(1))
-                if match.start() < place.end()
-            ]
-        elif pattern.groups != _KEPT_AND_GONE:
+            self._compiled = re.compile(self.pattern, re.ASCII)
+        pattern, behind = self._compiled, self._behind
+        if pattern.groups != _KEPT_AND_GONE:
             found = [(match.start(match.lastindex or 0), match.end()) for match in pattern.finditer(text)]
-        else:
-            # What stands between, what stays and what goes, in turn: several times faster than match after match.
-            ends = list(accumulate(map(len, pattern.split(text))))
-            return ends[1::3], ends[2::3]
-        return [first for first, _ in found], [last for _, last in found]
+            return [first for first, _ in found], [last for _, last in found]
+        # What stands between, what stays and what goes, in turn: several times faster than match after match.
+        ends = list(accumulate(map(len, pattern.split(text))))
+        options, first, last = ends[:-1:3], ends[1::3], ends[2::3]
+        if behind:
+            near = [
+                text.rfind(behind, begin, place) > text.rfind("\n", begin, place)
+                for begin, place in zip(map(max, map(sub, options, repeat(_NEAR)), repeat(0)), options, strict=True)
+            ]
+            first, last = list(compress(first, near)), list(compress(last, near))
+        return first, last
 
 
 _KEPT_AND_GONE = 2
-# The reach of each one begins where that of the one before it may still go on; an option's value may stand beyond it.
-_NEAR = r"{0}(?>(?:[^\n]{{0,200}}?{0})*)[^\n]{{0,200}}(?=([^\n]{{0,600}}))"
+_NEAR = 200
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "", likely: str = "") -> Rule:
@@ -331,7 +328,7 @@ RULES = (
         "curl",
         rf"{_NO_VALUE}[^\s\"']++",
         keep=r"[ \t]-(?:u|-user)[ \t=]?[\"']?[^\s:\"']{1,64}:",
-        behind=_word("curl") + r"\b",
+        behind="curl",
     ),
     _rule(
         "machine",
@@ -343,14 +340,14 @@ RULES = (
         "mysql",
         rf"{_NO_VALUE}(?![;|&])[^\s\"']++",
         keep=r"[ \t]-p[\"']?",
-        behind=_word("mysql") + r"\w{0,8}\b",
+        behind="mysql",
     ),
     *(
         _rule(
             program,
             rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
             keep=r"[ \t]-(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
-            behind=program.replace(_BLANK, " ") + r"\b",
+            behind=program.replace(_BLANK, " "),
         )
         for program in _LOGINS.split()
     ),
@@ -359,7 +356,7 @@ RULES = (
             program,
             rf"{_NO_VALUE}[^\s\"']++",
             keep=rf"[ \t]-(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
-            behind=_word(program.replace(_BLANK, " ")) + r"\b",
+            behind=program.replace(_BLANK, " "),
         )
         for program, sign in _USER_LOGINS.items()
     ),
@@ -368,7 +365,7 @@ RULES = (
             program,
             rf"{_NO_VALUE}(?![;|&-])[^\s\"']++",
             keep=r"[ \t]-h?p[\"']?",
-            behind=_word(program.replace(_BLANK, " ")) + r"[azr]?\b",
+            behind=program.replace(_BLANK, " "),
         )
         for program in ("7z", "rar\0a", "unrar")
     ),
@@ -412,7 +409,7 @@ RULES = (
     _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
-        keep=r"[?&](?:key|auth|(?:x-(?:amz|goog)-)?sig(?:nature)?)=",
+        keep=r"=(?:(?<=[?&]key=)|(?<=[?&]auth=)|(?<=[?&]sig=)|(?<=[?&]signature=)|(?<=[?&]x-amz-signature=)|(?<=[?&]x-goog-signature=))",
     ),
     _rule("://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://"),
     _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
