@@ -223,6 +223,9 @@ def _replaced(text: str, begins: Sequence[int], ends: Sequence[int], *, fill: bo
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
 _FILLED = re.compile(f"({_FILL}+)")
+# Where nearly all is secrets, the little between two of them is no evidence, and telling it apart takes longest.
+_MANY, _DENSE = 2_000, 24
+_ALL_FILLED = re.compile(f"({_FILL}(?>(?:[^{_FILL}]{{0,24}}{_FILL})*))")
 # As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
     r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -236,26 +239,34 @@ _NOT_SHOWN = re.compile(
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
-_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|[\"/bfnrt]|\\(?>(?:\\\\){0,99})))")
+# With all the backslashes before it, of which each level of JSON has twice as many.
+_ESCAPE = re.compile(r"(\\(?>\\{0,999})(?:u[0-9a-fA-F]{4}|[\"/bfnrt])?)")
+_ESCAPED = {'"': '"', "/": "/", "b": "\b", "f": "\n", "n": "\n", "r": "\r", "t": "\t"}
+_IS_SILENT = re.compile(f"[{_SILENT}]")
 
 
 class _Characters(dict[str, str]):
-    """What is shown of each escape of JSON; halves of a character are still two places."""
+    """What is shown of each escape of JSON behind all of its levels; halves of a character are still two places."""
 
     def __missing__(self, escape: str) -> str:
-        character = escape[len(escape) // 2 :] if escape[1] == "\\" else chr(int(escape[2:], 16))
-        if _IS_SILENT.match(character):
-            character = ""
+        rest = escape.lstrip("\\")
+        slashes = len(escape) - len(rest)
+        for _ in range(_MOST_LEVELS):
+            if slashes % 2 and (rest in _ESCAPED or len(rest) > 1):
+                rest = _ESCAPED.get(rest) or chr(int(rest[1:], 16))
+                slashes //= 2
+            else:
+                slashes -= slashes // 2
+        if _IS_SILENT.match(rest):
+            rest = ""
+        shown = "\\" * slashes + rest
         if len(self) < _MOST_CODES:
-            self[escape] = character
-        return character
+            self[escape] = shown
+        return shown
 
 
-_IS_SILENT = re.compile(f"[{_SILENT}]")
 _MOST_CODES = 1 << 13
-_CHARACTERS = _Characters(
-    {r"\"": '"', r"\\": "\\", r"\/": "/", r"\b": "\b", r"\f": "\n", r"\n": "\n", r"\r": "\r", r"\t": "\t"}
-)
+_CHARACTERS = _Characters()
 
 
 # A line of JSON with the next piece of a text that an agent says piece by piece.
@@ -312,6 +323,8 @@ def _hidden(text: str) -> tuple[Places, bool]:
 
     What each level of escapes shows is seen in the last of them, too.
     """
+    if "\\" not in text and not _has_not_shown(text):
+        return ([], []), True
     decoded = text
     steps: list[tuple[list[str], list[str]]] = []  # the parts before and behind
     for _ in range(_MOST_LEVELS):
@@ -321,9 +334,12 @@ def _hidden(text: str) -> tuple[Places, bool]:
             steps.append((parts, shown := parts[:]))
             shown[1::2] = repeat("", len(parts) // 2)
             decoded = "".join(shown)
-        if "\\" in decoded and len(parts := _ESCAPE.split(decoded)) > 1:
-            steps.append((parts, shown := _shown(parts)))
-            decoded = "".join(shown)
+        if "\\" in decoded:
+            parts = _ESCAPE.split(decoded)
+            shown = _shown(parts)
+            if (plain := "".join(shown)) != decoded:
+                steps.append((parts, shown))
+                decoded = plain
         if decoded is before:
             break
     begins, ends = _filled(decoded) if steps else ([], [])
@@ -341,7 +357,10 @@ def _filled(text: str) -> Places:
     filled = _pass(text, fill=True)
     if _FILL not in filled:
         return [], []
-    places = list(accumulate(map(len, _FILLED.split(filled))))
+    parts = _FILLED.split(filled)
+    if len(parts) > _MANY and len(parts) * _DENSE > len(text):
+        parts = _ALL_FILLED.split(filled)
+    places = list(accumulate(map(len, parts)))
     return places[:-1:2], places[1::2]
 
 
