@@ -12,12 +12,12 @@ import re
 import string
 from bisect import bisect_left, bisect_right
 from functools import cache
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, compress, repeat
 from operator import sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Span = tuple[int, int]
     Places = tuple[list[int], list[int]]
@@ -181,27 +181,23 @@ def redact(text: str) -> str:
     return text
 
 
-_FILL = "\0"
+def _pass(text: str) -> str:
+    """Return ``text`` with the placeholder for each secret that it shows as it stands."""
+    begins, ends = _places(text)
+    return _replaced(text, begins, ends) if begins else text
 
 
-def _pass(text: str, *, fill: bool = False) -> str:
-    """``text`` with the placeholder for each secret; with ``fill`` as many fill characters as the secret has."""
-    # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
-    if _known and _has_known(text):
-        text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
+def _places(text: str) -> Places:
+    """Return where secrets begin and end in ``text`` as it stands."""
     # What begins a text stands behind something, too.
     within = "\n" + text
     lowered = _lowered(within)
-    changed = False
-    for rule in _hinted(lowered):
-        if changed and len(rule.hints) == 1 and rule.hints[0] not in lowered:
-            continue  # a rule before it took that away
-        begins, ends = rule.places(lowered if rule.folded else within)
-        if begins:
-            changed = True
-            within = _replaced(within, begins, ends, fill=fill)
-            lowered = within.lower() if within.isascii() else _replaced(lowered, begins, ends, fill=fill)
-    return within[1:]
+    found = [rule.places(lowered if rule.folded else within) for rule in _hinted(lowered)]
+    if _known and _has_known(within):
+        known = [match.span() for match in _known.finditer(within)]
+        found.append(([first for first, _ in known], [last for _, last in known]))
+    begins, ends = _all_of([places for places in found if places[0]])
+    return list(map(sub, begins, repeat(1))), list(map(sub, ends, repeat(1)))
 
 
 def _lowered(text: str) -> str:
@@ -212,20 +208,14 @@ def _lowered(text: str) -> str:
     return plain.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
-def _replaced(text: str, begins: Sequence[int], ends: Sequence[int], *, fill: bool = False) -> str:
-    kept = map(text.__getitem__, map(slice, chain((0,), ends), chain(begins, (None,))))
-    if not fill:
-        return PLACEHOLDER.join(kept)
-    fills = map(_FILL.__mul__, map(sub, ends, begins))
-    return "".join(chain.from_iterable(zip(kept, chain(fills, repeat("")), strict=False)))
+def _replaced(text: str, begins: list[int], ends: list[int]) -> str:
+    return PLACEHOLDER.join(map(text.__getitem__, map(slice, chain((0,), ends), chain(begins, (None,)))))
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
-_FILLED = re.compile(f"({_FILL}+)")
 # Where nearly all is secrets, the little between two of them is no evidence, and telling it apart takes longest.
-_MANY, _DENSE = 2_000, 24
-_ALL_FILLED = re.compile(f"({_FILL}(?>(?:[^{_FILL}]{{0,24}}{_FILL})*))")
+_MANY, _DENSE = 1_000, 48
 # As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
     r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -255,13 +245,15 @@ class _Characters(dict[str, str]):
             if slashes % 2 and (rest in _ESCAPED or len(rest) > 1):
                 rest = _ESCAPED.get(rest) or chr(int(rest[1:], 16))
                 slashes //= 2
-            else:
+            elif slashes > 1:
                 slashes -= slashes // 2
+            else:
+                break
         if _IS_SILENT.match(rest):
             rest = ""
-        shown = "\\" * slashes + rest
-        if len(self) < _MOST_CODES:
-            self[escape] = shown
+        if len(self) >= _MOST_CODES:
+            self.clear()
+        self[escape] = shown = "\\" * slashes + rest
         return shown
 
 
@@ -287,14 +279,13 @@ def piece_of(line: str) -> str | None:
 
 def _without_hidden(text: str) -> tuple[str, bool]:
     """Return ``text`` without secrets that only its decoded form shows, and whether that has none any more."""
-    (begins, ends), settled = _hidden(text)
-    if ("delta" in text or "_chunk" in text) and (pieces := _in_pieces(text)):
-        begins, ends = map(list, zip(*_joined(sorted([*zip(begins, ends, strict=True), *pieces])), strict=True))
-        settled = False
-    return (_replaced(text, begins, ends), settled) if begins else (text, settled)
+    places, settled = _hidden(text)
+    if ("delta" in text or "_chunk" in text) and (pieces := _in_pieces(text))[0]:
+        places, settled = _all_of([places, pieces]), False
+    return (_replaced(text, *places), settled) if places[0] else (text, settled)
 
 
-def _in_pieces(text: str) -> list[Span]:
+def _in_pieces(text: str) -> Places:
     """Return the places of secrets that stand in pieces of one text, each piece in a line of JSON."""
     runs: list[list[Span]] = []
     latest: dict[str, list[Span]] = {}
@@ -305,17 +296,17 @@ def _in_pieces(text: str) -> list[Span]:
             run = latest[begin] = []
             runs.append(run)
         run.append(match.span(2))
-    found = []
+    begins, ends = list[int](), list[int]()
     for run in runs:
         if len(run) > 1:
             joined = "".join(text[first:last] for first, last in run)
-            ends = list(accumulate(last - first for first, last in run))
-            for first, last in (*zip(*_filled(joined), strict=True), *zip(*_hidden(joined)[0], strict=True)):
-                for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
-                    end = run[number][1]
-                    within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
-                    found += [within] if within[0] < within[1] else []
-    return found
+            limits = list(accumulate(last - first for first, last in run))
+            for first, last in zip(*_all_of([_places(joined), _hidden(joined)[0]]), strict=True):
+                for number in range(bisect_right(limits, first), bisect_right(limits, last - 1) + 1):
+                    begin, end = run[number]
+                    begins.append(max(begin, end - limits[number] + first))
+                    ends.append(min(end, end - limits[number] + last))
+    return begins, ends
 
 
 def _hidden(text: str) -> tuple[Places, bool]:
@@ -342,26 +333,17 @@ def _hidden(text: str) -> tuple[Places, bool]:
                 decoded = plain
         if decoded is before:
             break
-    begins, ends = _filled(decoded) if steps else ([], [])
+    begins, ends = _places(decoded) if steps else ([], [])
     if not begins:
         return ([], []), True
+    if len(begins) > _MANY and len(begins) * _DENSE > len(decoded):
+        apart = [last + _DENSE // 2 < first for last, first in zip(ends, begins[1:], strict=False)]
+        begins, ends = [begins[0], *compress(begins[1:], apart)], [*compress(ends, apart), ends[-1]]
     left = _replaced(decoded, begins, ends)
-    settled = _pass(left) == left
+    settled = not _places(left)[0]
     for parts, shown in reversed(steps):
         begins, ends = _places_before(parts, shown, begins, ends)
     return (begins, ends), settled
-
-
-def _filled(text: str) -> Places:
-    """Return the places of secrets in ``text``, which has no ``_FILL``."""
-    filled = _pass(text, fill=True)
-    if _FILL not in filled:
-        return [], []
-    parts = _FILLED.split(filled)
-    if len(parts) > _MANY and len(parts) * _DENSE > len(text):
-        parts = _ALL_FILLED.split(filled)
-    places = list(accumulate(map(len, parts)))
-    return places[:-1:2], places[1::2]
 
 
 def _has_not_shown(text: str) -> bool:
@@ -389,14 +371,15 @@ def _places_before(parts: list[str], shown: list[str], begins: list[int], ends: 
     )
 
 
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """The sorted ``spans`` where those that overlap or touch are one."""
-    first = last = -1
-    for begin, end in spans:
-        if begin > last:
-            if last > 0:
-                yield first, last
-            first = begin
-        last = max(last, end)
-    if last > 0:
-        yield first, last
+def _all_of(found: list[Places]) -> Places:
+    """Return in their order the places of all that was ``found``; those that overlap or touch are one."""
+    if len(found) < 2:
+        return found[0] if found else ([], [])
+    begins, ends = [], [-1]
+    for begin, end in sorted(chain.from_iterable(zip(*places, strict=True) for places in found)):
+        if begin > ends[-1]:
+            begins.append(begin)
+            ends.append(end)
+        elif end > ends[-1]:
+            ends[-1] = end
+    return begins, ends[1:]

@@ -327,7 +327,7 @@ RULES = (
     _rule(
         "curl",
         rf"{_NO_VALUE}[^\s\"']++",
-        keep=r"[ \t]-(?:u|-user)[ \t=]?[\"']?[^\s:\"']{1,64}:",
+        keep=r"-(?<=[ \t]-)(?:u|-user)[ \t=]?[\"']?[^\s:\"']{1,64}:",
         behind="curl",
     ),
     _rule(
@@ -339,14 +339,14 @@ RULES = (
     _rule(
         "mysql",
         rf"{_NO_VALUE}(?![;|&])[^\s\"']++",
-        keep=r"[ \t]-p[\"']?",
+        keep=r"-p(?<=[ \t]-p)[\"']?",
         behind="mysql",
     ),
     *(
         _rule(
             program,
             rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
-            keep=r"[ \t]-(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
+            keep=r"-(?<=[ \t]-)(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
             behind=program.replace(_BLANK, " "),
         )
         for program in _LOGINS.split()
@@ -355,7 +355,7 @@ RULES = (
         _rule(
             program,
             rf"{_NO_VALUE}[^\s\"']++",
-            keep=rf"[ \t]-(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
+            keep=rf"-(?<=[ \t]-)(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
             behind=program.replace(_BLANK, " "),
         )
         for program, sign in _USER_LOGINS.items()
@@ -364,7 +364,7 @@ RULES = (
         _rule(
             program,
             rf"{_NO_VALUE}(?![;|&-])[^\s\"']++",
-            keep=r"[ \t]-h?p[\"']?",
+            keep=r"-(?<=[ \t]-)h?p[\"']?",
             behind=program.replace(_BLANK, " "),
         )
         for program in ("7z", "rar\0a", "unrar")
