@@ -58,7 +58,8 @@ def _search(patterns: Iterable[str]) -> Callable[[bytes], list[int] | None] | No
     for pattern in patterns:
         found.Add(pattern.encode())
     found.Compile()
-    return found.Match
+    match: Callable[[bytes], list[int] | None] = found.Match
+    return match
 
 
 @cache
@@ -257,7 +258,7 @@ class _Characters(dict[str, str]):
         return shown
 
 
-_MOST_CODES = 1 << 13
+_MOST_CODES = 1 << 16
 _CHARACTERS = _Characters()
 
 
@@ -340,7 +341,7 @@ def _hidden(text: str) -> tuple[Places, bool]:
         apart = [last + _DENSE // 2 < first for last, first in zip(ends, begins[1:], strict=False)]
         begins, ends = [begins[0], *compress(begins[1:], apart)], [*compress(ends, apart), ends[-1]]
     left = _replaced(decoded, begins, ends)
-    settled = not _places(left)[0]
+    settled = _pass(left) == left
     for parts, shown in reversed(steps):
         begins, ends = _places_before(parts, shown, begins, ends)
     return (begins, ends), settled

@@ -19,10 +19,10 @@ class Rule:
     """Pattern of one kind of secret. Only text with one of the lower-case ``hints`` is searched.
 
     The first group of ``pattern`` stays, the second goes; where it has others, the secret begins with the one that
-    matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case,
-    which is several times faster than one that ignores case. With ``behind``, only what begins within 200 characters
-    behind that in the same line counts. ``likely`` is what any match has, without what only looks round
-    itself: RE2 finds that in large text sooner than the hints, which are words that many a text has.
+    matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case, which is several times
+    faster than one that ignores case. With ``behind``, one of these programs stands less than 200 characters before,
+    in the same line. ``likely`` is a pattern for RE2 of what every match has: in large text, which has most hints, it
+    is looked for instead of them.
 
     No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
     Those of a group are in an atomic one instead: possessive they are wrong in Pythons before 3.11.5. A pattern begins
@@ -34,7 +34,7 @@ class Rule:
     def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "", likely: str = "") -> None:
         self.hints = tuple(hint.replace(_BLANK, " ") for hint in hints.split())
         self.pattern, self.folded, self.likely = pattern, folded, likely
-        self._behind = behind
+        self._behind = tuple(program.replace(_BLANK, " ") for program in behind.split())
         self._compiled: re.Pattern[str] | None = None
 
     def places(self, text: str) -> tuple[list[int], list[int]]:
@@ -49,10 +49,13 @@ class Rule:
         ends = list(accumulate(map(len, pattern.split(text))))
         options, first, last = ends[:-1:3], ends[1::3], ends[2::3]
         if behind:
-            near = [
-                text.rfind(behind, begin, place) > text.rfind("\n", begin, place)
-                for begin, place in zip(map(max, map(sub, options, repeat(_NEAR)), repeat(0)), options, strict=True)
-            ]
+            lines = list(zip(map(max, map(sub, options, repeat(_NEAR)), repeat(0)), options, strict=True))
+            each = (
+                [text.rfind(one, begin, end) > text.rfind("\n", begin, end) for begin, end in lines]
+                for one in behind
+                if one in text
+            )
+            near = list(map(any, zip(*each, strict=True)))
             first, last = list(compress(first, near)), list(compress(last, near))
         return first, last
 
@@ -145,6 +148,8 @@ def _followed_by(signs: str) -> str:
 
 
 _HARD_TO_GUESS = r"(?!\[redacted\])(?=\S{0,60}[0-9])(?=\S{0,60}[a-z])[^\s\"'`|\\]{8,}"
+# Programs that take a password glued to an option.
+_GLUED = "mysql 7z rar\0a unrar"
 # Programs that take a password behind an option of one letter.
 _LOGINS = (
     "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd docker\0login podman\0login"
@@ -337,37 +342,25 @@ RULES = (
     ),
     _rule("sshpass", rf"{_NO_VALUE}(?![;|&])[^\s\"']++", keep=_word("sshpass") + r"[ \t]{1,4}-p[ \t]{0,4}[\"']?"),
     _rule(
-        "mysql",
-        rf"{_NO_VALUE}(?![;|&])[^\s\"']++",
-        keep=r"-p(?<=[ \t]-p)[\"']?",
-        behind="mysql",
+        _GLUED,
+        rf"{_NO_VALUE}(?![;|&-])[^\s\"']++",
+        keep=r"-(?<=[ \t]-)h?p[\"']?",
+        behind=_GLUED,
     ),
-    *(
-        _rule(
-            program,
-            rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
-            keep=r"-(?<=[ \t]-)(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
-            behind=program.replace(_BLANK, " "),
-        )
-        for program in _LOGINS.split()
+    _rule(
+        _LOGINS,
+        rf"(?!-){_NO_VALUE}(?![0-9]{{1,5}}(?!\S))[^\s\"']++",
+        keep=r"-(?<=[ \t]-)(?:[aknpw]|storepass|keypass)[ \t]{1,4}[\"']?",
+        behind=_LOGINS,
     ),
     *(
         _rule(
             program,
             rf"{_NO_VALUE}[^\s\"']++",
             keep=rf"-(?<=[ \t]-)(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
-            behind=program.replace(_BLANK, " "),
+            behind=program,
         )
         for program, sign in _USER_LOGINS.items()
-    ),
-    *(
-        _rule(
-            program,
-            rf"{_NO_VALUE}(?![;|&-])[^\s\"']++",
-            keep=r"-(?<=[ \t]-)h?p[\"']?",
-            behind=program.replace(_BLANK, " "),
-        )
-        for program in ("7z", "rar\0a", "unrar")
     ),
     _rule(
         "send",
@@ -382,8 +375,8 @@ RULES = (
     ),
     _rule(
         ":54 :64 :*:",  # a line of .pgpass
-        r"\S{4,200}+(?=[ \t]{0,4}\r?(?:\n|$))",
-        keep=r"\n[\w.*-]{1,99}+:(?:[56]4[0-9]{2}|\*):[\w*-]{1,63}+:[\w.*@-]{1,63}+:",
+        r"[^\s\"']{4,200}+",
+        keep=r"[\s\"'][\w.*-]{1,99}+:(?:[56]4[0-9]{2}|\*):[\w*-]{1,63}+:[\w.*@-]{1,63}+:",
     ),
     _rule("response=", "[0-9a-f]{32,128}(?![0-9a-f])", keep=r"response=\\?[\"']"),
     _rule("signature=", "[0-9a-f]{64}(?![0-9a-f])", keep="signature="),
@@ -405,7 +398,7 @@ RULES = (
         keep=_word("echo") + r"[ \t]{1,4}[\"']?",
     ),
     _rule('"kty"', r"[\w-]{20,}", keep=r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,4}:[ \t]{0,4}\""),
-    _rule("jdbc:oracle", r"[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
+    _rule("jdbc:oracle", r"(?!\[redacted\])[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
     _rule(
         "sig= signature= ?key= &key= ?auth= &auth=",
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
