@@ -365,7 +365,8 @@ RULES = (
     _rule(
         "send",
         r"[^\"'\\\n$]{4,200}(?=(?:\\[rn])?[\"'])",
-        keep=r"ass(?:word|phrase|code)[^\n]{0,12}?\n?[^\n]{0,24}?send(?:line)?(?:[ \t]--)?[ \t(]{1,4}[\"']",
+        keep=r"ass(?:word|phrase|code)[^\n\"'\w]{0,6}[\"'][^\n]{0,6}\n?[^\n]{0,24}?"
+        r"send(?:line)?(?:[ \t]--)?[ \t(]{1,4}[\"']",
     ),
     _rule(
         "password passphrase passcode",
@@ -376,7 +377,7 @@ RULES = (
     _rule(
         ":54 :64 :*:",  # a line of .pgpass
         r"[^\s\"']{4,200}+",
-        keep=r"[\s\"'][\w.*-]{1,99}+:(?:[56]4[0-9]{2}|\*):[\w*-]{1,63}+:[\w.*@-]{1,63}+:",
+        keep=r"[\s\"'][\w.*-]{1,99}+:(?:[56]4[0-9]{2}|\*):[a-z_*][\w*-]{0,62}+:[\w.*@-]{1,63}+:",
     ),
     _rule("response=", "[0-9a-f]{32,128}(?![0-9a-f])", keep=r"response=\\?[\"']"),
     _rule("signature=", "[0-9a-f]{64}(?![0-9a-f])", keep="signature="),

@@ -40,7 +40,7 @@ class Redactor:
 
     def settled(self, raw: bytearray) -> int:
         """Return the number of first bytes of ``raw`` that can be redacted whatever comes after it."""
-        lines = raw.rfind(b"\n") + 1
+        lines = _before_what_goes_on(raw, raw.rfind(b"\n") + 1)
         for first, last in _KEYS:
             key = raw.rfind(first, 0, lines)
             if key >= 0 and raw.find(last, key, lines) < 0 and lines - key < _LONGEST_KEY:
@@ -48,7 +48,6 @@ class Redactor:
         login = raw.rfind(b"machine ", max(0, lines - _LONGEST_LOGIN), lines)
         if login >= 0 and _is_begun(raw[login:lines].split()):
             lines = raw.rfind(b"\n", 0, login) + 1
-        lines = _before_what_goes_on(raw, lines)
         if lines:
             return self._settled_pieces(raw[:lines])
         if len(raw) < _LONGEST_LINE:
