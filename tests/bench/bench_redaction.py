@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 
 from bench_kit import Bench, processor_seconds
+from tests.text.secret_kinds import kinds
+from tests.text.test_hidden_secrets import in_json, split
 
+from unstuck import text
 from unstuck.text import redact
 
 DATA = Path(__file__).parents[1] / "data"
 SIZE = 1 << 20
 VALUE = "aB3" * 8
+ALL = "\n".join(secret for secret, _ in kinds(1).values()) + "\n"
 TEXTS = {
     "outputs of tools, as recorded": (DATA / "tools.jsonl").read_text(),
     "failures of agents, as recorded": (DATA / "failures.jsonl").read_text(),
@@ -27,6 +32,14 @@ TEXTS = {
     "passwords divided by zero-width spaces": "pass\u200bword=x ",
     "colours": "\x1b[31mred\x1b[0m plain\n",
     "characters as codes": "\\u0041",
+    "passwords divided by zero-width spaces, in JSON": json.dumps("pass\u200bword=x \n") + "\n",
+    "passwords in JSON of four levels": reduce(lambda text, _: json.dumps(text), range(4), f"password={VALUE}\n")
+    + "\n",
+    "every kind of secret": ALL,
+    "every kind of secret, in JSON within JSON": in_json(json.dumps({"stdout": ALL})) + "\n",
+    "every kind of secret, divided by colours": split("\x1b[1m")(ALL),
+    "every kind of secret, divided by zero-width spaces, in JSON": in_json(split("\u200b")(ALL)) + "\n",
+    "source code": "".join(path.read_text() for path in sorted(Path(text.__file__).parents[1].rglob("*.py"))),
 }
 
 

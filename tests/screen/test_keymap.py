@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,19 @@ def test_every_line_that_names_a_key_names_the_one_that_works(tmp_path: Path) ->
     assert "M memory" in "".join(cell.text for cell in tab_cells(("signatures", "memory"), "signatures", "", 80))
     cells, _, _ = scrubber_cells(LogIndex(tmp_path), 0, time="", speed=1, plays=False, width=90)
     assert "F failure  g question  space plays  f9/- speed" in "".join(cell.text for cell in cells)
+
+
+async def test_two_screens_of_one_process_have_keys_of_their_own() -> None:
+    """What one person sets holds for that person's screen, and whatever it starts, alone."""
+    both_set = asyncio.Barrier(2)
+
+    async def opening(keys: dict[str, str]) -> list[str]:
+        remap(keys)
+        await both_set.wait()
+        return [key_of("task.open"), await asyncio.create_task(asyncio.to_thread(spoken, "task.open"))]
+
+    assert await asyncio.gather(opening({"task.open": "o"}), opening({"task.open": "f5"})) == [["o", "o"], ["f5", "f5"]]
+    assert key_of("task.open") == "enter"
 
 
 async def test_a_question_says_and_takes_my_own_keys(showing: Showing, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def kinds(seed: int) -> dict[str, tuple[str, str]]:
         "Mailgun": "ke" + "y-" + some(32, _HEX).lower(),
         "Mailgun new": some(32, _HEX).lower() + "-" + some(8, _HEX).lower() + "-" + some(8, _HEX).lower(),
     }
-    value, key = some(20), lines(6)
+    value, key, response = some(20), lines(6), some(32, _HEX).lower()
     named = {
         "PASS of a variable": (f"export DB_PASS={value}", value),
         "passcode": (f"passcode: {value}", value),
@@ -118,5 +118,25 @@ def kinds(seed: int) -> dict[str, tuple[str, str]]:
         "subscription": (f"Ocp-Apim-Subscription-Key: {value}", value),
         "openssl": (f"openssl rsa -passin pass:{value}", value),
         "signature": (f"https://h/x?sv=1&sig={value}", value),
+        "openssl enc": (f"openssl enc -aes-256-cbc -salt -k {value} -in a", value),
+        "prompt": (f"Enter password:\n{value}\nok", value),
+        "prompt for a name": (f"[sudo] password for ada: \n{value}\nok", value),
+        "Samba": (f"smbclient //h/share -U me%{value}", value),
+        "lftp": (f"lftp -u me,{value} sftp://h", value),
+        "expect": (f'expect "*?assword:*"\nsend "{value}\\r"\nexpect eof', value),
+        "expect in a line": (f'expect {{ "assword:" {{ send -- "{value}\\r" }} }}', value),
+        "pexpect": (f"child.expect('[Pp]assword')\nchild.sendline('{value}')\n", value),
+        "pgpass": (f"db.example:5432:app:me:{value}", value),
+        "pgpass with stars": (f"localhost:*:*:me:{value}", value),
+        "7z": (f"7z a -p{value} out.7z dir", value),
+        "fullwidth": (f"password＝{value}", value),
+        "fullwidth colon": (f"api_key：{value}", value),
+        "digest": (f'Authorization: Digest username="me", realm="r", uri="/", response="{response}"', response),
+        "AWS signature": (
+            f"Authorization: AWS4-HMAC-SHA256 Credential=x/aws4_request, SignedHeaders=host, Signature={response * 2}",
+            response,
+        ),
+        "wrapped": ("sk" + f"-proj-{some(60)}\n{value}\nafter", value),
+        "wrapped JWT": ("ey" + f"J{some(70)}\n{some(20)}.ey" + f"J{some(60)}\n{value}.{some(43)}", value),
     }
     return {**{name: (secret, secret[-12:]) for name, secret in bare.items()}, **named}

@@ -86,6 +86,25 @@ def test_no_kind_is_hidden_by_how_it_is_printed(kind: str, form: str, tmp_path: 
             assert redact(text) == text
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [4, 5])
+def test_no_kind_is_hidden_by_others_beside_it(form: str, seed: int, tmp_path: Path) -> None:
+    """All of them in one text, which is written in pieces that begin and end anywhere."""
+    printed = FORMS[form]("\n".join(secret for secret, _ in kinds(seed).values()))
+    texts = (redact(printed), written(tmp_path / "out", printed.encode() + b"\n", random.Random(seed)))
+    for text in map(shown, texts):
+        assert [kind for kind, (_, part) in kinds(seed).items() if part in text] == []
+
+
+def test_very_many_secrets_behind_escapes_go_with_what_stands_between_them() -> None:
+    """Nothing of them is left, and what stands before and behind them is."""
+    lines = [f"K{number}_TOKEN=v{number:06}" for number in range(3_000)]
+    clean = redact(json.dumps({"a": "begin of it\n" + "\n".join(lines) + "\nend of it"}))
+    assert json.loads(clean)["a"].startswith("begin of it\nK0_TOKEN=[redacted]")
+    assert json.loads(clean)["a"].endswith("[redacted]\nend of it")
+    assert not [line for line in lines if line[-7:] in clean]
+
+
 @pytest.mark.parametrize("form", ["behind a line feed", "JSON in JSON", "JSON in JSON in JSON"])
 def test_a_line_of_json_stays_one(form: str) -> None:
     """A program that reads the stream can still read it, and every word beside the secret is there."""

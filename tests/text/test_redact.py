@@ -193,11 +193,26 @@ def test_a_value_is_known_by_its_name(raw: str, clean: str) -> None:
         f"cache key-{HEX * 2} of node_modules/.cache/babel-loader/{HEX * 4}.json",
         "the machine login failed; password prompt shown; auth: required",
         "http://localhost:8080/?key=value&auth=basic&sig=none",
+        "Password:\nLogin failed\nretry 3\npassword:\n  type: string1\nusername:\nada1",
+        "Enter password: \n\n3 tests failed\nWrong password:\nusage: login [-h]",
+        "smbclient -U me //h; lftp -u me sftp://h; 7z x a.7z; unzip -p a.zip b; openssl enc -k; rar a x.rar",
+        "a.py:5412:7:E501:line-too-long arn:aws:logs:*:*:log-group:/aws/x 10:54:03: started:x:y",
+        'expect "ok"\nsend "hello\\r"\nassert password_ok\nsender.send("done")',
+        'response="ok" signature=sha256 AWS4-HMAC-SHA256 Digest realm="r"',
+        "the password is wrong; a token is required; <password></password> <token>",
+        "size：3 状态＝完成 token count：2,300",
     ],
 )
 def test_evidence_is_kept(evidence: str) -> None:
     """Hashes, code and messages about secrets are needed to tell what went wrong."""
     assert redact(evidence) == evidence
+
+
+def test_what_follows_a_key_that_ends_a_line_is_kept() -> None:
+    """Only a line of one word that looks like the rest of the key is taken for it."""
+    key = "sk-" + "a1B2c3D4" * 6
+    rest = "\nTestLogin passed 3\nREADME.md\n0123456789abcdef0123\ntest_a_case_of_2_and_more"
+    assert redact(f"key {key}{rest}") == f"key [redacted]{rest}"
 
 
 def test_a_marker_in_source_code_does_not_hide_what_follows() -> None:

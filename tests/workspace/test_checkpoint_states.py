@@ -62,12 +62,13 @@ def is_ignored(path: str, text: str, *, folder: bool = False) -> bool:
 class Saved:
     """What a checkpoint holds by the model, and what was there that it does not hold."""
 
-    def __init__(self, covered: Files, others: frozenset[str]) -> None:
+    def __init__(self, covered: Files, others: frozenset[str], tracked: set[str]) -> None:
         self.covered, self.others = covered, others
         text = covered.get(".gitignore", (0, b""))[1].decode()
         above = {folder for path in others for folder in folders(path)}
-        # Of a folder that is ignored nobody knows what was in it.
-        self.closed = {folder for folder in above if is_ignored(folder, text, folder=True)}
+        # Of a folder that is ignored nobody knows what was in it, unless git follows a file in it.
+        followed = {folder for path in tracked for folder in folders(path)}
+        self.closed = {folder for folder in above - followed if is_ignored(folder, text, folder=True)}
 
     def spares(self, path: str) -> bool:
         """Whether a file there was, or may have been, there and ignored."""
@@ -153,10 +154,11 @@ class Trees(RuleBasedStateMachine):
     @rule()
     def checkpoint(self) -> None:
         held, others = self.covered()
+        tracked = self.known | self.staged
         done = self.loop.run(self.store.create("x", run="r"))
         self.known = set(held)
         assert done.files == len(held)
-        self.saved.setdefault(done.id, Saved(held, others))
+        self.saved.setdefault(done.id, Saved(held, others, tracked))
         assert self.saved[done.id].covered == held
 
     @precondition(lambda self: self.saved)
@@ -189,7 +191,7 @@ class Trees(RuleBasedStateMachine):
         self.known = (set(held) - lost) | set(goal.covered)
         in_the_way = {path for path in others if path in goal.covered or path in crowded}
         if done.changes:
-            safety = Saved(held | {path: before[path] for path in in_the_way}, others - in_the_way)
+            safety = Saved(held | {path: before[path] for path in in_the_way}, others - in_the_way, set())
             # Of folders into which something came it is known what was in them.
             safety.closed -= {folder for path in {*goal.covered, *in_the_way} - held.keys() for folder in folders(path)}
             self.saved.setdefault(done.safety.id, safety)

@@ -126,6 +126,8 @@ async def test_my_own_settings_that_are_gone_say_nothing(project, monkeypatch, t
     mine.write_text("[user]\nname = me\n")
     await asyncio.to_thread(rewrite, project)
     assert await doubted(project) == set()
+    (tmp_path / "home" / "downloaded").write_text("of no interest")
+    assert await doubted(project) == set()
     mine.unlink()
     assert await doubted(project) == ALL
 

@@ -50,6 +50,27 @@ async def test_work_on_a_head_that_is_lost_comes_in(project: Project, trees: Wor
     assert project.git("show", f"{tip}:new") == "x"
 
 
+async def test_a_head_that_an_agent_left_detached_is_on_its_branch_again(project: Project, trees: Worktrees) -> None:
+    """Its commits and what it did not commit are the task's, and its next attempt begins on the task's branch."""
+    place = await trees.create("t")
+    project.git("checkout", "-q", "--detach", cwd=place)
+    (place / "new").write_text("x")
+    await trees.integrate("t", "Work")
+    assert project.git("symbolic-ref", "HEAD", cwd=place).strip() == "refs/heads/unstuck/r1/t"
+    assert project.git("status", "--porcelain", cwd=place) == ""
+
+
+async def test_a_tree_whose_registration_names_a_place_that_is_gone_goes_whole(
+    project: Project, trees: Worktrees
+) -> None:
+    """As after a move of the project: git would not remove it, and nothing of it is left."""
+    place = await trees.create("t")
+    (project.root / ".git/worktrees/t/gitdir").write_text(f"{place.parent}/moved/.git\n")
+    await TreePlace(await project.repository(), place).dispose()
+    assert not place.exists()
+    assert not (project.root / ".git/worktrees").exists()
+
+
 @pytest.mark.parametrize("whose", ["project", "person"])
 async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(
     project: Project, trees: Worktrees, tmp_path: Path, isolated: Path, whose: str

@@ -85,6 +85,20 @@ async def test_a_pipe_in_the_place_of_a_file(project: Project, clock: ManualCloc
     assert (project.root / "lib/util.py").read_text() == "changed"
 
 
+async def test_a_pipe_in_a_folder_in_the_place_of_a_file(project: Project, clock: ManualClock) -> None:
+    """A folder that took a file's place goes with the files in it, a special one among them stops the restore."""
+    store = await project.store(clock)
+    saved = await store.create("a", run="r")
+    (project.root / "app.py").unlink()
+    project.write({"app.py/work": "saved first"})
+    os.mkfifo(project.root / "app.py/pipe")
+    with pytest.raises(
+        WorkspaceError, match=r"a special file stands in the way of the restore: move .*app\.py/pipe away"
+    ):
+        await store.restore(saved.id, run="r")
+    assert (project.root / "app.py/work").read_text() == "saved first"
+
+
 async def test_paths_longer_than_the_system_takes(project: Project, clock: ManualClock) -> None:
     """What lies so deep that nobody can name it is said to be left out; the rest is saved and restored."""
     deep = os.open(project.root, os.O_RDONLY)

@@ -17,6 +17,8 @@ from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.workspace.checkpoints.manager import CheckpointStore, find_checkpoints
 from unstuck.workspace.checkpoints.retention import Bounds, outdated
 from unstuck.workspace.git.repository import project_home
+from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.worktrees.cleanup import drop_checkpoints
 
 DAY = 86_400.0
 
@@ -160,6 +162,19 @@ async def test_tasks_that_begin_together_pin_the_same_commit(
     saved = await (await project.store(clock)).create("a", run="r")
     assert saved.base == commit
     assert project.git("for-each-ref", "--format=%(objectname)", "refs/unstuck/pins").split() == [commit]
+
+
+async def test_dropping_none_waits_for_no_save(project: Project, clock: ManualClock) -> None:
+    """A deletion without checkpoints of its own goes on while another program saves, and makes no store."""
+    repository = await project.repository()
+    home = project_home(project.root, repository)
+    store = ObjectStore(home, repository)
+    await drop_checkpoints(home, repository, ["chk-20260101-000000"])
+    assert not store.exists
+    await (await project.store(clock)).create("a", run="r")
+    async with store.alone() as alone:
+        assert alone
+        await drop_checkpoints(home, repository, [])
 
 
 async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project: Project, clock: ManualClock) -> None:

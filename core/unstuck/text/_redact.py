@@ -10,20 +10,22 @@ import binascii
 import json
 import re
 import string
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain, compress, repeat
+from operator import sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Span = tuple[int, int]
+    Places = tuple[list[int], list[int]]
 
 if __package__:
-    from unstuck.text._secret_rules import LONG, RULES
+    from unstuck.text._secret_rules import RULES, Rule
 else:
-    from _secret_rules import LONG, RULES  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rules import RULES, Rule  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 PLACEHOLDER = "[redacted]"
 
@@ -33,47 +35,59 @@ _UNQUOTED = frozenset(string.ascii_letters + string.digits + "-._~")
 _MOST_PASSES = 8
 
 
-_IS_LONG = re.compile(LONG, re.ASCII)
-_HINTS = tuple(dict.fromkeys(hint for rule in RULES for hint in rule.hints if hint != "LONG"))
+_HINTS: dict[str, list[int]] = {}
+for _number, _each in enumerate(RULES):
+    for _hint in _each.hints:
+        _HINTS.setdefault(_hint, []).append(_number)
 _LARGE = 1 << 13  # characters; RE2 takes milliseconds to load, and then a tenth of the time
 _LOOK = re.compile(r"\(\?(?:=|<?!)(?:[^()\[\]]|\[[^\]]*\])*\)\+?")
 
 
-@cache
-def _searches() -> tuple[Callable[[bytes], list[int] | None], ...]:
-    """Return a search for all hints at once, which gives their numbers, and one for keys of the ``LONG`` rules.
+def _search(patterns: Iterable[str]) -> Callable[[bytes], list[int] | None] | None:
+    """Return a search for all ``patterns`` at once, which gives their numbers; None where RE2 cannot be loaded.
 
-    A set of RE2's never gives up for a slower way, and takes as long for many as for one. Empty where RE2 cannot be
-    loaded, as with little memory.
+    A set of RE2's never gives up for a slower way, and takes as long for many as for one.
     """
     try:
         import re2
-    except (ImportError, MemoryError):
-        return ()
+    except (ImportError, MemoryError):  # as with little memory
+        return None
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # any bytes are text in it
-    found = []
-    for patterns in (map(re2.escape, _HINTS), (_LOOK.sub("", rule.pattern) for rule in RULES if "LONG" in rule.hints)):
-        found.append(re2.Set.SearchSet(options))
-        for pattern in patterns:
-            found[-1].Add(pattern)
-        found[-1].Compile()
-    return tuple(each.Match for each in found)
+    found = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        found.Add(pattern.encode())
+    found.Compile()
+    match: Callable[[bytes], list[int] | None] = found.Match
+    return match
 
 
-def _hinted(text: str, lowered: str) -> set[str]:
-    """Return the hints that ``text`` has, which is ``lowered`` in lower case."""
-    if len(text) < _LARGE or not (searches := _searches()):
-        hinted = {hint for hint in _HINTS if hint in lowered}
-        return hinted | {"LONG"} if _IS_LONG.search(text) else hinted
-    hints, keys = (
-        search(form.encode(errors="surrogatepass")) for search, form in zip(searches, (lowered, text), strict=True)
-    )
-    return {_HINTS[number] for number in hints or ()} | ({"LONG"} if keys else set())
+@cache
+def _likely_rules() -> tuple[Callable[[bytes], list[int] | None] | None, tuple[list[int], ...]]:
+    """Return a search of large text, and the numbers of the rules that each of its patterns is for."""
+    hinted = {hint: [number for number in rules if not RULES[number].likely] for hint, rules in _HINTS.items()}
+    patterns = {re.escape(hint): rules for hint, rules in hinted.items() if rules}
+    for number, rule in enumerate(RULES):
+        if rule.likely:
+            patterns.setdefault(rule.likely, []).append(number)
+    return _search(patterns), tuple(patterns.values())
+
+
+def _hinted(lowered: str) -> list[Rule]:
+    """Return the rules that may find something in a text, which is ``lowered`` in lower case."""
+    search = None
+    if len(lowered) >= _LARGE:
+        search, rules = _likely_rules()
+    if search is None:
+        found = {number for hint, numbers in _HINTS.items() if hint in lowered for number in numbers}
+    else:
+        found = {number for at in search(lowered.encode(errors="surrogatepass")) or () for number in rules[at]}
+    return [RULES[number] for number in sorted(found)] if found else []
 
 
 _values: tuple[str, ...] = ()
 _known: re.Pattern[str] | None = None
+_known_forms: tuple[str, ...] = ()
 
 
 def set_secret_values(values: Iterable[str]) -> None:
@@ -81,13 +95,27 @@ def set_secret_values(values: Iterable[str]) -> None:
 
     Of a value with several lines each long line counts, too, and so does a value as JSON, a URL or base64 has it.
     """
-    global _values, _known
+    global _values, _known, _known_forms
     values = tuple(values)
     forms = {form.strip() for value in values for form in _forms(value)}
     worth = {form for form in forms if len(form) >= _SHORTEST_VALUE and form not in PLACEHOLDER}
     _values = values
     longest_first = sorted(worth, key=lambda value: (-len(value), value))
     _known = re.compile("|".join(map(re.escape, longest_first))) if worth else None
+    _known_forms = tuple(longest_first)
+    _known_search.cache_clear()
+
+
+@cache
+def _known_search() -> Callable[[bytes], list[int] | None] | None:
+    return _search(map(re.escape, _known_forms))
+
+
+def _has_known(text: str) -> bool:
+    """Return False where ``text`` surely has no known value."""
+    if _known is None or len(text) < _LARGE or not (search := _known_search()):
+        return _known is not None
+    return bool(search(text.encode(errors="surrogatepass")))
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -143,66 +171,52 @@ def redact(text: str) -> str:
     Known key shapes, values given to secret names, passwords in URLs, private key blocks, and ``set_secret_values``;
     also behind the escapes of JSON, and where colours or invisible characters divide them.
     """
-    passed = False
     for _ in range(_MOST_PASSES):
         # Hidden ones first: of a key in many lines the raw text may show the first line alone.
-        shown = _without_hidden(text)
-        if passed and shown == text:
-            break
+        shown, settled = _without_hidden(text)
         once = _pass(shown)
-        passed = once == shown
-        if once == text:
-            break
+        if once == text or (settled and once == shown):
+            return once
         # What stood beside a replaced secret may only now have a shape of its own.
         text = once
     return text
 
 
-_FILL = "\0"
-_ASCII_LETTERS = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+def _pass(text: str) -> str:
+    """Return ``text`` with the placeholder for each secret that it shows as it stands."""
+    begins, ends = _places(text)
+    return _replaced(text, begins, ends) if begins else text
 
 
-def _pass(text: str, *, fill: bool = False) -> str:
-    """``text`` with the placeholder for each secret; with ``fill`` as many fill characters as the secret has."""
-    # Named values first: a rule that sees only a part of one would leave the rest of it unrecognisable.
-    if _known:
-        text = _known.sub((lambda match: _FILL * len(match[0])) if fill else PLACEHOLDER, text)
+def _places(text: str) -> Places:
+    """Return where secrets begin and end in ``text`` as it stands."""
     # What begins a text stands behind something, too.
     within = "\n" + text
     lowered = _lowered(within)
-    if not (hinted := _hinted(within, lowered)):
-        return text
-    for rule in RULES:
-        if not hinted.isdisjoint(rule.hints):
-            clean = _replaced(within, rule.spans(lowered if rule.folded else within), fill=fill)
-            if clean is not within:
-                within, lowered = clean, _lowered(clean)
-    return within[1:]
+    found = [rule.places(lowered if rule.folded else within) for rule in _hinted(lowered)]
+    if _known and _has_known(within):
+        known = [match.span() for match in _known.finditer(within)]
+        found.append(([first for first, _ in known], [last for _, last in known]))
+    begins, ends = _all_of([places for places in found if places[0]])
+    return list(map(sub, begins, repeat(1))), list(map(sub, ends, repeat(1)))
 
 
 def _lowered(text: str) -> str:
-    """``text`` in lower case, with every character at its place."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text.translate(_ASCII_LETTERS)
+    """``text`` in lower case, with every character at its place; of other letters those that a rule may ask for."""
+    if text.isascii():
+        return text.lower()
+    plain = text.replace("\u212a", "k").replace("Ñ", "ñ")  # the sign of kelvin
+    return plain.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
-def _replaced(text: str, spans: Iterable[Span], *, fill: bool = False) -> str:
-    pieces: list[str] = []
-    end = 0
-    if fill:
-        for first, last in spans:
-            pieces += (text[end:first], _FILL * (last - first))
-            end = last
-        return "".join((*pieces, text[end:])) if pieces else text
-    for first, last in spans:
-        pieces.append(text[end:first])
-        end = last
-    return PLACEHOLDER.join((*pieces, text[end:])) if pieces else text
+def _replaced(text: str, begins: list[int], ends: list[int]) -> str:
+    return PLACEHOLDER.join(map(text.__getitem__, map(slice, chain((0,), ends), chain(begins, (None,)))))
 
 
 # JSON within JSON within a line of JSON, with an escape sequence in it.
 _MOST_LEVELS = 4
-_FILLED = re.compile(f"{_FILL}+")
+# Where nearly all is secrets, the little between two of them is no evidence, and telling it apart takes longest.
+_MANY, _DENSE = 1_000, 48
 # As what is left out of shown text; the last ones are halves of tags, as JSON escapes have them.
 _INVISIBLE = (
     r"\x80-\x9a\x9c-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -210,27 +224,42 @@ _INVISIBLE = (
 )
 _SILENT = rf"\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}"
 _NOT_SHOWN = re.compile(
-    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
+    rf"([\x1b\x9b\udc9b{_SILENT}](?:(?<=\x1b)\x1b*+(?:\[[0-?]*+[ -/]*+[@-~]?|[\]PX^_k][^\n\r\x07\x1b]*+(?:\x1b\\|\x07)?"
     rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+))"
 )
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
 # Far faster than looking for them, in plain ASCII.
 _WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
-_SHORT_ESCAPE = re.compile(r"\\[\"\\/bfnrt]")
-_ONE_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
-_CODES = re.compile(rb"\\u[0-9a-fA-F]{4}(?>(?:\\u[0-9a-fA-F]{4})*)")
-# No text has these once what is not shown is left out.
-_BACKSLASH, _NOTHING, _SHORT, _CODE = b"\0", b"\1", "\2", "\3"
-_SIMPLE = (
-    (rb"\"", b'"'),
-    (rb"\/", b"/"),
-    (rb"\n", b"\n"),
-    (rb"\r", b"\r"),
-    (rb"\t", b"\t"),
-    (rb"\b", b"\b"),
-    (rb"\f", b"\n"),
-    (_BACKSLASH, b"\\"),
-)
+# With all the backslashes before it, of which each level of JSON has twice as many.
+_ESCAPE = re.compile(r"(\\(?>\\{0,999})(?:u[0-9a-fA-F]{4}|[\"/bfnrt])?)")
+_ESCAPED = {'"': '"', "/": "/", "b": "\b", "f": "\n", "n": "\n", "r": "\r", "t": "\t"}
+_IS_SILENT = re.compile(f"[{_SILENT}]")
+
+
+class _Characters(dict[str, str]):
+    """What is shown of each escape of JSON behind all of its levels; halves of a character are still two places."""
+
+    def __missing__(self, escape: str) -> str:
+        rest = escape.lstrip("\\")
+        slashes = len(escape) - len(rest)
+        for _ in range(_MOST_LEVELS):
+            if slashes % 2 and (rest in _ESCAPED or len(rest) > 1):
+                rest = _ESCAPED.get(rest) or chr(int(rest[1:], 16))
+                slashes //= 2
+            elif slashes > 1:
+                slashes -= slashes // 2
+            else:
+                break
+        if _IS_SILENT.match(rest):
+            rest = ""
+        if len(self) >= _MOST_CODES:
+            self.clear()
+        self[escape] = shown = "\\" * slashes + rest
+        return shown
+
+
+_MOST_CODES = 1 << 16
+_CHARACTERS = _Characters()
 
 
 # A line of JSON with the next piece of a text that an agent says piece by piece.
@@ -246,17 +275,18 @@ _LINES_BETWEEN = 4
 def piece_of(line: str) -> str | None:
     """Return the piece of a text in a line of JSON, or None for any other line."""
     found = _PIECE.match(line)
-    return _decoded(found[2]) if found else None
+    return "".join(_shown(_ESCAPE.split(found[2]))) if found else None
 
 
-def _without_hidden(text: str) -> str:
-    found = _hidden(text, _MOST_LEVELS)
-    if "delta" in text or "_chunk" in text:
-        found += _in_pieces(text)
-    return _replaced(text, _joined(sorted(found)))
+def _without_hidden(text: str) -> tuple[str, bool]:
+    """Return ``text`` without secrets that only its decoded form shows, and whether that has none any more."""
+    places, settled = _hidden(text)
+    if ("delta" in text or "_chunk" in text) and (pieces := _in_pieces(text))[0]:
+        places, settled = _all_of([places, pieces]), False
+    return (_replaced(text, *places), settled) if places[0] else (text, settled)
 
 
-def _in_pieces(text: str) -> list[Span]:
+def _in_pieces(text: str) -> Places:
     """Return the places of secrets that stand in pieces of one text, each piece in a line of JSON."""
     runs: list[list[Span]] = []
     latest: dict[str, list[Span]] = {}
@@ -267,39 +297,54 @@ def _in_pieces(text: str) -> list[Span]:
             run = latest[begin] = []
             runs.append(run)
         run.append(match.span(2))
-    found = []
+    begins, ends = list[int](), list[int]()
     for run in runs:
         if len(run) > 1:
             joined = "".join(text[first:last] for first, last in run)
-            ends = list(accumulate(last - first for first, last in run))
-            for first, last in [*_filled(joined), *_hidden(joined, _MOST_LEVELS)]:
-                for number in range(bisect_right(ends, first), bisect_right(ends, last - 1) + 1):
-                    end = run[number][1]
-                    within = (max(run[number][0], end - ends[number] + first), min(end, end - ends[number] + last))
-                    found += [within] if within[0] < within[1] else []
-    return found
+            limits = list(accumulate(last - first for first, last in run))
+            for first, last in zip(*_all_of([_places(joined), _hidden(joined)[0]]), strict=True):
+                for number in range(bisect_right(limits, first), bisect_right(limits, last - 1) + 1):
+                    begin, end = run[number]
+                    begins.append(max(begin, end - limits[number] + first))
+                    ends.append(min(end, end - limits[number] + last))
+    return begins, ends
 
 
-def _hidden(text: str, levels: int) -> list[Span]:
-    """Return the places in ``text`` of secrets that only its decoded form shows."""
-    if not levels:
-        return []
-    shown = _NOT_SHOWN.sub("", text) if _has_not_shown(text) else text
-    decoded = _decoded(shown) if "\\" in shown else shown
-    if decoded == text:
-        return []
-    found = _filled(decoded) + _hidden(decoded, levels - 1)
-    if found and decoded is not shown:
-        found = _before_decoding(shown, found)
-    if found and shown is not text:
-        found = _before_removal(text, found)
-    return found
+def _hidden(text: str) -> tuple[Places, bool]:
+    """Return the places in ``text`` of secrets that its decoded form shows, and whether that has none without these.
 
-
-def _filled(text: str) -> list[Span]:
-    """Return the places of secrets in ``text``, which has no ``_FILL``."""
-    filled = _pass(text, fill=True)
-    return [match.span() for match in _FILLED.finditer(filled)] if _FILL in filled else []
+    What each level of escapes shows is seen in the last of them, too.
+    """
+    if "\\" not in text and not _has_not_shown(text):
+        return ([], []), True
+    decoded = text
+    steps: list[tuple[list[str], list[str]]] = []  # the parts before and behind
+    for _ in range(_MOST_LEVELS):
+        before = decoded
+        if _has_not_shown(decoded):
+            parts = _NOT_SHOWN.split(decoded)
+            steps.append((parts, shown := parts[:]))
+            shown[1::2] = repeat("", len(parts) // 2)
+            decoded = "".join(shown)
+        if "\\" in decoded:
+            parts = _ESCAPE.split(decoded)
+            shown = _shown(parts)
+            if (plain := "".join(shown)) != decoded:
+                steps.append((parts, shown))
+                decoded = plain
+        if decoded is before:
+            break
+    begins, ends = _places(decoded) if steps else ([], [])
+    if not begins:
+        return ([], []), True
+    if len(begins) > _MANY and len(begins) * _DENSE > len(decoded):
+        apart = [last + _DENSE // 2 < first for last, first in zip(ends, begins[1:], strict=False)]
+        begins, ends = [begins[0], *compress(begins[1:], apart)], [*compress(ends, apart), ends[-1]]
+    left = _replaced(decoded, begins, ends)
+    settled = _pass(left) == left
+    for parts, shown in reversed(steps):
+        begins, ends = _places_before(parts, shown, begins, ends)
+    return (begins, ends), settled
 
 
 def _has_not_shown(text: str) -> bool:
@@ -308,57 +353,34 @@ def _has_not_shown(text: str) -> bool:
     return _HIDES.search(text) is not None
 
 
-def _decoded(text: str) -> str:
-    """Return ``text`` with the characters of its JSON escapes; ``text`` has no ``_BACKSLASH``."""
-    # Bytes are searched several times faster than text that is not ASCII.
-    raw = text.encode(errors="surrogatepass").replace(rb"\\", _BACKSLASH)
-    if rb"\u" in raw:
-        raw = _CODES.sub(_characters, raw)
-    for escape, character in _SIMPLE:
-        raw = raw.replace(escape, character)
-    return raw.decode(errors="surrogatepass")
+def _shown(parts: list[str]) -> list[str]:
+    """Return ``parts`` of a text with what is shown of the escapes that every second of them is."""
+    shown = parts[:]
+    shown[1::2] = map(_CHARACTERS.__getitem__, parts[1::2])
+    return shown
 
 
-def _characters(codes: re.Match[bytes]) -> bytes:
-    raw = bytes.fromhex(codes[0].replace(rb"\u", b"").decode())
-    text = raw.decode("utf-16-be", "surrogatepass")
-    if 2 * len(text) != len(raw):  # two codes that are one character are still two places
-        text = "".join(chr(raw[at] << 8 | raw[at + 1]) for at in range(0, len(raw), 2))
-    return text.encode(errors="surrogatepass").replace(b"\0", _NOTHING).replace(b"\\", _BACKSLASH)
+def _places_before(parts: list[str], shown: list[str], begins: list[int], ends: list[int]) -> Places:
+    """Return as those in all ``parts`` the places in what is ``shown`` of each of them."""
+    raw = list(accumulate(map(len, parts), initial=0))
+    starts = list(accumulate(map(len, shown), initial=0))
+    firsts, lasts = map(bisect_right, repeat(starts), begins), map(bisect_left, repeat(starts), ends)
+    # Of what stands for something else either all goes or nothing.
+    return (
+        [raw[at - 1] + (at % 2 and place - starts[at - 1]) for at, place in zip(firsts, begins, strict=True)],
+        [raw[at] - (at % 2 and starts[at] - place) for at, place in zip(lasts, ends, strict=True)],
+    )
 
 
-def _before_removal(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of what is shown of it."""
-    parts = _NOT_SHOWN.split(text)
-    places = list(accumulate(map(len, parts[:-1:2])))
-    gone = list(accumulate(map(len, parts[1::2]), initial=0))
-    return [
-        (first + gone[bisect_right(places, first)], last + gone[bisect_right(places, last - 1)])
-        for first, last in spans
-    ]
-
-
-def _before_decoding(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return as those of ``text`` the ``spans`` of its decoded form; ``text`` has no ``_SHORT`` and no ``_CODE``."""
-    decoded = _ONE_CODE.sub(_CODE, _SHORT_ESCAPE.sub(_SHORT, text))
-    found = []
-    place = gone = 0
-    for first, last in sorted(spans):
-        gone += decoded.count(_SHORT, place, first) + 5 * decoded.count(_CODE, place, first)
-        within = decoded.count(_SHORT, first, last) + 5 * decoded.count(_CODE, first, last)
-        found.append((first + gone, last + gone + within))
-        place = first
-    return found
-
-
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """The sorted ``spans`` where those that overlap or touch are one."""
-    first = last = -1
-    for begin, end in spans:
-        if begin > last:
-            if last > 0:
-                yield first, last
-            first = begin
-        last = max(last, end)
-    if last > 0:
-        yield first, last
+def _all_of(found: list[Places]) -> Places:
+    """Return in their order the places of all that was ``found``; those that overlap or touch are one."""
+    if len(found) < 2:
+        return found[0] if found else ([], [])
+    begins, ends = [], [-1]
+    for begin, end in sorted(chain.from_iterable(zip(*places, strict=True) for places in found)):
+        if begin > ends[-1]:
+            begins.append(begin)
+            ends.append(end)
+        elif end > ends[-1]:
+            ends[-1] = end
+    return begins, ends[1:]

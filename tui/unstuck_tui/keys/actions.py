@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from textual.binding import Binding, BindingType
@@ -311,21 +313,20 @@ def _binding(action: Action) -> Binding:
     )
 
 
-_remapped: dict[str, str] = {}
+_remapped: ContextVar[Mapping[str, str]] = ContextVar("remapped", default=MappingProxyType({}))
 
 
 def remap(keys: Mapping[str, str]) -> None:
     """From now on these actions have other keys, by their ids; all others have their own.
 
-    For the whole process: one person sits before it, and whatever names a key names the one that works.
+    For whatever is started from here: two screens of one process may have keys of their own.
     """
-    _remapped.clear()
-    _remapped.update(keys)
+    _remapped.set(dict(keys))
 
 
 def keys_now(action: Action) -> str:
     """The keys of ``action`` with a comma between them: the person's own, where there are some."""
-    return _remapped.get(action.id, action.keys)
+    return _remapped.get().get(action.id, action.keys)
 
 
 def action_of(id: str) -> Action:

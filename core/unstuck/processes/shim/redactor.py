@@ -17,6 +17,9 @@ _LONGEST_WORD = 4 * 1024
 _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and last one say what it is
 _KEYS = ((b"-----BEGIN ", b"-----END "), (b"Private-Lines: ", b"Private-MAC: "))
 _LONGEST_LOGIN = 600
+_MOST_LINES = 16
+_WRAPPED = 40  # characters of a key at least, before it is broken at the end of a line
+_ASKED = (b"assword", b"assphrase", b"asscode")
 _TRIES = 8
 _PIECES_BACK = 64
 _BRACE = ord("{")
@@ -37,7 +40,7 @@ class Redactor:
 
     def settled(self, raw: bytearray) -> int:
         """Return the number of first bytes of ``raw`` that can be redacted whatever comes after it."""
-        lines = raw.rfind(b"\n") + 1
+        lines = _before_what_goes_on(raw, raw.rfind(b"\n") + 1)
         for first, last in _KEYS:
             key = raw.rfind(first, 0, lines)
             if key >= 0 and raw.find(last, key, lines) < 0 and lines - key < _LONGEST_KEY:
@@ -45,10 +48,6 @@ class Redactor:
         login = raw.rfind(b"machine ", max(0, lines - _LONGEST_LOGIN), lines)
         if login >= 0 and _is_begun(raw[login:lines].split()):
             lines = raw.rfind(b"\n", 0, login) + 1
-        if (
-            bytes(raw[max(0, lines - 3) : lines]).strip().endswith((b"|", b">"))
-        ):  # a value in YAML that stands in the next line
-            lines = raw.rfind(b"\n", 0, lines - 1) + 1
         if lines:
             return self._settled_pieces(raw[:lines])
         if len(raw) < _LONGEST_LINE:
@@ -98,6 +97,20 @@ class Redactor:
 def _is_begun(login: list[bytearray]) -> bool:
     """Return True for the start of a netrc login, whose password may stand in the next line."""
     return login[2:3] in ([], [b"login"]) and login[4:] in ([], [b"password"])
+
+
+def _before_what_goes_on(raw: bytearray, lines: int) -> int:
+    """Return the end of whole ``lines`` whose values do not stand, as a whole or in part, in the next line."""
+    end = lines
+    for _ in range(_MOST_LINES):
+        begin = raw.rfind(b"\n", 0, end - 1) + 1
+        line = bytes(raw[max(begin, end - _LONGEST_LOGIN) : end]).rstrip().lower()
+        word = line[-_WRAPPED:].replace(b"-", b"").replace(b"_", b"").replace(b".", b"")
+        wrapped = len(line) >= _WRAPPED and word.isalnum()
+        if not end or not (wrapped or line.endswith((b"|", b">", b":")) or any(name in line for name in _ASKED)):
+            return end
+        end = begin
+    return lines
 
 
 def _cuts(raw: bytearray) -> Iterator[int]:
