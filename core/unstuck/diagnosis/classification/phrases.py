@@ -76,6 +76,7 @@ STRONG = Table(
             "failed to resolve import",
             "cannot open shared object file",
             ("cannot find ", r"cannot find (?:implementation or library stub for )?(?:module|package)\b"),
+            ("import", r"\b(?:could not|couldn't|can't|unable to|failed to) import\b"),
             "could not resolve '",
             ("to import", r"\bfind .{1,40} to import\b"),
             'could not resolve "',
@@ -105,6 +106,7 @@ STRONG = Table(
                 (code, rf"^\S*error: .*\b{code}\b")
                 for code in ("econnrefused", "econnreset", "enotfound", "eai_again", "eaddrinuse")
             ),
+            ("address already in use", r"\baddress already in use\b"),
             ("can't connect to ", r"^can't connect to .{0,40}server"),
             ("…urlerror: ", r"^\S*urlerror: .*(?:refused|unreachable|not known|name resolution)"),
         ),
@@ -125,12 +127,20 @@ STRONG = Table(
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
             "is not valid json",
+            ("column", r"^(?:jq: )?parse error: .{1,200} at line \d+, column \d+$"),
+            ("character offset", r"\bat character offset \d"),
+            ("failed to parse ", r"\bfailed to parse .{0,80}\b(?:value|argument|option|number|date|duration|size)\b"),
+            # An agent's edit that does not fit the file
+            ("match for", r"\bfind (?:an )?(?:exact )?match for\b"),
+            ("expected ", r"\bexpected \d+ occurrences?\b"),
         ),
     ),
     (
         ErrorType.TYPE_ERROR,
         Phrases(
             "interface conversion:",
+            ("jq: error", r"^jq: error \(at .{1,80}\): (?:null|boolean|number|string|array|object) \("),
+            ("jq: error", r"^jq: error \(at .{1,80}\): cannot (?:index|iterate)\b"),
         ),
     ),
     (
@@ -138,11 +148,17 @@ STRONG = Table(
         Phrases(
             "failed to parse function arguments",
             "was called with invalid arguments",
+            "input validation error",
+            "invalid arguments for tool",
+            ("must ", r"^\S{1,80} must (?:be (?:null|boolean|number|integer|string|array|object)|not have|match)\b"),
             "must have required propert…",
             ("parameter", r"^(?:the )?required parameter `|^an unexpected parameter `|^invalid `\w+` parameter"),
         ),
     ),
-    (ErrorType.RUNTIME_ERROR, Phrases("file or directory not found")),
+    (
+        ErrorType.RUNTIME_ERROR,
+        Phrases("file or directory not found", ("[errno ", r"\[errno (?:1|2|13|17|20|21|28)\] ")),
+    ),
     (
         ErrorType.SYNTAX_ERROR,
         Phrases(
@@ -165,6 +181,9 @@ WEAK = Table(
             "non-readable",
             "invalid multi-line string",
             "mismatched closing",
+            "must be followed by",
+            ("unmatched ", r"\bunmatched [\W_]"),
+            ("not properly ", r"\bnot properly (?:nested|closed|terminated|balanced)\b"),
             "missing separator",
             "unterminated",
             "invalid syntax",
@@ -180,7 +199,7 @@ WEAK = Table(
                 (
                     r"\bunexpected (?:token|end|newline|eof|indent|identifier|keyword(?! argument)|string"
                     r"|character|symbol"
-                    r"|input|numeric|'[^\w\s]|[\"`‘“].)"
+                    r"|input|numeric|'[^\w\s]|[\"`‘“].|[^\w\s]$)"
                 ),
             ),
             "illegal expression",
@@ -223,6 +242,9 @@ WEAK = Table(
             ("package ", r"package .{1,80} does not exist"),
             ("could not ", r"could not (?:find|resolve|locate) .{0,40}(?:package|module|main class|dependenc)"),
             ("cannot resolve ", r"cannot resolve (?:imported )?module"),
+            ("could not find ", r"could not find .{1,120} in (?:the )?(?:package )?(?:registry|index)\b"),
+            ("dependency ", r"\bdependency .{1,80} not found"),
+            "module lookup disabled",
             "unbound module",
             "no package called",
             "does not contain main module",
@@ -308,7 +330,7 @@ WEAK = Table(
             "non-numeric argument to",
             "cannot be coerced",
             ("cannot be ", r"\bcannot be (?:added|subtracted|multiplied|divided)\b"),
-            ("attempt to ", r"\battempt to (?:index|call|compare|concatenate|perform arithmetic on) "),
+            ("attempt to ", r"\battempt to \w+ .*\b(?:nil|boolean|number|string|function|table|userdata)\b"),
             "object is not subscriptable",
             "object is not iterable",
             "unsupported operand type",
@@ -333,6 +355,7 @@ WEAK = Table(
         ErrorType.CONNECTION_ERROR,
         Phrases(
             "could not resolve host",
+            "fetch failed",
             "name resolution",
             "name or service not known",
             "network is unreachable",
@@ -464,6 +487,8 @@ WEAK = Table(
             "not a dynamic executable",
             "no input files",
             "extra operand",
+            "non-conformable",
+            ("bad argument #", r"\bbad argument #\d"),
             "missing operand",
             "bad substitution",
             "bad number",
