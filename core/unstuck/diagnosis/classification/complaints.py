@@ -14,8 +14,8 @@ from unstuck.text import admit
 BELOW, ABOVE, FIRST = 6, 10, 2
 LINE_LIMIT = 400
 # A line that only says where more is said.
-POINTER = Lazy(r"(?i)(?:use|try|run|see|check|read|for|full|note|hint|tip|warning|info|usage)\b")
-USAGE = Lazy(r"(?i)\s{0,8}usage(?: error)?:|\s{0,8}syntax: ")
+POINTER = Lazy(r"(?i)(?:use|try|run|see|check|read|for|full|help|note|hint|tip|warning|info|usage)\b")
+USAGE = Lazy(r"(?i)usage(?: error)?:|syntax: |\S{1,80} (?:\S{1,40} ){0,4}\[--?\w")
 
 # In the words of a compiler they are about types as well.
 GIVEN = Table(
@@ -50,14 +50,20 @@ GIVEN = Table(
             ("missing ", r"\bmissing (?:\w+ ){0,3}(?:operand|argument|parameter|value|character)s?\b"),
             (
                 "require…",
-                r"\brequires (?:an? )?(?:\w+ )?(?:argument|value|parameter|version|name|option)"
-                r"|\brequired (?:\w+ )?arguments?\b",
+                (
+                    r"\brequires (?:an? )?(?:\w+ )?(?:argument|value|parameter|version|name|option)"
+                    r"|\brequired (?:\w+ )?arguments?\b"
+                ),
             ),
             (
                 "must ",
-                r"(?<!: )\bmust (?:not )?"
-                r"(?:be|contain|have|start|end|match|include|give|specify|provide|supply|name)\b",
+                (
+                    r"(?<!: )\bmust (?:not )?"
+                    r"(?:be|contain|have|start|end|match|include|give|specify|provide|supply|name)\b"
+                ),
             ),
+            ("needs a…", r"\bneeds an? (?:argument|value|parameter|name)\b"),
+            ("no such ", r"\bno such (?:tool|command|subcommand|option|flag)\b"),
             ("be ", r"\b(?:cannot|can't|may not) be (?:empty|blank|negative|null|zero|used|combined|specified)\b"),
             ("both", r"\bcannot (?:specify|use|give|set|combine|pass) both\b"),
             ("input file…", r"\bno input file"),
@@ -85,16 +91,19 @@ GIVEN = Table(
             "do not",
             ("not found", r"[^:] not found\b"),
             "no such",
-            ("found", r"\bno (?!broken|error|problem|issue|warning|vulnerab|match|change|test).{1,60} found\b"),
+            ("found", r"\bno (?!broken|error|problem|issue|warning|vulnerab|match|change|test|result).{1,60} found\b"),
             ("exists", r"\bno \w+ exists\b"),
             (
                 "no ",
-                r"^(?:[\w./-]+: |[\w ]+: )?no "
-                r"(?!broken|error|problem|issue|warning|vulnerab|match|change|test|result|rule)[a-z]",
+                (
+                    r"^(?:[\w./-]+: |[\w ]+: )?no "
+                    r"(?!broken|error|problem|issue|warning|vulnerab|match|change|test|result|rule)[a-z]"
+                ),
             ),
             ("neither ", r"\bneither .{1,200}\bnor\b"),
             ("failed to ", r"\bfailed to (?!solve: process)\w"),
             ("denied", r"\bdenied\b"),
+            ("outside ", r"\boutside (?:of )?(?:the |any )?(?:allowed|permitted|workspace|project|sandbox)\b"),
             "not something",
             "not mounted",
         ),

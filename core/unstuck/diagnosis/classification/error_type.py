@@ -22,13 +22,13 @@ REFUSED_BY_GIT = 128
 TYPESCRIPT = {"1": ErrorType.SYNTAX_ERROR, "5": ErrorType.VALUE_ERROR}
 COMPILED = 78
 # Classes that say no more than that something went wrong: the words decide.
-WORDED = ("shell", "throw")
+WORDED = ("shell", "jq", "throw")
 # A code of npm and of Node's errors: a status, or the name of a state.
 STATE = Lazy(r"E(?:([45])\d\d|[A-Z]{2,30})$")
 # What keeps a linter from reading a file.
 UNREADABLE = Lazy(r"^no such file or directory\b|^permission denied\b")
 # A class within the words of another program.
-CLASS_NAMED = Lazy(r": [A-Z]\w{1,60}(?:Error|Exception): \S")
+CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception)): \S")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40
 # How many arguments a call needs is no question of grammar.
@@ -123,7 +123,7 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return given
     if parsed.exit_code == REFUSED_BY_GIT and parsed.lowered.text.startswith("fatal: "):
         return ErrorType.RUNTIME_ERROR
-    if CLASS_NAMED.search(parsed.headline):
-        return ErrorType.RUNTIME_ERROR
+    if within := CLASS_NAMED.search(parsed.headline):
+        return _by_class(within[1]) or ErrorType.RUNTIME_ERROR
     exited = parsed.code.removeprefix("exit ")
     return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

@@ -21,10 +21,11 @@ TITLE = "Traceback (most recent call last)"
 TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
 # A line that no rule knows is a complaint by its first words: what is refused, and what could not be done.
 REFUSED = Lazy(
-    r"(?i)(?!.*:(?: \d+)?$)(?:no \w.* found\b|(?:not|failed|invalid|unknown|bad|illegal|missing)(?: \S+){2,})"
+    r"(?i)(?!.*:(?: \d+\b|$))(?:no (?!result|match)\w.* found\b|(?:not|failed|invalid|unknown|bad|illegal"
+    r"|missing)(?: \S+){2,})"
     r"|(?:cannot|can't|could not|couldn't|unable to) (?:access|allocate|bind|change|connect|copy|create|delete"
-    r"|determine|execute|find|get|import|install|load|locate|make|move|open|parse|read|remove|resolve|run|set|start|stat|update"
-    r"|use|write)\b"
+    r"|determine|execute|find|get|import|install|load|locate|make|move|open|parse|read|remove|resolve|run|set"
+    r"|start|stat|update|use|write)\b"
     r"|\w+: usage: "
 )
 WELL = Lazy(
@@ -35,8 +36,10 @@ WELL = Lazy(
 SHOWN = Lazy(
     r"""\s*(?:["'`|*#>]|[-+](?:[ \t]|\w+ ?[=(])|//|\d{1,6}\t|\d{1,6}[:-] |\w[\w.]*\(["']"""
     r"""|(?:def|class|raise|throw|return|print|puts|assert)\b)"""
-    r"""|\s.*(?:["'][,;)\]]{1,3}|[{;(,])$|.*(?:%[sd]\b|\\n["'])"""
+    r"""|\s.*(?:["'][,;)\]]{1,3}|[{;(,])$|.*(?:%[sd]\b|\\n["']|[!=]==? ?["'])"""
 )
+# The border of a block of code in a document.
+FENCE = "```"
 # The reader of a pipe has ended, as `head` does.
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
 # A line below a report that belongs to it: a detail, a pointer to more, a count.
@@ -53,10 +56,12 @@ NAME_ALONE = Lazy(r"(?i)error: \S+\.\w{1,5}$|[a-z_][\w.+-]{0,30}: no \S+$")
 
 def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
     """Return whether the output reports a failure by its words alone: a count of failures, or a tool's own report."""
+    said = [line for line in parsed.seen.text.split("\n") if line and not line.isspace()]
+    if any(line.startswith(FENCE) for line in said):
+        return False
     counted = [one for one in run_summaries(parsed.seen.text) if one.certain]
     if any(one.failed for one in counted):
         return True
-    said = [line for line in parsed.seen.text.split("\n") if line and not line.isspace()]
     if any(one.ran for one in counted) or not said or WELL.match(said[-1].strip()) or _is_shown(parsed, said):
         return False
     if parsed.context_exhausted:

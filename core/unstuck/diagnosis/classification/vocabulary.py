@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.diagnosis.enums import ErrorType
 
 _CLASSES: dict[ErrorType, str] = {
-    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError "
+    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError TOMLDecodeError "
     "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad",
     ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException "
     "FunctionClauseError function_clause badfun badarity BadMapError BadArityError BadFunctionError BadBooleanError "
@@ -106,9 +106,11 @@ LIBRARIES = dict.fromkeys(
         "cassandra",
         "Postgrex",
         "MyXQL",
+        "duckdb",
+        "_duckdb",
     ),
     ErrorType.DATABASE_ERROR,
-)
+) | {"binascii": ErrorType.VALUE_ERROR}
 GENERIC = frozenset({"Error", "Exception", "panic", "Throwable", "SystemExit", "InternalError"})
 
 _CODES: dict[ErrorType, str] = {

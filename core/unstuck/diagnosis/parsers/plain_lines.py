@@ -127,6 +127,8 @@ PLAIN: tuple[Rule, ...] = (
         r"g?make(?:\[\d+\])?: (?P<msg>\S+: (?:No such file or directory|[Cc]ommand not found))$",
         code="exit 127",
     ),
+    rule(57, "jq: error", r"jq: error \(at .{1,80}?\): .*", "run", "jq"),
+    rule(57, "lua…", r"lua\S{0,6}: MSG", "run", "error"),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
     rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
@@ -147,7 +149,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
     rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
-    rule(54, "would be reformatted", r"(?:\d+ files?|\S+) .*would be reformatted.*", "lint"),
+    rule(54, "would be ", r"(?:\d+ files?|\S+) (?:.*)would be (?:reformatted|updated|changed).*", "lint"),
     rule(54, "not formatted file…", r"error: (?P<msg>Found \d+ not formatted files?\b.*)$", "lint"),
     rule(55, "[Ww]ould reformat", r"[Ww]ould reformat:? .*", "lint"),
     rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
@@ -175,7 +177,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         45,
         "[Ee]rror",
-        rf"(?:[A-Z][a-z]{{0,11}} )[Ee]rror(?: has)?(?: occurred)?: {NO_COUNT}.*",
+        rf"(?:[A-Z][a-z]{{0,11}} [Ee]rror(?: has)?(?: occurred)?"
+        rf"|\w[\w./-]{{0,40}}: [Ee]rror(?: [\w-]{{1,20}}){{0,4}}): {NO_COUNT}.*",
         "run",
     ),
     rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),
