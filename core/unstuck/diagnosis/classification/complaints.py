@@ -96,7 +96,7 @@ GIVEN = Table(
             (
                 "no ",
                 (
-                    r"^(?:[\w./-]+: |[\w ]+: )?no "
+                    r"^(?:[^:]{1,60}: ){0,3}no "
                     r"(?!broken|error|problem|issue|warning|vulnerab|match|change|test|result|rule)[a-z]"
                 ),
             ),

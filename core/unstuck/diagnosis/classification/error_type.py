@@ -8,6 +8,7 @@ from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.run_summary import run_summaries
 
@@ -28,7 +29,9 @@ STATE = Lazy(r"E(?:([45])\d\d|[A-Z]{2,30})$")
 # What keeps a linter from reading a file.
 UNREADABLE = Lazy(r"^no such file or directory\b|^permission denied\b")
 # A class within the words of another program.
-CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception)): \S")
+CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception))[: ]")
+# A warning is told, and is not what failed.
+WARNED = Lazy(r"\W{0,3}warn")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40
 # How many arguments a call needs is no question of grammar.
@@ -51,6 +54,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         or LIBRARIES.get(parsed.headline.partition(".")[0])
         or _by_expectation(parsed)
         or WEAK.first_in(parsed.lowered)
+        or _by_detail(parsed)
         or _by_tool(parsed)
     )
 
@@ -74,6 +78,14 @@ def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
         return ErrorType.VALUE_ERROR
     return None if parsed.name else by_expectation(parsed.lowered.text)
+
+
+def _by_detail(parsed: ParsedOutput) -> ErrorType | None:
+    """Return the type by the words below a headline that only announces them."""
+    if parsed.name not in GENERIC or not parsed.headline.endswith(":"):
+        return None
+    below = IndexedText(parsed.detail.lower())
+    return STRONG.first_in(below) or WEAK.first_in(below)
 
 
 def _by_code(parsed: ParsedOutput) -> ErrorType | None:
@@ -119,6 +131,8 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR
+    if not parsed.weight and WARNED.match(parsed.lowered.text):
+        return ErrorType.UNKNOWN
     if parsed.kind != "test" and not parsed.context_exhausted and (given := GIVEN.first_in(parsed.lowered)):
         return given
     if parsed.exit_code == REFUSED_BY_GIT and parsed.lowered.text.startswith("fatal: "):

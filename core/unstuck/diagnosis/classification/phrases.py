@@ -246,10 +246,13 @@ WEAK = Table(
             ("can't locate ", r"can't locate \S+\.pm\b"),
             ("package ", r"package .{1,80} does not exist"),
             *(
-                (not_done, rf"{not_done} (?:find|resolve|locate) .{{0,40}}(?:package|module|main class|dependenc)")
+                (
+                    not_done,
+                    rf"{not_done} (?:find|resolve|locate) .{{0,40}}(?:package|module|main class|dependenc)(?!\.\w)",
+                )
                 for not_done in ("could not", "couldn't")
             ),
-            ("cannot resolve ", r"cannot resolve (?:imported )?module"),
+            ("cannot resolve ", r"cannot resolve (?:imported |entry )?module"),
             ("could not find ", r"could not find .{1,120} in (?:the )?(?:package )?(?:registry|index)\b"),
             ("dependency ", r"\bdependency .{1,80} not found"),
             "module lookup disabled",

@@ -25,7 +25,7 @@ REFUSED = Lazy(
     r"|missing)(?: \S+){2,})"
     r"|(?:cannot|can't|could not|couldn't|unable to) (?:access|allocate|bind|change|connect|copy|create|delete"
     r"|determine|execute|find|get|import|install|load|locate|make|move|open|parse|read|remove|resolve|run|set"
-    r"|start|stat|update|use|write)\b"
+    r"|start|stat|update|use|write)\b.*[\"'`‘“/.:\d]"
     r"|\w+: usage: "
 )
 WELL = Lazy(
@@ -34,12 +34,17 @@ WELL = Lazy(
 )
 # A line that is shown and not said: quoted, listed, compared or commented code, a cell of a table, a text to be filled.
 SHOWN = Lazy(
-    r"""\s*(?:["'`|*#>]|[-+](?:[ \t]|\w+ ?[=(])|//|\d{1,6}\t|\d{1,6}[:-] |\w[\w.]*\(["']"""
+    r"""\s*(?:[\[{(]?["'`]|[|*#>]|[-+](?:[ \t]|\w+ ?[=(])|//|\d{1,6}\t|\d{1,6}[:-] |\w[\w.]*\(["']"""
     r"""|(?:def|class|raise|throw|return|print|puts|assert)\b)"""
     r"""|\s.*(?:["'][,;)\]]{1,3}|[{;(,])$|.*(?:%[sd]\b|\\n["']|[!=]==? ?["'])"""
 )
-# The border of a block of code in a document.
+# The border of a block of code in a document, and a line that begins a part of a program.
 FENCE = "```"
+CODE = Lazy(
+    r"(?:from [\w.]+ import |import [\w.{\"]|(?:async )?def \w+\(|class \w+|@\w[\w.]*|#include |package \w+;?$|func \w"
+    r"|(?:export )?(?:const|let|function) \w|(?:public|private) \w|use \w+::|(?:pub )?fn \w|require ['\"])"
+)
+CODE_LINES = 3
 # The reader of a pipe has ended, as `head` does.
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
 # A line below a report that belongs to it: a detail, a pointer to more, a count.
@@ -57,7 +62,7 @@ NAME_ALONE = Lazy(r"(?i)error: \S+\.\w{1,5}$|[a-z_][\w.+-]{0,30}: no \S+$")
 def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
     """Return whether the output reports a failure by its words alone: a count of failures, or a tool's own report."""
     said = [line for line in parsed.seen.text.split("\n") if line and not line.isspace()]
-    if any(line.startswith(FENCE) for line in said):
+    if any(line.startswith(FENCE) for line in said) or _is_code(said):
         return False
     counted = [one for one in run_summaries(parsed.seen.text) if one.certain]
     if any(one.failed for one in counted):
@@ -78,6 +83,11 @@ def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
         return told or REFUSED.match(lines[-1]) is not None
     least = SAID if error_type is not ErrorType.UNKNOWN else CALLED
     return parsed.weight >= least and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
+
+
+def _is_code(said: list[str]) -> bool:
+    """Return whether the output is a program's text: a failing tool shows its lines indented, or one of them."""
+    return sum(CODE.match(line) is not None for line in said) >= CODE_LINES
 
 
 def _is_in(parsed: ParsedOutput, lines: Iterable[str]) -> bool:
