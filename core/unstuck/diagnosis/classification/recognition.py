@@ -18,7 +18,9 @@ NEAR = 3
 # An output of so few lines is its last line.
 SHORT = 4
 TITLE = "Traceback (most recent call last)"
-TROUBLE = Lazy(r"(?i)\b(?:error|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b")
+TROUBLE = Lazy(
+    r"(?i)\b(?:errors?|problems?|exception|fail\w*|fatal|abort\w*|exit\w*|stop\w*|not|cannot|could|killed|traceback)\b"
+)
 # A line that no rule knows is a complaint by its first words: what is refused, and what could not be done.
 REFUSED = Lazy(
     r"(?i)(?!.*:(?: \d+\b|$))(?:no (?!result|match)\w.* found\b|(?:not|failed|invalid|unknown|bad|illegal"
@@ -49,8 +51,8 @@ CODE_LINES = 3
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
 # A line below a report that belongs to it: a detail, a pointer to more, a count.
 DETAIL = Lazy(
-    r"""[\s│╰└╵|^~'"({}\[\]]|[A-Za-z ]{2,40}: |\S+:\d+[: ]|\w{1,8}\t|\d+$|\S+ v\d|.{30,}\.$|.*:$"""
-    r"""|(?i:for|see|run|use|try|please|at|in|note|hint|did|type|it|you|your|unhandled|errors?|and|or|report)\b"""
+    r"""[\s│╰└╵|^~'"({}\[\]]|[A-Za-z ]{2,40}: |\S+:\d+[: ]|\w{1,8}\t|\d+(?: |$)|\S+ v\d|.{30,}\.$|.*:$"""
+    r"""|(?i:for|see|run|use|try|please|at|in|note|hint|did|type|it|you|your|unhandled|errors?|and|or|report|options?|checked \\d|finished)\b"""
 )
 # A message of a log, and a level at which the program only tells of its work.
 LOGGED = Lazy(r"(?:\S{1,40} ){0,4}\W{0,2}(?:level=)?(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|error|warn(?:ing)?)\b")
@@ -109,12 +111,12 @@ def _is_shown(parsed: ParsedOutput, said: list[str]) -> bool:
 
 def _went_on(parsed: ParsedOutput, said: list[str]) -> bool:
     """Return whether the program printed something else below its report, so that it did not end there."""
-    if parsed.kind in ("build", "test") or not _is_in(parsed, said):
+    if parsed.kind == "test" or not _is_in(parsed, said):
         return False
     last = max(number for number, line in enumerate(said) if _is_in(parsed, [line]))
     below = said[last + 1 :]
     if parsed.kind == "run" and TITLE in parsed.seen.text:
         return bool(below) and not any(line[0] in " \t" or TROUBLE.search(line) for line in below)
-    if not below or (parsed.kind != "lint" and len(below) > SHORT):
+    if not below or (parsed.weight < REPORTED and len(below) > SHORT):
         return False
     return not (DETAIL.match(below[-1]) or TROUBLE.search(below[-1]) or SUMMED_UP.match(below[-1]))
