@@ -67,6 +67,17 @@ def found(output: str, exit_code: int = 1) -> Diagnosis:
         ("duckdb.CatalogException: Table with name a does not exist!", "a.CatalogException: Table", "DATABASE_ERROR"),
         ("binascii.Error: Incorrect padding", "shop.Error: Incorrect padding", "VALUE_ERROR"),
         ("[ERROR]: couldn't resolve module/action 'zz'.", "[ERROR]: couldn't sing", "IMPORT_ERROR"),
+        ("ERROR: Unable to find package.json", "ERROR: Unable to find package shop", "RUNTIME_ERROR"),
+        ("error: Bun could not find a package.json file", "error: could not find the package", "RUNTIME_ERROR"),
+        ("x is not in a standard unambiguous format", "x is not in a good mood", "VALUE_ERROR"),
+        ("Main: Prelude.read: no parse", "Main: Prelude.head: empty", "VALUE_ERROR"),
+        ("error: yaml: line 1: did not find expected node content", "error: yaml: line 1: it rains", "SYNTAX_ERROR"),
+        ("no server running on /tmp/tmux-0/default", "no server is needed", "CONNECTION_ERROR"),
+        ("File notes.bc is unavailable.", "File notes.bc is large.", "RUNTIME_ERROR"),
+        ("ERROR: Current directory is not a meson build directory: `/w`", "ERROR: it rains", "RUNTIME_ERROR"),
+        ("umount: /mnt: no mount point specified.", "umount: /mnt: no problem", "RUNTIME_ERROR"),
+        ("Exception: E.", "Exception: the rule", "RUNTIME_ERROR"),
+        ("[ERROR]: x: EOFError (ctrl-d) on prompt", "[ERROR]: it is late", "RUNTIME_ERROR"),
         ("npm error code E404", "npm error code X404", "IMPORT_ERROR"),
         ("npm error code E503", "npm error code X503", "HTTP_ERROR"),
         ("npm error code ENOLOCK", "npm error code LOCKED", "RUNTIME_ERROR"),
@@ -82,6 +93,23 @@ def test_words_and_words_that_look_alike(line: str, alike: str, kind: str) -> No
     """A complaint has its type by the words that make it one, and not by any one of them."""
     assert found(line).error_type.value == kind
     assert kind == "UNKNOWN" or found(alike).error_type.value != kind
+
+
+def test_the_lines_below_an_announcement_say_the_type() -> None:
+    """A headline that ends with a colon announces what is below it; a warning announces no failure."""
+    output = (
+        "Error: Build failed with 1 error:\n\nCannot resolve entry module a.ts.\n\n    at f (node:internal/a:1:1)\n"
+    )
+    assert found(output).error_type.value == "IMPORT_ERROR"
+    assert found(output.replace(" 1 error:", " 1 error")).error_type.value == "RUNTIME_ERROR"
+    assert found("[WARNING]: the host does not match 'all'").error_type.value == "UNKNOWN"
+
+
+def test_a_call_of_r_may_have_colons() -> None:
+    """The message of an error in R is what stands behind its call, with a range in the call as well."""
+    assert found("Error in f(1:3) : no good\nExecution halted\n").headline == "no good"
+    assert found("Error in f(a = 1:2) : \n  no good\nExecution halted\n").headline == "no good"
+    assert found("Error: no good\nExecution halted\n").headline == "no good"
 
 
 def test_a_refusal_of_git_is_about_the_repository() -> None:

@@ -87,6 +87,11 @@ def test_no_clean_output_is_a_failure(output: str) -> None:
         "Cannot reproduce: works here.\n",
         "Could not be better\n",
         "1\nbad\n",
+        "RangeError: bad was caught\n",
+        "Segmentation fault is handled\n",
+        "cannot open file\n",
+        'import json\nfrom shop import till\n\ndef test_a():\n    """\nTypeError: it is not a function\n"""\n',
+        '["error TS#1", "a.ts(1,1): error TS2304: Cannot find name \'foo\'."]\n',
     ],
 )
 def test_words_of_errors_are_no_failure(output: str) -> None:

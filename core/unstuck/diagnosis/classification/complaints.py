@@ -14,7 +14,7 @@ from unstuck.text import admit
 BELOW, ABOVE, FIRST = 6, 10, 2
 LINE_LIMIT = 400
 # A line that only says where more is said.
-POINTER = Lazy(r"(?i)(?:use|try|run|see|check|read|for|full|help|note|hint|tip|warning|info|usage)\b")
+POINTER = Lazy(r"(?i)\W{0,3}(?:use|try|run|see|check|read|for|full|help|note|hint|tip|warning|info|usage)\b")
 USAGE = Lazy(r"(?i)usage(?: error)?:|syntax: |\S{1,80} (?:\S{1,40} ){0,4}\[--?\w")
 
 # In the words of a compiler they are about types as well.
@@ -103,6 +103,8 @@ GIVEN = Table(
             ("neither ", r"\bneither .{1,200}\bnor\b"),
             ("failed to ", r"\bfailed to (?!solve: process)\w"),
             ("denied", r"\bdenied\b"),
+            ("is ", r"\bis (?:unavailable|not available|unreachable|inaccessible)\b"),
+            ("is not a", r"\bis not an? (?:\S{1,40} ){0,4}(?:directory|repository|project|workspace)\b"),
             ("outside ", r"\boutside (?:of )?(?:the |any )?(?:allowed|permitted|workspace|project|sandbox)\b"),
             "not something",
             "not mounted",

@@ -47,12 +47,17 @@ CODE = Lazy(
     r"|(?:export )?(?:const|let|function) \w|(?:public|private) \w|use \w+::|(?:pub )?fn \w|require ['\"])"
 )
 CODE_LINES = 3
+# What has been dealt with.
+HANDLED = Lazy(
+    r"(?i)\b(?:caught|handled|rescued|recovered|retried|retrying|skipped|as (?:expected|documented|intended))\b"
+)
 # The reader of a pipe has ended, as `head` does.
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
 # A line below a report that belongs to it: a detail, a pointer to more, a count.
 DETAIL = Lazy(
     r"""[\s│╰└╵|^~'"({}\[\]]|[A-Za-z ]{2,40}: |\S+:\d+[: ]|\w{1,8}\t|\d+(?: |$)|\S+ v\d|.{30,}\.$|.*:$"""
-    r"""|(?i:for|see|run|use|try|please|at|in|note|hint|did|type|it|you|your|unhandled|errors?|and|or|report|options?|checked \\d|finished)\b"""
+    r"""|(?i:for|see|run|use|try|please|at|in|note|hint|did|type|it|you|your|unhandled|errors?|and|or"""
+    r"""|report|options?|checked \d|finished)\b"""
 )
 # A message of a log, and a level at which the program only tells of its work.
 LOGGED = Lazy(r"(?:\S{1,40} ){0,4}\W{0,2}(?:level=)?(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|error|warn(?:ing)?)\b")
@@ -102,6 +107,8 @@ def _is_shown(parsed: ParsedOutput, said: list[str]) -> bool:
     lines = [line for line in said if _is_in(parsed, [line])]
     if not lines:
         return False
+    if not parsed.location and HANDLED.search(parsed.headline):
+        return True
     if all(SHOWN.match(line) for line in lines) or all(PIPE_CLOSED.match(line) for line in lines):
         return True
     after = said[said.index(lines[0]) + 1 :]

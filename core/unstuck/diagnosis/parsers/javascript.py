@@ -271,7 +271,7 @@ def _tap_finding(report: _Report, tests: str) -> Finding:
     return Finding(
         weight=60 if whole_file else 91,
         headline=f"{name}: {message}" if name and message else message or f"{report.test} failed",
-        name=name,
+        name=name or ("Error" if fields.get("failureType") == "testCodeFailure" and not whole_file else ""),
         code="" if code == "ERR_TEST_FAILURE" else code,
         location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),
         test=tests,

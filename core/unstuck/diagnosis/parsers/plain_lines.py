@@ -167,7 +167,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{1,60})\b.*)$", "run"),
+    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{0,60})\b.*)$", "run"),
     rule(
         45,
         "[Ee]rror",
