@@ -49,6 +49,7 @@ READ = {
     "cython": "Error compiling Cython file:\n---\ndef f(:\n      ^\n---\n\na.pyx:1:6: Expected an identifier\n",
     "fatal": "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
     '  File "a.py", line 4 in f\n',
+    "lua_assertion": "lua: a.lua:2: no till\nstack traceback:\n\t[C]: in function 'assert'\n\ta.lua:2: in f\n",
     "ocaml_exception": "Fatal error: exception Not_found\n",
     "import_cycle": "package shop\n\timports shop/a from m.go\n\timports shop/a from a.go: import cycle not allowed\n",
     "boxed": "  × Unexpected token\n   ╭─[a.js:1:11]\n 1 │ const x = ;\n   ╰────\n",
@@ -63,6 +64,7 @@ ALIKE = {
     "cython": "Error compiling Cython file:\nnone\n",
     "rust_panic": "it panicked at the disco\n",
     "fatal": "Threads (most recent call first):\n",
+    "lua_assertion": "a frame such as [C]: in function 'assert'\n",
     "go": "no panic: it is handled\n",
     "ocaml_exception": "\nFatal error: exception (none)\n",
     "sanitizer": "docs/AddressSanitizer: how to use it\n",

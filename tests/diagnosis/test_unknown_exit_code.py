@@ -57,6 +57,41 @@ def test_no_clean_output_is_a_failure(output: str) -> None:
         "the oven is cold\n",
         "There is no error\n",
         "On branch main\nnothing to commit, working tree clean\n",
+        # Code that is shown: quoted, called, compared, filled, or in a document.
+        '    "Error: prompt is too long\\n",\n    "Error: connection refused",\n',
+        "src/load.js:161:      if (err.code === 'ENOENT') return\n",
+        "bash: %s: command not found\n%s: not found\n",
+        "# Reading\n\n```\nE   assert 2 == 3\n1 failed in 0.1s\n```\n",
+        "# Reading\n\n```\nerror: the oven is cold\n```\n",
+        # A program that goes on below what it tells.
+        "TypeError: x is not a function\nlogged\n",
+        "rm: cannot remove 'a.o': No such file or directory\nlinked\n",
+        "HTTP 404 for /favicon.ico\nHTTP 200 for /\n",
+        (
+            "2026-01-01 10:00:01 ERROR pool: connection reset\n2026-01-01 10:00:02 INFO pool: reconnected\n"
+            "2026-01-01 10:00:09 ERROR pool: connection reset\n"
+        ),
+        "a.sh:2:6: note: Double quote to prevent globbing. [SC2086]\nchecked, going on\n",
+        # The reader of a pipe that has seen enough.
+        "page 1\nBrokenPipeError: [Errno 32] Broken pipe\n",
+        # Tables, names, settings, counts and sentences.
+        "ENOENT No such file or directory\nECONNREFUSED Connection refused\n",
+        "error: bad.txt\n",
+        "config: no proxy\n",
+        "invalid rows: 0\n",
+        "Invalid rows: 3 (see report.csv)\n",
+        "Error: 0.0031  Validation error: 0.0042\n",
+        "no log files\n",
+        "No local changes to save\n",
+        "No results found\n",
+        "Cannot reproduce: works here.\n",
+        "Could not be better\n",
+        "1\nbad\n",
+        "RangeError: bad was caught\n",
+        "Segmentation fault is handled\n",
+        "cannot open file\n",
+        'import json\nfrom shop import till\n\ndef test_a():\n    """\nTypeError: it is not a function\n"""\n',
+        '["error TS#1", "a.ts(1,1): error TS2304: Cannot find name \'foo\'."]\n',
     ],
 )
 def test_words_of_errors_are_no_failure(output: str) -> None:
@@ -87,6 +122,17 @@ def test_words_of_errors_are_no_failure(output: str) -> None:
         "Error: connect ECONNREFUSED 127.0.0.1:9\n",
         "a.c:3:4: error: expected ';'\n",
         "Error: prompt is too long\n",
+        "[INFO] building\n[ERROR] cannot open pom.xml: it is not there\n",
+        "usage: deploy [-h] {a,b}\ndeploy: error: argument target: invalid choice: 'c' (choose from 'a', 'b')\n",
+        "Traceback (most recent call last):\nImportError: cannot import name 'a' from 'b' (/w/b.py)\n",
+        'ERROR:  relation "a" does not exist\nLINE 1: select * from a\n                      ^\n',
+        (
+            "fatal: 'origin' does not appear to be a git repository\nPlease make sure you have the correct rights\n"
+            "and the repository exists.\n"
+        ),
+        "[eval]:1\nfoo()\n^\nReferenceError: foo is not defined\n    at [eval]:1:1\n\nNode.js v20.20.2\n",
+        "cat: access.log: No such file or directory\n0\n",
+        "a.py:1:1: F401 'os' imported but unused\nb.py:2:5: F821 undefined name 'x'\n",
     ],
 )
 def test_a_report_of_a_tool_is_a_failure(output: str) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 
 from unstuck.diagnosis.classification.categories import category_of
 from unstuck.diagnosis.classification.causes import cause_after, cause_of
-from unstuck.diagnosis.classification.error_type import error_type_of
+from unstuck.diagnosis.classification.error_type import error_type_of, type_around
 from unstuck.diagnosis.classification.failure_types import failure_type_of
 from unstuck.diagnosis.classification.hints import hint_for
 from unstuck.diagnosis.classification.recognition import is_recognised
@@ -20,6 +20,7 @@ from unstuck.text import Clean
 
 # Before Python 3.12 a member costs a hundred times as much through its class.
 TRANSIENT = ErrorCategory.TRANSIENT
+UNKNOWN = ErrorType.UNKNOWN
 
 
 def diagnose(
@@ -51,6 +52,8 @@ def diagnose(
     error_type = error_type_of(parsed)
     if exit_code is None and not failed and not is_recognised(parsed, error_type):
         return None
+    if error_type is UNKNOWN:
+        error_type = type_around(parsed)
     category = category_of(parsed, error_type, pre_existing=bool(pre_existing))
     signature = signature_of(
         parsed,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.classification.complaints import GIVEN
+from unstuck.diagnosis.classification.complaints import GIVEN, more_certain
 from unstuck.diagnosis.classification.expectations import by_expectation
 from unstuck.diagnosis.classification.phrases import STRONG, SYNTAX, WEAK
 from unstuck.diagnosis.classification.vocabulary import CLASSES, CODES, CURL, ENDINGS, GENERIC, LIBRARIES
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.parsing.run_summary import run_summaries
 
 EXITS = {
     124: ErrorType.TIMEOUT_ERROR,
@@ -17,8 +19,19 @@ EXITS = {
     137: ErrorType.RUNTIME_ERROR,
     139: ErrorType.RUNTIME_ERROR,
 }
+REFUSED_BY_GIT = 128
 TYPESCRIPT = {"1": ErrorType.SYNTAX_ERROR, "5": ErrorType.VALUE_ERROR}
 COMPILED = 78
+# Classes that say no more than that something went wrong: the words decide.
+WORDED = ("shell", "jq", "throw")
+# A code of npm and of Node's errors: a status, or the name of a state.
+STATE = Lazy(r"E(?:([45])\d\d|[A-Z]{2,30})$")
+# What keeps a linter from reading a file.
+UNREADABLE = Lazy(r"^no such file or directory\b|^permission denied\b")
+# A class within the words of another program.
+CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception))[: ]")
+# A warning is told, and is not what failed.
+WARNED = Lazy(r"\W{0,3}warn")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40
 # How many arguments a call needs is no question of grammar.
@@ -30,6 +43,8 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
     if parsed.kind == "lint":
         wrong = _by_code(parsed) or _by_class(parsed.name)
         # A linter's own rule has a name in lower case.
+        if UNREADABLE.search(parsed.lowered.text):
+            return ErrorType.RUNTIME_ERROR
         wrong = wrong or (None if parsed.code.islower() else SYNTAX.first_in(parsed.lowered))
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
@@ -39,8 +54,16 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         or LIBRARIES.get(parsed.headline.partition(".")[0])
         or _by_expectation(parsed)
         or WEAK.first_in(parsed.lowered)
+        or _by_detail(parsed)
         or _by_tool(parsed)
     )
+
+
+def type_around(parsed: ParsedOutput) -> ErrorType:
+    """Return the error type by the lines around a headline that says none, where no runner has counted."""
+    if parsed.kind in ("test", "lint") or parsed.context_exhausted or run_summaries(parsed.seen.text):
+        return ErrorType.UNKNOWN
+    return more_certain(parsed, (STRONG, WEAK, GIVEN))
 
 
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
@@ -57,6 +80,14 @@ def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     return None if parsed.name else by_expectation(parsed.lowered.text)
 
 
+def _by_detail(parsed: ParsedOutput) -> ErrorType | None:
+    """Return the type by the words below a headline that only announces them."""
+    if parsed.name not in GENERIC or not parsed.headline.endswith(":"):
+        return None
+    below = IndexedText(parsed.detail.lower())
+    return STRONG.first_in(below) or WEAK.first_in(below)
+
+
 def _by_code(parsed: ParsedOutput) -> ErrorType | None:
     code = parsed.code
     if not code:
@@ -68,12 +99,24 @@ def _by_code(parsed: ParsedOutput) -> ErrorType | None:
     if code.startswith("TS") and code[2:].isdigit() and code not in CODES:
         # Four digits: those with a 1 are the parser's, those with a 5 are about the compiler's own options.
         return TYPESCRIPT.get(code[2], ErrorType.TYPE_ERROR) if len(code) == 6 else ErrorType.TYPE_ERROR
-    return ErrorType.IMPORT_ERROR if code == "exit 127" else CODES.get(code)
+    if code == "exit 127":
+        return ErrorType.IMPORT_ERROR
+    return CODES.get(code) or _by_state(code)
+
+
+def _by_state(code: str) -> ErrorType | None:
+    state = STATE.match(code)
+    if state is None:
+        return None
+    return ErrorType.HTTP_ERROR if state[1] else ErrorType.RUNTIME_ERROR
 
 
 def _by_class(name: str) -> ErrorType | None:
     if not name or name in GENERIC:
         return None
+    if name.isupper():
+        # Common Lisp: SB-INT:SIMPLE-READER-ERROR
+        name = "".join(map(str.capitalize, name.rpartition(":")[2].removeprefix("SIMPLE-").split("-")))
     return CLASSES.get(name) or next((CLASSES[ending] for ending in ENDINGS if name.endswith(ending)), None)
 
 
@@ -83,12 +126,18 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         denied = parsed.code.startswith("error=") or "-W" in parsed.code
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
-        return (GIVEN.first_in(parsed.lowered) if parsed.name == "shell" else None) or ErrorType.RUNTIME_ERROR
+        return (GIVEN.first_in(parsed.lowered) if parsed.name in WORDED else None) or ErrorType.RUNTIME_ERROR
     if parsed.kind == "test" and not parsed.weight:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR
-    if parsed.kind != "test" and (given := GIVEN.first_in(parsed.lowered)):
+    if not parsed.weight and WARNED.match(parsed.lowered.text):
+        return ErrorType.UNKNOWN
+    if parsed.kind != "test" and not parsed.context_exhausted and (given := GIVEN.first_in(parsed.lowered)):
         return given
+    if parsed.exit_code == REFUSED_BY_GIT and parsed.lowered.text.startswith("fatal: "):
+        return ErrorType.RUNTIME_ERROR
+    if within := CLASS_NAMED.search(parsed.headline):
+        return _by_class(within[1]) or ErrorType.RUNTIME_ERROR
     exited = parsed.code.removeprefix("exit ")
     return EXITS.get(int(exited) if exited.isdigit() else parsed.exit_code or 0, ErrorType.UNKNOWN)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 
-EXPECTED = "expected"
+EXPECTED = "expect"
 # A quoted token, or a word of grammars that is not the name of a value.
 _QUOTED = r"""['"‘“`<](?:[^\w\s]{1,4}|end|in|then|do|of|as|is|fi|from|where|asm|<?eof>?)['"’”`>]"""
 _NOUN = (
     r"(?:(?:closing|opening|block|function|property|attribute|variable|indented|top-level|double-quoted|declaration) )?"
     r"(?:identifier|expression|statements?|declarations?|declarators?|specifiers?|initializers?|tokens?|newline|"
-    r"semicolon|comma|colon|delimiter|operator|keyword|pattern|item|type|selector|(?:un)?qualified-id|instruction|"
+    r"semicolon|comma|[lr](?:paren|brace|bracket|curl)|colon|delimiter|operator|keyword|pattern|item|type|selector|(?:un)?qualified-id|instruction|"
     r"primary-expression|parameter|block|brace|bracket|parenthesis|paren|string delimiter|[a-z]+ name|key|"
     r"(?:start|end)[_ ]tag|end of (?:file|input|line|statement|block|declaration)|eof|block end)"
 )
-_NEXT = r"""(?=$|\s*[,;.:!]| (?:[(<]|but found|before|after|found|or\b|and\b|near|at (?:end|line)))"""
+_NEXT = r"""(?=$|\s*[,;.:!]| (?:[(<]|but found|got\b|before|after|found|or\b|and\b|near|at (?:end|line)))"""
 _GRAMMAR = Lazy(
     rf"\bexpect(?:ed|ing)(?: (?:one of|either|an?|the|any))*:? (?:{_QUOTED}|{_NOUN}{_NEXT}|"
     rf"(?:token|keyword|end tag|statement) ['\"‘`<])|(?:{_QUOTED}|\b{_NOUN}) expected\b(?! [\w\"'])|expected near "

@@ -5,26 +5,28 @@ from __future__ import annotations
 from unstuck.diagnosis.enums import ErrorType
 
 _CLASSES: dict[ErrorType, str] = {
-    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError ParserError TOMLDecodeError "
-    "TokenMissingError MismatchedDelimiterError",
+    ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError TOMLDecodeError "
+    "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad",
     ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException "
-    "FunctionClauseError BadMapError BadArityError BadFunctionError BadBooleanError UndefinedError",
+    "FunctionClauseError function_clause badfun badarity BadMapError BadArityError BadFunctionError BadBooleanError "
+    "UndefinedError",
     ErrorType.IMPORT_ERROR: (
         "ImportError ModuleNotFoundError ClassNotFoundException NoClassDefFoundError LoadError "
         "PackageNotFoundError UnsatisfiedLinkError"
     ),
     ErrorType.ATTRIBUTE_ERROR: (
         "AttributeError NoMethodError NoSuchMethodError NoSuchFieldError NoSuchMethodException FrozenInstanceError "
-        "UndefinedFunctionError"
+        "UndefinedFunctionError undef"
     ),
     ErrorType.KEY_ERROR: "KeyError NoSuchElementException KeyNotFoundException MissingKeyException Not_found",
     ErrorType.VALUE_ERROR: (
         "ValueError JSONDecodeError UnicodeDecodeError UnicodeEncodeError NumberFormatException "
         "RangeError IllegalArgumentException ArgumentError DecimalException InvalidOperation URIError "
-        "FormatException DateTimeParseException UnsupportedEncodingException invalid_argument "
+        "FormatException JsonException DateTimeParseException UnsupportedEncodingException invalid_argument "
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
         "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
-        "Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError Utf8Error FromUtf8Error"
+        "badarg badmatch case_clause Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError "
+        "Utf8Error FromUtf8Error"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
@@ -56,7 +58,7 @@ _CLASSES: dict[ErrorType, str] = {
         "DatabaseError OperationalError IntegrityError ProgrammingError DataError InterfaceError "
         "SQLException SqlException NotSupportedError SQLSyntaxErrorException PostgresError "
         "UndefinedTable UniqueViolation DoesNotExist SequelizeDatabaseError "
-        "PrismaClientKnownRequestError InvalidRequestError SqliteError NoResultsError"
+        "PrismaClientKnownRequestError PDOException InvalidRequestError SqliteError NoResultsError"
     ),
     ErrorType.VALIDATION_ERROR: (
         "ValidationError ZodError ValidationException SchemaError ConstraintViolationException "
@@ -104,9 +106,11 @@ LIBRARIES = dict.fromkeys(
         "cassandra",
         "Postgrex",
         "MyXQL",
+        "duckdb",
+        "_duckdb",
     ),
     ErrorType.DATABASE_ERROR,
-)
+) | {"binascii": ErrorType.VALUE_ERROR}
 GENERIC = frozenset({"Error", "Exception", "panic", "Throwable", "SystemExit", "InternalError"})
 
 _CODES: dict[ErrorType, str] = {
@@ -129,7 +133,7 @@ _CODES: dict[ErrorType, str] = {
     ErrorType.RUNTIME_ERROR: (
         "ENOENT EACCES EPERM ENOSPC EBUSY EMFILE EEXIST EISDIR ENOTDIR ENOTEMPTY EROFS ENOMEM ETXTBSY ELIFECYCLE"
     ),
-    ErrorType.VALUE_ERROR: "ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE EUSAGE usage",
+    ErrorType.VALUE_ERROR: "ERR_INVALID_URL ERR_INVALID_ARG_VALUE ERR_OUT_OF_RANGE EUSAGE usage",
     ErrorType.TYPE_ERROR: (
         "ERR_INVALID_ARG_TYPE name-defined used-before-def call-arg call-overload arg-type return return-value"
         " assignment "

@@ -44,6 +44,7 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
         OutputParser(90, Literals('File "', python.TITLE), python.traceback),
         OutputParser(90, Literals("panicked at"), java_go_rust.rust_panic),
         OutputParser(89, Literals(python.FATAL_TITLE), python.fatal),
+        OutputParser(88, Literals(multiline.LUA_ASSERT), multiline.lua_assertion),
         OutputParser(88, Literals("panic: ", "--- FAIL: ", "\nfatal error: "), java_go_rust.go),
         OutputParser(86, Literals("…Exception…", "\tat ", "Caused by: "), java_go_rust.java),
         OutputParser(86, Literals("in `", "in '"), multiline.ruby),

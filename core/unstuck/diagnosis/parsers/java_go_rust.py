@@ -163,6 +163,17 @@ def rust_panics(lines: list[str]) -> Iterator[RustPanic]:
                     break
 
 
+RUST_UNWRAPPED = Lazy(r".{0,400}`Err` value: (\w{1,60}Error)\b")
+
+
+def _raised(headline: str) -> str:
+    """Return the class of a panic: that of the error that was unwrapped, or of an assertion."""
+    if headline.startswith("assert"):
+        return "AssertionError"
+    unwrapped = RUST_UNWRAPPED.match(headline)
+    return unwrapped[1] if unwrapped else "panic"
+
+
 def rust_panic(text: str, lines: list[str]) -> Finding | None:
     """Return the first panic; of tests the first in the code, because threads end in any order."""
     panics = list(rust_panics(lines))
@@ -184,7 +195,7 @@ def rust_panic(text: str, lines: list[str]) -> Finding | None:
     return Finding(
         weight=90 if tested else 86,
         headline=headline,
-        name="AssertionError" if headline.startswith("assert") else "panic",
+        name=_raised(headline),
         location=place(*spot) if spot else None,
         test=(all_of(test[1] for test in map(RUST_FAILED.match, lines) if test) or panic.thread) if tested else "",
         function="" if tested else panic.thread,

@@ -13,6 +13,8 @@ HEAD = Lazy(
     r"(?:[A-Z][a-z]+(?: [a-z]+){1,4}: )?([A-Z]\w{0,80})(?: \[(\w+)\])?: (.*)$"
 )
 IN_MESSAGE = Lazy(r"\w+: (/?[^\s:]{1,300}\.\w{1,5}): .{0,200}\((\d{1,7}):\d{1,7}\)$")
+# Deno and bun name no class.
+PLAIN_HEAD = Lazy(r"(?:error: (?:Uncaught )?(?:\(in promise\) )?|(TS\d{4,5}) \[ERROR\]: )(\S.*)$")
 BARE_HEAD = Lazy(r"\s*(?:Uncaught )?([A-Z]\w{0,80})(?: \[(\w+)\])?(?:: (.*))?$")
 AT = Lazy(r"\bat (?:async )?(?:(.{1,200}?) \()?((?:file://)?[^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?(?: \{)?$")
 # A prefix, such as the name of the service that printed it.
@@ -33,6 +35,8 @@ TEST_STARTS = " FR0123456789✖"
 ERROR_WORD = Lazy(r"(?:Error|Exception|Failure|Warning|Fault|Panic)$")
 CODE = Lazy(r"\s*code: '(\w+)'")
 MESSAGE_LINES = 12
+# An error of which all frames are a library's is mostly another program's, told once more.
+PLACELESS = 72
 
 
 def stack(text: str, lines: list[str]) -> Finding | None:
@@ -107,9 +111,9 @@ class _Reader:
     def _text(self, line: str) -> None:
         self._in_frames = False
         self._last = line
-        head = HEAD.match(line) if ": " in line else None
-        if head and (ERROR_WORD.search(head[1]) or head[1] == "Error"):
-            self._head = (head[1], head[2] or "", f"{head[1]}: {head[3]}")
+        head = _head(line) if ": " in line else None
+        if head:
+            self._head = head
             self._message, self._frames, self._is_suite = [], [], False
         elif line[0] in TEST_STARTS and (test := TEST.match(line)) and not line.lstrip().startswith("● Console"):
             self._test = (test[1] or test[2] or test[3] or test[4] or test[5]).strip()
@@ -133,6 +137,7 @@ class _Reader:
         found = self._current()
         if self._placeless is not None and found is not None:
             self._placeless.location, self._placeless.code = found.location, self._placeless.code or found.code
+            self._placeless.weight = max(self._placeless.weight, found.weight)
             found = self._placeless
         if found is not None and found.location:
             self._done = found
@@ -167,7 +172,7 @@ class _Reader:
         file, number, function = own[0] if own else (*thrown, "")
         tested = bool(self._test or self._suite)
         return Finding(
-            weight=90 if tested else 85,
+            weight=90 if tested else 85 if file else PLACELESS,
             headline=headline,
             name=name or ("AssertionError" if "expect(" in headline or "xpected" in headline else ""),
             code=code or self._code or _code_in(self._message),
@@ -180,12 +185,22 @@ class _Reader:
         )
 
 
+def _head(line: str) -> tuple[str, str, str] | None:
+    """Return class, code and headline of a line that begins an error, or None."""
+    head = HEAD.match(line)
+    # ts-node throws what the compiler says, which is a line of its own.
+    if head and ERROR_WORD.search(head[1]) and head[1] != "TSError":
+        return head[1], head[2] or "", f"{head[1]}: {head[3]}"
+    plain = PLAIN_HEAD.match(line)
+    return ("Error", plain[1] or "", plain[2]) if plain else None
+
+
 def thrown(text: str, lines: list[str]) -> Finding | None:
     """Return a thrown value that is no error: node prints it below the source and a caret, without a stack."""
     for number, line in enumerate(lines[2:-1], 2):
         place_of = THROWN.match(lines[number - 2]) if "^" in line and CARET.match(line) else None
         message = [below for below in lines[number + 1 : number + MESSAGE_LINES] if below]
-        if message and (place_of or lines[number - 2].startswith("node:")):
+        if message and (place_of or lines[number - 2].startswith(("node:", "[eval]:"))):
             spot = place(place_of[1], place_of[2]) if place_of else None
             return Finding(62, message[0].strip(), name="throw", location=spot)
     return None
@@ -200,10 +215,10 @@ def _code_in(lines: list[str]) -> str:
     return next((found[1] for line in lines if (found := CODE.match(line))), "")
 
 
-TAP_FAILED = Lazy(r"\s*not ok \d+ - (?!.*# (?i:todo|skip))(.{1,300})$")
-TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name): '?(.*?)'?$")
+TAP_FAILED = Lazy(r"\s*not ok \d+ (?:- )?(?!.*# (?i:todo|skip))(.{1,300})$")
+TAP_FIELD = Lazy(r"\s+(location|failureType|error|code|name|expected|message) {0,3}: '?(.*?)'?$")
 TAP_FRAME = Lazy(
-    r"\s+(?:at )?(?:(.{1,200}?) \()?(?:file://)?((?:[A-Za-z]\W)?[/\\][^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$"
+    r"\s+(?:at:? )?(?:(.{1,200}?) \()?(?:file://)?((?:[A-Za-z]\W)?[/\\][^\s()]{1,400}):(\d{1,7}):\d{1,7}\)?$"
 )
 
 
@@ -229,8 +244,10 @@ def tap(text: str, lines: list[str]) -> Finding | None:
     """Return the first test of a TAP report that failed itself, with its fields and the user's frame."""
     reports: list[_Report] = []
     inside = False
+    # Only under TAP's own heading may the dash be missing.
+    sign = "not ok " if "TAP version" in text else " - "
     for line in lines:
-        if "not ok " in line and (failed := TAP_FAILED.match(line)):
+        if "not ok " in line and sign in line and (failed := TAP_FAILED.match(line)):
             # A file that failed as a whole is named by its path; its directory is irrelevant.
             reports.append(_Report(failed[1].rpartition("/")[2] if failed[1].startswith("/") else failed[1]))
             inside = True
@@ -244,15 +261,17 @@ def tap(text: str, lines: list[str]) -> Finding | None:
 
 def _tap_finding(report: _Report, tests: str) -> Finding:
     fields, error = report.fields, report.error
-    message = fields.get("error", "").strip('"')
+    message = fields.get("error", "").strip('"') or fields.get("message", "")
     message = next(iter(error), "") if message in ("|-", "|", ">-") or not message else message
     name, code = fields.get("name", ""), fields.get("code", "")
+    if "expected" in fields and not name:
+        name, message = "AssertionError", f"{report.test}: expected {fields['expected']}"
     # The runner's own word for a failed file: the program's output is more specific.
     whole_file = code == "ERR_TEST_FAILURE" and message == "test failed"
     return Finding(
         weight=60 if whole_file else 91,
         headline=f"{name}: {message}" if name and message else message or f"{report.test} failed",
-        name=name,
+        name=name or ("Error" if fields.get("failureType") == "testCodeFailure" and not whole_file else ""),
         code="" if code == "ERR_TEST_FAILURE" else code,
         location=place(report.frame[2], report.frame[3]) if report.frame else _spot(fields.get("location", "")),
         test=tests,

@@ -228,3 +228,30 @@ def terraform(text: str, lines: list[str]) -> Finding | None:
                 kind="run" if acting else "build",
             )
     return None
+
+
+LUA_ASSERT = "[C]: in function 'assert'"
+LUA_SAID = Lazy(r"lua\S*: (?:(?P<file>\(command line\)|[^\s:]{1,300}):(?P<line>\d{1,7}): )?(?P<msg>\S.*)$")
+
+
+def lua_assertion(text: str, lines: list[str]) -> Finding | None:
+    """Return a failed ``assert`` of Lua, which only the stack tells from any other error."""
+    said = next(filter(None, (LUA_SAID.match(line) for line in lines if line.startswith("lua"))), None)
+    if said is None:
+        return None
+    own = said["file"] and not is_library(said["file"])
+    return Finding(
+        weight=88,
+        headline=said["msg"],
+        name="AssertionError",
+        location=place(said["file"], said["line"]) if own else _lua_frame(lines),
+    )
+
+
+LUA_FRAME = Lazy(r"\s+(?P<file>[^\s:(\[]{1,300}):(?P<line>\d{1,7}): in ")
+
+
+def _lua_frame(lines: list[str]) -> str | None:
+    """Return the place of the first frame: the message of an assertion has none of its own."""
+    frame = next(filter(None, map(LUA_FRAME.match, lines)), None)
+    return place(frame["file"], frame["line"]) if frame else None

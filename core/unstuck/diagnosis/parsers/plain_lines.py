@@ -17,7 +17,7 @@ CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
 REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
 # A rate or a count of errors is none.
-NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$)"
+NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$|-?\d+\.\d+%?[\s,;|])"
 # A line that a program begins with its own name, and words by which it is a complaint.
 PROGRAM = (
     r"(?!(?:warning|note|hint|info|debug|help|usage|remark|skipp\w+|ignor\w+|handled|caught)\b)"
@@ -62,6 +62,10 @@ PLAIN: tuple[Rule, ...] = (
         r"(?:WARNING: Retrying|ERROR: ).*?NewConnectionError.*?(?P<msg>(?:Failed to establish|\[Errno).*)",
     ),
     rule(62, "ReadTimeoutError", r"(?:WARNING: Retrying|ERROR: ).*?ReadTimeoutError.*?(?P<msg>Read timed out.*)"),
+    # Erlang's and Common Lisp's
+    rule(80, "init terminating", r'\{"init terminating in do_boot",\{+(?P<name>\w+).*', "run"),
+    rule(80, "Unhandled ", r"Unhandled (?P<name>[A-Z][A-Z:-]{2,80})(?: in thread .*|:)$", "run"),
+    rule(80, "debugger invoked on a", r"debugger invoked on an? (?P<name>[A-Z][A-Z:-]{2,80}) .*", "run"),
     rule(62, "CMake Error: ", r"CMake Error: MSG"),
     rule(62, "Could not open requirements file", r"ERROR: MSG"),
     rule(62, "Invalid requirement", r"ERROR: MSG", name="ValueError"),
@@ -123,10 +127,12 @@ PLAIN: tuple[Rule, ...] = (
         r"g?make(?:\[\d+\])?: (?P<msg>\S+: (?:No such file or directory|[Cc]ommand not found))$",
         code="exit 127",
     ),
+    rule(57, "jq: error", r"jq: error \(at .{1,80}?\): .*", "run", "jq"),
+    rule(57, "lua…", r"lua\S{0,6}: MSG", "run", "error"),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
     rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
-    rule(56, "ERROR:  ", r"ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
+    rule(56, "ERROR:  ", r"(?:\w{2,30}: error: [^:\n]{1,80}: )?ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),
     rule(64, "dubious ownership", r"fatal: .*", "run"),
@@ -143,7 +149,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
     rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
-    rule(54, "would be reformatted", r"(?:\d+ files?|\S+) .*would be reformatted.*", "lint"),
+    rule(54, "would be ", r"(?:\d+ files?|\S+) (?:.*)would be (?:reformatted|updated|changed).*", "lint"),
+    rule(54, "not formatted file…", r"error: (?P<msg>Found \d+ not formatted files?\b.*)$", "lint"),
     rule(55, "[Ww]ould reformat", r"[Ww]ould reformat:? .*", "lint"),
     rule(55, "[Ii]ncorrectly sorted", r".*[Ii]ncorrectly sorted.*", "lint"),
     rule(54, "..Failed", r"\S.{0,80}?\.{3,80}(?:\(.{1,60}\))?Failed$", "lint"),
@@ -160,11 +167,18 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
     rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
-    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{1,60})\b.*)$", "run"),
+    rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{0,60})\b.*)$", "run"),
     rule(
         45,
         "[Ee]rror",
         rf"(?:\w[\w./-]{{0,40}}: )?(?:(?:fatal|parse|syntax) )?error(?: [\w-]{{1,20}}){{0,4}}: {NO_COUNT}.*",
+        "run",
+    ),
+    rule(
+        45,
+        "[Ee]rror",
+        rf"(?:[A-Z][a-z]{{0,11}} [Ee]rror(?: has)?(?: occurred)?"
+        rf"|\w[\w./-]{{0,40}}: [Ee]rror(?: [\w-]{{1,20}}){{0,4}}): {NO_COUNT}.*",
         "run",
     ),
     rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),

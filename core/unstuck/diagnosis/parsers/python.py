@@ -7,6 +7,8 @@ from unstuck.diagnosis.parsers.base import Finding, all_of, is_library, place
 
 FRAME = Lazy(r'\s*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (.{1,200}))?')
 HEAD = Lazy(r"([A-Za-z_][\w.]{0,200})(?:: (.*))?$")
+# An exception below frames whose title is not in the output.
+CUT_HEAD = Lazy(r"\s{0,40}(?:\w{1,60}\.){0,8}[A-Z]\w{0,80}(?:: .*)?$")
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 TITLE = "Traceback (most recent call last):"
 DETAIL_LINES = 2
@@ -99,7 +101,7 @@ class _Reader:
             self._more(line)
         elif 'File "' in line:
             self._frame(line)
-        elif self._syntax and line.lstrip().startswith(SYNTAX):
+        elif (self._frames and CUT_HEAD.match(line)) or (self._syntax and line.lstrip().startswith(SYNTAX)):
             self._finish(line.strip())
         elif line.startswith(("FAIL: ", "ERROR: ")) and line.endswith((")", "]")):
             self._test = line.split(": ", 1)[1].split(" (", 1)[-1].rstrip(")")

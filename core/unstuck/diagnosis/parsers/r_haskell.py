@@ -6,7 +6,8 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
 HALTED = "\nExecution halted"
-R_ERROR = Lazy(r"Error(?: in (?P<call>.{1,300}?))?\s?: ?(?P<msg>.*)$")
+# A colon within the call, as in 1:3, has no blank before it.
+R_ERROR = Lazy(r"Error(?: in (?P<call>.{1,300}?) :|\s?:) ?(?P<msg>.*)$")
 NOT_TRUE = ("is not TRUE", "are not all TRUE")
 # What R says of a file that it cannot open, before an error that only names the connection.
 R_OPENED = Lazy(r"\s+(?P<msg>cannot open .*: \S.*)$")

@@ -39,6 +39,8 @@ ASKED_FOR = Lazy(
 ASKING = ("required from here", "requested here")
 # A line that is nothing but a place, which some test runners print below what failed.
 PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
+# A line that names a place as such.
+NAMED_PLACE = Lazy(r"\s*Origin: ([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::\d{1,7})?$")
 PLACE_ENDS = frozenset("0123456789'")
 # A frame's last line has no words.
 HAS_WORD = Lazy(r"\w")
@@ -148,6 +150,9 @@ def _is_shell(program: str) -> bool:
 
 def _place_below(seen: IndexedText, best: Finding, tested: bool) -> str | None:
     """Return a place that the output prints apart from the error."""
+    for line in lines_with(seen.text, "Origin: "):
+        if named := NAMED_PLACE.match(line[:LINE_LIMIT].rstrip()):
+            return place(named[1], named[2])
     alone = _place_alone(seen.text) if tested and best.weight < SURE else None
     if alone is not None:
         return alone

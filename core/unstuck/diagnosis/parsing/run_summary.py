@@ -122,6 +122,7 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
             _closing("pytest", "no tests ran", r"(?:=+ )?no tests ran in [\d.]+s", ran=False),
             _closing("pytest", " deselected in ", r"(?:=+ )?\d+ deselected in [\d.]+s", ran=False),
             _closing("pytest", "no tests collected", r"(?:=+ )?no tests collected(?: \(.*\))? in [\d.]+s", ran=False),
+            _closing("robot", " test…", r"(?P<total>\d+) tests?, (?P<passed>\d+) passed, (?P<bad>\d+) failed\b"),
             _closing("unittest", "FAILED (", r"FAILED \((?P<named>[^)]*)\)$", ran=True),
             _closing("unittest", "Ran ", r"Ran (?P<total>\d+) tests? in [\d.]+s$"),
             _closing("unittest", "NO TESTS RAN", r"NO TESTS RAN(?: \(.*\))?$", ran=False),

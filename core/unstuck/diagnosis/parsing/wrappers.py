@@ -59,7 +59,8 @@ _LINES = (
     r"\s*\[?ELIFECYCLE\b.*|\s*× \"pnpm .*\" failed in .*",
     r"\s*(?:Error: )?ERR_PNPM_RECURSIVE_(?:RUN|EXEC)_FIRST_FAIL\b.*",
     r"error: script \"[^\"\n]{1,200}\" exited with code \d+.*",
-    r"lerna ERR! .*|\s*ERROR +run failed: command +exited \(\d+\)|\S+: ERROR: command finished with error: .*",
+    r"lerna ERR! (?!E[A-Z]+ ).*|\s*ERROR +run failed: command +exited \(\d+\)",
+    r"\S+: ERROR: command finished with error: .*",
     r"Script .{1,300} returned with error code \d+",
     # just, task, mage, tox, nox
     r"error: [Rr]ecipe `[^`\n]{1,200}` (?:failed|was terminated) .*",
