@@ -30,6 +30,7 @@ from unstuck_tui.cli.common import (
     project_option,
     scope_option,
 )
+from unstuck_tui.cli.names import settings
 
 
 @click.group(name="config")
@@ -38,7 +39,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("key", required=False, default="")
+@click.argument("key", required=False, default="", shell_complete=settings)
 @parallel_option
 @ask_option
 @budget_option
