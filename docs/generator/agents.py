@@ -19,7 +19,6 @@ from unstuck.agents.command.presets import (
     preset_command,
     protocol_of,
     reports_cost,
-    reports_tokens,
 )
 from unstuck.agents.hooks.hook_agents import KNOWN as HOOKED
 from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
@@ -87,8 +86,6 @@ def _command(name: str) -> str:
 
 
 def _reports(command: tuple[str, ...]) -> str:
-    if not reports_tokens(command):
-        return "its usage in lines of text"
     return "tokens and cost" if reports_cost(command) else "tokens"
 
 

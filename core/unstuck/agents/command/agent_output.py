@@ -46,7 +46,6 @@ class AgentOutput:
     ) -> None:
         self._stream: Stream | None = STREAMS[stream](before=before[0], written_before=before[1]) if stream else None
         self._attempt, self._report = attempt, report
-        self._usage = UsageLines()
         self._count = 0
         self._named = ""
 
@@ -68,7 +67,7 @@ class AgentOutput:
     def feed(self, line: str) -> None:
         """Parse one line."""
         if self._stream is None or not line.startswith("{"):
-            step = read_step(line) or self._usage.read(line)
+            step = read_step(line)
             found = [step] if step is not None else []
         else:
             found = [own(observation, self._attempt) for observation in self._stream.read(line)]
@@ -85,6 +84,13 @@ class AgentOutput:
         """Report what is due once the process has ended."""
         for observation in self._stream.close() if self._stream is not None else ():
             self._report(observation)
+
+    def count(self, printed: str) -> None:
+        """Report the usage that a program without a stream has printed in words."""
+        usage = UsageLines()
+        for line in printed.splitlines() if self._stream is None else ():
+            if found := usage.read(line):
+                self._report(found)
 
     def text(self, printed: str) -> str:
         """Return the text that may hold a signal: the agent's messages, or everything it printed."""

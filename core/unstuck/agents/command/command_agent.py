@@ -108,6 +108,7 @@ class CommandAgent(ProcessAgent):
             self._used[parsed.session] = parsed.used
         unread = await asyncio.to_thread(is_unread, placed.file) if self._by_file else False
         printed = await read_output(output)
+        parsed.count(printed)
         return replace(self._report(task, guidance, done, parsed, printed, output), unread=unread)
 
     async def _placed(self, guidance: Guidance) -> Placed:
