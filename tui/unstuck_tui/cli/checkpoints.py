@@ -1,4 +1,4 @@
-"""``unstuck checkpoints``: what was saved of the files, what has changed since, and going back to it."""
+"""``unstuck checkpoints``: list, create, compare and restore checkpoints."""
 
 from __future__ import annotations
 

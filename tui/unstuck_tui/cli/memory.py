@@ -1,4 +1,4 @@
-"""``unstuck memory``: what the project has learnt, taking it back, and making an answer a rule."""
+"""``unstuck memory``: entries of the memory, their deletion, and rules made of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen as lines to be heard or kept: words for signs, and changes of what needs a person. Pure.
+"""Line-by-line output for screen readers and logs: words instead of symbols, and no redrawing. Pure.
 
 Beside each event: who needs a person and since when, what acts by itself and when, and how many tasks are in which
 state. Only changes are said, and no line is taken back.
