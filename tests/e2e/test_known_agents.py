@@ -318,3 +318,10 @@ def test_what_aider_has_used_is_counted(repo: Path, inside: Inside, stand_in: Ca
     assert len(starts.read_text().splitlines()) == 1
     code, _, errors = inside(repo, *words, "--budget", "cost=5", "T")
     assert (code, "prices: {aider:" in errors) == (2, True)
+
+
+def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer without the agent's program hears what to do, before anything starts."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    code, _, errors = inside(repo, "run", "--check", "true", "--agent", "gemini", "T")
+    assert (code, "gemini was not found on PATH: install it, and sign in" in errors) == (2, True)
