@@ -11,7 +11,11 @@ WORKERS ?= 3
 BIN := .venv/bin
 APP := .venv/.app
 READY := .venv/.ready
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
+LOUD_PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
+PIP := $(LOUD_PIP) --quiet
+# The package at hand, in one line that is drawn over.
+PROGRESS := /^Collecting/ { printf "\r  %2d: %-50.50s", ++count, $$2; fflush() } \
+    /^Installing/ { printf "\r  %2d packages: %-40s", count, "unpacking"; fflush() } END { print "" }
 # On all cores at once, which pip does not; some packages bring files that are wrong on purpose, or that nobody imports.
 COMPILE := $(BIN)/python -m compileall -q -j 0 \
     -x '/site-packages/(mypy|mypyc|pip|pkg_resources|setuptools|pygments/lexers)/' .venv/lib >/dev/null || true
@@ -40,7 +44,8 @@ setup: $(READY) ## make .venv and install what is needed (every target does it b
 # A venv whose Python has gone is made anew, and the pip that Python brings along used in place to install a newer one.
 # What builds us comes before us: an environment of its own for that would take as long as all else.
 $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
-	@if ! $(BIN)/python -c 'import pip; $(RECENT)' 2>/dev/null; then \
+	@echo 'Installing Unstuck into .venv (once, about 30 seconds) …'; \
+	if ! $(BIN)/python -c 'import pip; $(RECENT)' 2>/dev/null; then \
 	    found=; \
 	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
 	        if "$$python" -c '$(RECENT)' 2>/dev/null; then found=$$python; break; fi; \
@@ -52,7 +57,8 @@ $(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
 	        echo "$$found cannot make a virtual environment: install its venv module (python3-venv)" >&2; exit 1; }; \
 	fi; \
 	PYTHONPATH="$$bundled" $(PIP) --no-compile --upgrade pip hatchling editables
-	@$(PIP) --no-compile --no-build-isolation --editable .
+	@{ $(LOUD_PIP) --no-compile --no-build-isolation --editable .; echo $$? > .venv/.status; } | awk '$(PROGRESS)'; \
+	exit $$(cat .venv/.status)
 	@touch $@
 
 $(READY): $(APP)
@@ -62,7 +68,10 @@ $(READY): $(APP)
 
 # Whoever only wants to see it need not wait for what its tests and its checks need.
 demo: $(APP) ## see it at work: scripted agents, a real repository, real failures (make demo ARGS="--speed 2")
-	@$(BIN)/unstuck demo $(ARGS)
+	@$(BIN)/unstuck demo $(ARGS); code=$$?; \
+	echo; echo 'Here unstuck is $(CURDIR)/$(BIN)/unstuck. To call it by its name in this shell:'; \
+	echo '  export PATH="$(CURDIR)/$(BIN):$$PATH"'; \
+	case $$code in 0|3|130) ;; *) exit $$code ;; esac  # an open question, or leaving, is no error of make
 
 test: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 test: $(READY) ## run the tests and show the ten slowest

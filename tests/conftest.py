@@ -140,6 +140,7 @@ def isolated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("UNSTUCK_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("UNSTUCK_STATE_DIR", str(home / "state" / "unstuck"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("TZ", "UTC")
     # A check that runs twice within a second must not meet the bytecode of the source that an agent has just changed.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     # The projects that are worked on have pytest and none of the plugins that we test with.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from docs.generator.agents import AGENT_TABLES, acp_agents, known_agents
 from docs.generator.commands import commands
 from docs.generator.events import events
 from docs.generator.exit_codes import exit_codes
@@ -23,11 +24,14 @@ __all__ = ["TABLES", "TOP", "filled", "pages", "write_site"]
 
 TOP = Path(__file__).resolve().parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
-    one.__name__: one
-    for one in (
-        agent_keys, answers, commands, events, exit_codes, keys, old_names, placeholders, plan_keys, python_api,
-        settings, task_keys, time_limits, timers,
-    )
+    **{
+        one.__name__: one
+        for one in (
+            acp_agents, agent_keys, answers, commands, events, exit_codes, keys, known_agents, old_names, placeholders,
+            plan_keys, python_api, settings, task_keys, time_limits, timers,
+        )
+    },
+    **AGENT_TABLES,
 }  # fmt: skip
 """What a page may ask for with ``<!-- generated: NAME -->``."""
 _ASKED = re.compile(r"<!-- generated: (\w+) -->")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 
 import click
 import pytest
@@ -161,6 +163,46 @@ def test_both_names_of_a_check_are_refused(unstuck: Unstuck) -> None:
     done = unstuck.inside("run", "--headless", str(plan))
     assert done.code == 2
     assert "plan.yaml:3: `verify` in a task is another name of `check`: leave one out" in done.errors
+
+
+@pytest.mark.parametrize("group", COMMANDS)
+def test_one_line_says_what_a_command_does(group: str) -> None:
+    """No list of commands cuts off what one of them does, at 80 columns."""
+    context = click.Context(cli, terminal_width=80)
+    found = cli.get_command(context, group)
+    if isinstance(found, click.Group):
+        shown = found.get_help(click.Context(found, context, group, terminal_width=80))
+        assert "..." not in shown.partition("\nCommands:")[2]
+
+
+def test_everything_and_one_run_are_not_deleted_together(unstuck: Unstuck) -> None:
+    """`delete --all RUN` says that --all takes no run."""
+    done = unstuck.inside("delete", "--all", "/other")
+    assert (done.code, "takes no run" in done.errors) == (2, True)
+
+
+def test_a_wrong_filter_is_named_before_a_missing_run(unstuck: Unstuck) -> None:
+    """A mistyped event is wrong in a project without a run, too."""
+    assert "did you mean `run_started`?" in unstuck.inside("events", "--type", "run_startd").errors
+
+
+def test_printed_times_are_those_of_the_person(unstuck: Unstuck, failing: str) -> None:
+    """Lines of a run, its log and `show` have the time of the person's clock; the event log keeps UTC."""
+    zone = {"TZ": "Etc/GMT-9"}
+    run = unstuck("run", "--headless", "--check", failing, "--ask", "never", "--direct", "--", "true", env=zone)
+    time = unstuck.inside("events", "--json").rows[0]["time"]
+    there = datetime.fromisoformat(time).astimezone(timezone(timedelta(hours=9)))
+    assert run.out.startswith(f"{there:%H:%M:}")
+    assert f"{there:%H:%M:%S}" in unstuck("events", env=zone).out.splitlines()[0]
+    shown = unstuck("show", env=zone).out
+    assert f"started {there:%Y-%m-%d %H:%M:%S}" in shown
+    assert re.search(f"^    {there:%H:%M:}", shown, re.MULTILINE)
+    since = f"{there + timedelta(minutes=1):%Y-%m-%dT%H:%M}"
+    assert unstuck("events", "--since", since, env=zone).out == ""
+    since = f"{there - timedelta(minutes=1):%Y-%m-%dT%H:%M}"
+    assert (
+        unstuck("events", "--since", since, env=zone).out.splitlines() == unstuck("events", env=zone).out.splitlines()
+    )
 
 
 def test_fsck_checks_an_event_log(unstuck: Unstuck) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -96,3 +97,44 @@ def test_bash_itself_completes(unstuck: Unstuck, parked: dict[str, Any]) -> None
         ["bash", "-c", asks], cwd=unstuck.root, env=os.environ, capture_output=True, text=True, check=True
     )
     assert done.stdout == f"{parked['gate']}\n"
+
+
+def test_keys_of_settings_are_completed(unstuck: Unstuck) -> None:
+    """`config show` offers every key that it can show."""
+    assert completed(unstuck, "unstuck config show failure_handler.max_ret") == ["plain,failure_handler.max_retries"]
+    keys = [row["key"] for row in unstuck.inside("config", "show", "--json").rows]
+    assert completed(unstuck, "unstuck config show ", "fish") == [f"plain,{key}" for key in keys]
+
+
+def test_interrupted_tasks_and_their_choices_are_completed(unstuck: Unstuck) -> None:
+    """`--recover` offers the tasks that a killed run has left, each with every choice; otherwise nothing."""
+    agent = unstuck.script("agent.sh", "echo started; sleep 1000")
+    process = unstuck.start("run", "--headless", "--task", "T", "--check", "true", "--", "sh", agent)
+    unstuck.until(process, b"attempt 1")
+    process.kill()
+    process.wait(60)
+    line = "unstuck run --resume last --recover task=re"
+    assert completed(unstuck, line, "zsh") == ["plain", "task=retry", "_"]
+    assert "plain,task=skip" in completed(unstuck, "unstuck run --resume last --recover ta")
+    # As bash divides it: it replaces only what follows the last piece.
+    env = {"_UNSTUCK_COMPLETE": "bash_complete", "COMP_WORDS": "unstuck\nrun\n--resume\nlast\n--recover\ntask\n=\nre"}
+    assert unstuck.inside(env=env | {"COMP_CWORD": "7"}).out == "plain,retry\n"
+    env = env | {"COMP_WORDS": "unstuck\nrun\n--resume\nlast\n--recover\ntask\n="}
+    assert unstuck.inside(env=env | {"COMP_CWORD": "6"}).out.splitlines()[0] == "plain,continue"
+    assert unstuck.inside("run", "--headless", "--resume", "last", "--recover", "task=skip").code == 1
+    assert completed(unstuck, "unstuck run --resume last --recover ta") == []
+
+
+def test_a_plan_is_completed_by_the_shell(unstuck: Unstuck) -> None:
+    """`run` leaves the names of files to the shell."""
+    assert completed(unstuck, "unstuck run pla") == ["file,pla"]
+
+
+def test_python_runs_the_command(unstuck: Unstuck) -> None:
+    """`python -m unstuck` is `unstuck`, also where its program is not on PATH."""
+    done = subprocess.run(
+        [sys.executable, "-m", "unstuck", "config", "show", "nope"],
+        cwd=unstuck.root, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("unstuck: there is no setting nope")

@@ -305,3 +305,23 @@ def test_without_a_terminal_it_is_said_once(repo: Path, inside: Inside, stand_in
     assert starts.read_text().count("start") == 1
     assert "! termios.error: (25, 'Inappropriate ioctl for device')" in out
     assert "Agents run without a terminal." in out
+
+
+def test_what_aider_has_used_is_counted(repo: Path, inside: Inside, stand_in: Callable[[str, str], Path]) -> None:
+    """Its tokens and its cost are counted from its words, and a budget for tokens ends the run after an attempt."""
+    used = "Tokens: 2.4k sent, 17 received. Cost: $0.0062 message, $0.0062 session."
+    starts = stand_in("aider", f"echo Applied edit; echo; echo '{used}'; echo '{used}'")
+    words = ("run", "--json", "--check", "false", "--ask", "never", "--agent", "aider")
+    code, out, errors = inside(repo, *words, "--budget", "tokens=4000", "T")
+    assert code == 5, errors
+    assert [(one["tokens"], one["cost"]) for one in events(out, "usage_counted")] == [(2417, 0.0062)] * 2
+    assert len(starts.read_text().splitlines()) == 1
+    code, _, errors = inside(repo, *words, "--budget", "cost=5", "T")
+    assert (code, "prices: {aider:" in errors) == (2, True)
+
+
+def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer without the agent's program hears what to do, before anything starts."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    code, _, errors = inside(repo, "run", "--check", "true", "--agent", "gemini", "T")
+    assert (code, "gemini was not found on PATH: install it, and sign in" in errors) == (2, True)

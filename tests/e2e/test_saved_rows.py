@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Unstuck
 
+from unstuck.runs.queries.saved_rows import saved_rows
+
 LOOKS = (("runs", "--json"), ("show", "--json"), ("show",))
 
 
@@ -68,9 +70,16 @@ def test_days_are_those_of_the_reader(unstuck: Unstuck, ended: Path) -> None:
 
 
 def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
-    """A paused run saves no rows, and once it has ended its rows are those of the end."""
+    """The rows of a paused run serve only the list of runs, until the next event; then they are those of the end."""
     assert unstuck.inside("run", "--headless", "--check", failing, "--", "true", env=no_climb).code == 3
-    assert not (unstuck.runs[-1] / "state.json.rows").exists()
+    rows = unstuck.runs[-1] / "state.json.rows"
+    assert saved_rows(rows.parent) is None
+    assert saved_rows(rows.parent, listed=True) is not None
+    saved = unstuck.inside("runs").out.splitlines()[1].split()
+    rows.unlink()
+    computed = unstuck.inside("runs").out.splitlines()[1].split()
+    assert saved[1] == computed[1] == "paused"
+    assert saved[4:] == computed[4:]
     unstuck.inside("answer", unstuck.only_gate()["gate"], "skip")
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     assert unstuck.inside("runs", "--json").rows[0]["exit_reason"] == "incomplete"

@@ -94,7 +94,7 @@ def test_a_run_of_several_days_says_each() -> None:
     row["days"] = {"2026-11-21": LOAD, "2026-11-22": NOTHING, "2026-11-23": LOAD}  # type: ignore[assignment]
     lines = row_lines(row)
     assert lines[:2] == [
-        "run r  parked  started 2026-11-21T14:20:00.000Z",
+        "run r  paused  started 2026-11-21 14:20:00",
         "  used: cost 1.5, 3 s of work; budget: 1m 00s",
     ]
     assert [line.strip()[:10] for line in lines[2:]] == ["people: 2 ", "2026-11-21", "2026-11-23"]

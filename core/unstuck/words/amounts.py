@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from unstuck.text import one_line
+
 if TYPE_CHECKING:
     from unstuck.eventlog.state import RunRow
     from unstuck.eventlog.usage import Usage
@@ -83,5 +85,16 @@ def sized(size: int) -> str:
 
 
 def time_of_day(time: str, *, seconds: bool = False) -> str:
-    """An ISO 8601 time as hours and minutes (and ``seconds``) where the person is."""
-    return datetime.fromisoformat(time).astimezone().strftime("%H:%M:%S" if seconds else "%H:%M") if time else ""
+    """An ISO 8601 time as hours and minutes (and ``seconds``) where the person is; its own digits if it is damaged."""
+    try:
+        return datetime.fromisoformat(time).astimezone().strftime("%H:%M:%S" if seconds else "%H:%M") if time else ""
+    except (ValueError, OverflowError):
+        return one_line(time[11 : 19 if seconds else 16])
+
+
+def day_and_time(time: str) -> str:
+    """An ISO 8601 time as day, hours, minutes and seconds where the person is."""
+    try:
+        return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}" if time else ""
+    except (ValueError, OverflowError):
+        return one_line(time)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_LISTED = 12
+
 
 def near(word: str, known: Iterable[str]) -> str:
     """`` (did you mean …?)`` where a known word is near, else nothing."""
@@ -16,4 +18,5 @@ def near(word: str, known: Iterable[str]) -> str:
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`` (did you mean …?)`` where a known word is near, else the known ones."""
     known = list(known)
-    return near(word, known) or f" (known: {', '.join(known[:12]) or 'none'})"
+    more = ", …" if len(known) > _LISTED else ""
+    return near(word, known) or f" (known: {', '.join(known[:_LISTED]) or 'none'}{more})"

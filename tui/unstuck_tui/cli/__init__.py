@@ -89,7 +89,11 @@ def main() -> None:
     try:
         # Not for a help, whose time this import would double.
         works = sys.argv[1:2] in (["run"], ["demo"], ["watch"]) and sys.argv[2:3] not in (["-h"], ["--help"])
-        if works and "_UNSTUCK_COMPLETE" not in os.environ:
+        if "_UNSTUCK_COMPLETE" in os.environ:
+            from unstuck_tui.cli.completion import complete_whole_words
+
+            complete_whole_words()
+        elif works:
             from unstuck.processes.process_title import show_as
 
             show_as(f"unstuck {sys.argv[1]}")

@@ -1,4 +1,4 @@
-"""``unstuck checkpoints``: what was saved of the files, what has changed since, and going back to it."""
+"""``unstuck checkpoints``: list, create, compare and restore checkpoints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command() -> None:
 @_json_option
 @project_option
 def list_(project: Path, as_json: bool) -> None:
-    """List the checkpoints of the project and of its worktrees, oldest first."""
+    """List the checkpoints, oldest first. Those of worktrees are included."""
     place = here(project)
     found = asyncio.run(find_checkpoints(place.home, place.repository))
     rows = [checkpoint_row(checkpoint) for checkpoint in found]
@@ -70,7 +70,7 @@ def list_(project: Path, as_json: bool) -> None:
 @_json_option
 @project_option
 def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
-    """Save the current files, unless nothing changed since the last checkpoint."""
+    """Save the current files. Nothing is saved if nothing changed since the last checkpoint."""
     place = here(project, writes=True)
     store = store_of(place, place.root, _settings(place))
     saved = asyncio.run(store.create(one_line(reason), run="manual", yes=yes))
@@ -88,7 +88,7 @@ def create(project: Path, reason: str, yes: bool, as_json: bool) -> None:
 @_json_option
 @project_option
 def show(id: str, project: Path, as_json: bool) -> None:
-    """Show one checkpoint: the files in it, the files left out, and the changes before it."""
+    """Show one checkpoint. Lists the files in it, the files left out, and the changes before it."""
     place = here(project)
     saved = asyncio.run(saved_as(place, id))
     is_ours = belongs(saved.root, place.home, place.repository)
@@ -118,7 +118,7 @@ def show(id: str, project: Path, as_json: bool) -> None:
 @_json_option
 @project_option
 def diff(id: str, other: str | None, project: Path, paths: tuple[str, ...], as_json: bool) -> None:
-    """Show the changes from checkpoint ID to OTHER, or to the current files."""
+    """Show the changes since checkpoint ID, or from ID to OTHER."""
     store = _store(here(project), id, gone=other is not None)
     if as_json:
         changes = asyncio.run(store.changed(id, other, paths=paths))

@@ -30,6 +30,7 @@ from unstuck_tui.cli.common import (
     project_option,
     scope_option,
 )
+from unstuck_tui.cli.names import settings
 
 
 @click.group(name="config")
@@ -38,17 +39,17 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("key", required=False, default="")
+@click.argument("key", required=False, default="", shell_complete=settings)
 @parallel_option
 @ask_option
 @budget_option
 @json_option("One JSON object per setting.")
 @project_option
 def show(key: str, project: Path, as_json: bool, **options: Any) -> None:
-    """Show the effective settings, or those of KEY, and where each comes from.
+    """Show the effective settings and their sources.
 
-    A later source wins: default, user (your own file), project, environment, option. The options are those of `unstuck
-    run`. A plan can set more.
+    KEY limits them to one, or to those that begin with it. A later source wins: default, user (your own file),
+    project, environment, option. The options are those of `unstuck run`. A plan can set more.
     """
     rows = effective_rows(here(project).root, default_user_file(), os.environ, overrides_of(options))
     rows = _wanted(rows, key)

@@ -35,7 +35,9 @@ def command(run: str | None, whole: bool, typed: str | None, lose_work: bool, as
     that exists nowhere else is listed and needs its own confirmation. Your files, index, branches, stash and settings
     stay as they are. Afterwards a search shows that nothing is left.
     """
-    if whole == bool(run):
+    if whole and run:
+        raise UsageError("--all deletes everything and takes no run; use -C for another directory")
+    if not whole and not run:
         raise UsageError("name a run (unstuck delete RUN), or delete everything (unstuck delete --all)")
     place, environ = here(directory, writes=True, links=True), dict(os.environ)
     name = "" if whole else asyncio.run(find_deletable(place, environ, run or ""))

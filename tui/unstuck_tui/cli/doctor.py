@@ -1,4 +1,4 @@
-"""``unstuck doctor``: what is installed, what is in the way, and where everything lies."""
+"""``unstuck doctor``: the installation, its problems, and the locations of its files."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ _ACTORS = ("human", "timer", "policy", "agent")
 @project_option
 def command(run: str, project: Path, follow: bool, as_json: bool, **options: Any) -> None:
     """Print or follow the event log of RUN: an id, the start of an id, or last."""
+    wanted = _wanted(**options)
     place = here(project)
     run = find_run(place, run)
-    wanted = _wanted(**options)
     reader = RunReader(place.runs / run)
     wait, live = partial(time.sleep, _PAUSE_S), partial(is_live, place, run)
     records: Iterator[Record] = reader.follow(wanted, is_live=live, wait=wait) if follow else reader.records(wanted)

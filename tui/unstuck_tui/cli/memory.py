@@ -1,4 +1,4 @@
-"""``unstuck memory``: what the project has learnt, taking it back, and making an answer a rule."""
+"""``unstuck memory``: entries of the memory, their deletion, and rules made of answers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
 @_json_option
 @project_option
 def promote(id: str, project: Path, as_json: bool) -> None:
-    """Make the answer ID a rule: unstuck gives it without asking when the same failure returns."""
+    """Make the answer ID a rule. Unstuck gives it without asking when the same failure returns."""
     memory = memory_of(here(project, writes=True))
     (answer,) = found(memory, [id])
     rule = made_rule(memory, answer, SystemClock().now())

@@ -92,10 +92,10 @@ def _memories(ctx: click.Context) -> Mapping[str, str]:
     return {entry.id: f"{entry.kind}: {entry.note}" for entry in memory_of(_project(ctx)).entries()}
 
 
-def _agents(ctx: click.Context) -> Iterable[str]:
+def _agents(ctx: click.Context) -> Mapping[str, str]:
     from unstuck.agents.command.presets import KNOWN
 
-    return KNOWN
+    return {name: f"runs {preset.command[0]}" for name, preset in KNOWN.items()}
 
 
 def _events(ctx: click.Context) -> Iterable[str]:
@@ -110,10 +110,45 @@ def _scenarios(ctx: click.Context) -> Iterable[str]:
     return scenario_names()
 
 
+def _settings(ctx: click.Context) -> Iterable[str]:
+    import os
+
+    from unstuck.settings.effective import effective_rows
+    from unstuck.settings.loading import default_user_file
+
+    return [row["key"] for row in effective_rows(_project(ctx).root, default_user_file(), os.environ, {})]
+
+
+def _recoveries(ctx: click.Context) -> Iterable[str]:
+    """``TASK=CHOICE`` for each interrupted task of the run that is resumed."""
+    from unstuck.runs.queries.run_list import find_run, state_of
+    from unstuck.supervision.recovery.facts import CHOICES, was_cut_off
+
+    place = _project(ctx)
+    state, _ = state_of(place, find_run(place, ctx.params.get("resume") or "last"))
+    return [f"{row.id}={choice}" for row in state.tasks.values() if was_cut_off(row) for choice in CHOICES]
+
+
+def _permissions(ctx: click.Context) -> Iterable[str]:
+    from unstuck.runs.answers.permissions import permission_rows
+
+    return dict.fromkeys(row["rule"] for row in permission_rows(_project(ctx)))
+
+
+def files(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Completion with the names of files, by the shell."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="file")]
+
+
 questions = names_in(_questions)
 choices = names_in(_choices)
 checkpoints = names_in(_checkpoints)
 memories = names_in(_memories)
 agents = names_in(_agents)
 events = names_in(_events)
+permissions = names_in(_permissions)
+recoveries = names_in(_recoveries)
 scenarios = names_in(_scenarios)
+settings = names_in(_settings)

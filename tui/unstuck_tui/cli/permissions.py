@@ -9,9 +9,10 @@ import click
 
 from unstuck.runs.answers.permissions import permission_rows, revoke
 from unstuck.text import one_line
-from unstuck_tui.cli.common import echo, here, print_json, project_option
+from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import permissions
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+_json_option = json_option("One JSON object a line.")
 
 
 @click.group(name="permissions")
@@ -40,7 +41,7 @@ def list_(project: Path, as_json: bool) -> None:
 
 
 @command.command(name="revoke")
-@click.argument("rule")
+@click.argument("rule", shell_complete=permissions)
 @_json_option
 @project_option
 def revoke_(rule: str, project: Path, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.errors import UsageError
 from unstuck_tui.cli.common import ask_option, budget_option, check_option, json_option, parallel_option, project_option
-from unstuck_tui.cli.names import agents, run_ids
+from unstuck_tui.cli.names import agents, files, recoveries, run_ids
 
 
 class _Run(click.Command):
@@ -23,7 +23,7 @@ class _Run(click.Command):
 
 
 @click.command(cls=_Run, name="run")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PLAN | TASK | -- AGENT…")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="PLAN | TASK | -- AGENT…")
 @click.option(
     "--agent",
     metavar="NAME",
@@ -43,6 +43,7 @@ class _Run(click.Command):
 @click.option(
     "--recover",
     metavar="TASK=CHOICE",
+    shell_complete=recoveries,
     multiple=True,
     help="With --resume: how an interrupted task continues: continue, retry, done, skip, abandon, adopt or stop.",
 )

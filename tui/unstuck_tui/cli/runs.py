@@ -13,7 +13,7 @@ from unstuck.text import one_line
 from unstuck.words.amounts import ago
 from unstuck.words.labels import counted
 from unstuck_tui.cli.common import complain, echo, echo_table, here, json_option, print_json, project_option
-from unstuck_tui.render.printed.summaries import load_words
+from unstuck_tui.render.printed.summaries import load_words, run_state
 
 
 @click.command(name="runs")
@@ -25,7 +25,7 @@ def command(project: Path, days: bool, as_json: bool) -> None:
     if days:
         _print_days(list(day_rows(here(project), complain)), as_json)
         return
-    rows = run_rows(here(project))
+    rows = run_rows(here(project), with_load=as_json)
     if as_json:
         print_json(rows)
         return
@@ -41,8 +41,7 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
         return row["run"], "damaged", "", "", row["problem"]
     tasks = ", ".join(f"{count} {word}" for word, count in row["tasks"].items()) or "no tasks"
     asked = f", {counted(row['open_gates'], 'question')}" if row["open_gates"] else ""
-    state = "paused" if row["exit_reason"] == "needs_person" else row["exit_reason"] or row["state"]
-    return row["run"], state, ago(row["started"], now), f"{tasks}{asked}", one_line(row["about"], 40)
+    return row["run"], run_state(row), ago(row["started"], now), f"{tasks}{asked}", one_line(row["about"], 40)
 
 
 def _print_days(rows: list[dict[str, Any]], as_json: bool) -> None:

@@ -27,7 +27,9 @@ def applied(change: Change, otherwise: str, yes: bool, *, as_json: bool = False)
         if not click.confirm("Change it so?"):
             raise click.Abort
     change.apply()
-    kept = f"; what was there is kept in {change.backup}" if change.backup.exists() else ""
+    kept = (
+        f"; what was there is kept in {change.backup}" if change.before is not None and change.backup.exists() else ""
+    )
     echo(f"{change.path} {'removed' if change.after is None else 'written'}{kept}")
     return True
 

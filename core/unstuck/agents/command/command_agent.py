@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
 from unstuck.agents.command.nudged_output import NudgedOutput
-from unstuck.agents.command.presets import allowing, can_resume, denials, model_in, resumed, stream_of
+from unstuck.agents.command.presets import PRESETS, allowing, can_resume, denials, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -45,7 +45,8 @@ def require_program(command: Sequence[str], directory: Path, environ: Mapping[st
         if shutil.which(str(path), path=environ.get("PATH")) is None:
             raise AgentNotFound(f"agent program {admit(program, limit=200)} may not be run (chmod +x?)")
     elif shutil.which(program, path=environ.get("PATH")) is None:
-        raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH")
+        cure = ": install it, and sign in to it once in its own terminal" if program in PRESETS else ""
+        raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH{cure}")
 
 
 def _joined(first: Exit, last: Exit) -> Exit:

@@ -220,7 +220,7 @@ def reports_cost(command: Sequence[str]) -> bool:
 
 def reports_tokens(command: Sequence[str]) -> bool:
     """Return whether the agent of ``command`` reports its tokens."""
-    return bool(protocol_of(command) or stream_of(command))
+    return bool(protocol_of(command) or stream_of(command)) or PurePath(command[0] if command else "").name == "aider"
 
 
 def model_in(command: Sequence[str]) -> str:

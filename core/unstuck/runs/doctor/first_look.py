@@ -48,7 +48,7 @@ class _Agent(NamedTuple):
     key: tuple[str, str] = ("", "")
 
 
-_AGENTS: Mapping[str, _Agent] = {
+AGENTS: Mapping[str, _Agent] = {
     "claude": _Agent(
         2,
         "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX "
@@ -101,9 +101,9 @@ class Look(NamedTuple):
 def first_look(command: Sequence[str], checks: Iterable[str], directory: Path, environ: Mapping[str, str]) -> Look:
     """Return a first look at the agent that ``command`` starts in ``directory``. Starts nothing."""
     name = known_agent(command)
-    if name not in _AGENTS:
+    if name not in AGENTS:
         return Look(name, "", ())
-    agent, home = _AGENTS[name], Path(environ.get("HOME") or "/nonexistent")
+    agent, home = AGENTS[name], Path(environ.get("HOME") or "/nonexistent")
     version = version_of(command[0], environ)
     warnings = []
     if version and int(version.partition(".")[0]) != agent.major:

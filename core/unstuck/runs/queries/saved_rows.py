@@ -1,6 +1,7 @@
-"""Rows of an ended run, saved beside its log, so that showing it imports no classes of its state.
+"""Rows of an ended or paused run, saved beside its log, so that showing it imports no classes of its state.
 
-Like a snapshot they may be deleted at any time, and are used only where they cover the whole log.
+Like a snapshot they may be deleted at any time, and are used only where they cover the whole log. Those of a paused run
+serve the list of runs alone: the waits in them grow.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ ROWS_NAME = f"{SNAPSHOT_NAME}.rows"
 
 
 def save_rows(folder: Path, state: State) -> None:
-    """Save the rows of an ended run in ``folder``; where that is not possible, looking at it is only slower."""
+    """Save the rows of an ended or paused run in ``folder``; without them, looking at it is only slower."""
     from unstuck.runs.queries.json_rows import show_rows
 
-    if state.run.state != "ended" or saved_rows(folder) is not None:
+    if state.run.state not in ("ended", "parked") or saved_rows(folder, listed=True) is not None:
         return
     rows = list(show_rows(folder.name, state, SystemClock().now()))
     with suppress(RecordError, ValueError):
@@ -40,8 +41,11 @@ def save_rows(folder: Path, state: State) -> None:
             snapshot.save(folder / ROWS_NAME, seq=found.seq, offset=found.offset, crc=found.crc, state=content)
 
 
-def saved_rows(folder: Path) -> list[dict[str, Any]] | None:
-    """Return the saved rows of the run in ``folder``; None where they do not fit its log or this program."""
+def saved_rows(folder: Path, *, listed: bool = False) -> list[dict[str, Any]] | None:
+    """Return the saved rows of the run in ``folder``; None where they do not fit its log or this program.
+
+    The rows of a paused run are returned only where the run is ``listed``, without its load.
+    """
     found, log = snapshot.load(folder / ROWS_NAME), folder / LOG_NAME
     if found is None or not holds(log, found.position):
         return None
@@ -52,7 +56,8 @@ def saved_rows(folder: Path) -> list[dict[str, Any]] | None:
     except (ValueError, RecordDamaged, RecordError):
         return None
     fits = end.end == found.position and not end.torn and content["for"] == _reader()
-    return list(content["rows"]) if fits else None
+    rows = list(content["rows"]) if fits else None
+    return rows if rows is None or listed or rows[0]["state"] == "ended" else None
 
 
 def _reader() -> list[Any]:

@@ -1,4 +1,4 @@
-"""The screen as lines to be heard or kept: words for signs, and changes of what needs a person. Pure.
+"""Line-by-line output for screen readers and logs: words instead of symbols, and no redrawing. Pure.
 
 Beside each event: who needs a person and since when, what acts by itself and when, and how many tasks are in which
 state. Only changes are said, and no line is taken back.
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import GateRow, State
-from unstuck.text import one_line
+from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import GROUPS, asked_about, group_of
 from unstuck.words.narration import lines_of
 
@@ -51,7 +51,7 @@ class PlainLines:
     def lines(self, record: Record) -> Iterator[str]:
         fold(self._state, record)
         yield from lines_of(record, spell=in_words)
-        start = f"{one_line(record.time[11:19])}  "
+        start = f"{time_of_day(record.time, seconds=True)}  "
         for text in (*self._needs(), *self._by_itself(record), *self._now(record)):
             yield start + text
 
@@ -113,8 +113,8 @@ class PlainLines:
 
 
 def _at(record: Record, due: float) -> str:
-    """The time of day (UTC, as in all lines) at the monotonic time ``due``."""
+    """The time of day where the person is at the monotonic time ``due``."""
     try:
-        return (datetime.fromisoformat(record.time) + timedelta(seconds=due - record.mono)).strftime("%H:%M:%S")
+        return f"{(datetime.fromisoformat(record.time) + timedelta(seconds=due - record.mono)).astimezone():%H:%M:%S}"
     except (ValueError, OverflowError):
         return "an unknown time"

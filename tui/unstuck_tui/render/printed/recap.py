@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from unstuck.runs.queries.recap import Needed, RecapFacts, Used
 from unstuck.text import one_line
-from unstuck.words.amounts import span, tokens_of
+from unstuck.words.amounts import span, time_of_day, tokens_of
 from unstuck.words.labels import ended_as, question_words, some
 
 # With one line each for questions, the run, other ends, waits and usage these make ten.
@@ -73,7 +73,7 @@ def _needs(needed: Sequence[Needed]) -> tuple[str, list[int]]:
     gate = first.gate
     asked = ": ".join(filter(None, question_words(gate.gate.type, gate.gate.context)))
     why = f"{_some(first.blocks)} {'waits' if len(first.blocks) == 1 else 'wait'} for it" if first.blocks else ""
-    since = f"open since {gate.opened[11:16]}" if len(gate.opened) > 16 else ""
+    since = f"open since {time_of_day(gate.opened)}" if gate.opened else ""
     reason = ", ".join(filter(None, (why, since)))
     more = f"; then {_some([one.gate.id for one in others])}" if others else ""
     text = f"needs you first: {_words(gate.gate.task or 'the run', _SUBJECT)}: {_words(asked, _LINE)}"

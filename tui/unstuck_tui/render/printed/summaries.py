@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck.words.amounts import ago, limit_of, span
+from unstuck.words.amounts import ago, day_and_time, limit_of, span, time_of_day
 from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
@@ -58,6 +58,12 @@ def failure_cells(row: Row, now: float) -> tuple[str, ...]:
     )
 
 
+def run_state(row: Row) -> str:
+    """How the run of a row stands, in one word."""
+    state = str(row["exit_reason"] or row["state"])
+    return "paused" if state in ("needs_person", "parked") else state
+
+
 def used_words(row: Row) -> list[str]:
     """The agents' own figures of what they used; empty where there are none."""
     tokens = [f"{row['tokens']} tokens"] if row["tokens"] else []
@@ -69,7 +75,7 @@ def _run(row: Row) -> list[str]:
     limits = [limit_of(name, limit) for name, limit in row["budget"].items()]
     budget = f"; budget: {', '.join(limits)}" if limits else ""
     lines = [
-        f"run {row['run']}  {row['exit_reason'] or row['state']}  started {row['started']}",
+        f"run {row['run']}  {run_state(row)}  started {day_and_time(row['started'])}",
         f"  used: {', '.join(used)}{budget}",
     ]
     if words := load_words(row["load"]):
@@ -140,7 +146,7 @@ def _moment(moment: Row) -> str:
     """One line of a timeline: time, escalation level, outcome, and checkpoint."""
     lasted = f"  ({span(moment['seconds'])})" if moment["seconds"] is not None else ""
     saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
-    time = one_line(str(moment["time"])[11:19])
+    time = time_of_day(str(moment["time"]), seconds=True)
     if moment["kind"] == "question":
         return f"    {time}  {'asked':<14} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
     level = level_word(str(moment["rung"]))
