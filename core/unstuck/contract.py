@@ -1,19 +1,38 @@
 """Frozen values that flow between an agent, the supervisor and a person, and the protocols between them.
 
-Every text from outside is ``Clean``, which only :func:`unstuck.text.admit` returns.
+Every text from outside is ``Clean``, which only :func:`unstuck.text.admit` returns. Values that a caller makes take
+plain text: the supervisor admits it when it takes the value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from unstuck.diagnosis.claim import Claim
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.text import Clean
+from unstuck.errors import UsageError
+from unstuck.text import Clean, admit
+
+if TYPE_CHECKING:
+    _Given = TypeVar("_Given", contravariant=True)
+    _Kept = TypeVar("_Kept", covariant=True)
+
+    class _Admitted(Generic[_Given, _Kept]):
+        """A field that callers give as plain text, and that holds clean text once the supervisor has taken it."""
+
+        def __get__(self, instance: object, owner: type | None = None) -> _Kept: ...
+
+        def __set__(self, instance: object, value: _Given) -> None: ...
+
+    Text = _Admitted[str, Clean]
+    OptionalText = _Admitted[str | None, Clean | None]
+    Texts = _Admitted[tuple[str, ...], tuple[Clean, ...]]
+else:
+    Text, OptionalText, Texts = Clean, Clean | None, tuple[Clean, ...]
 
 Actor = Literal["human", "timer", "policy", "agent"]
 Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
@@ -57,15 +76,24 @@ QUOTA = "quota"
 OUTAGE_LASTS = "agent_outage"
 """``error_type`` in the context of a question about an outage that lasted for the whole ``outage_limit``."""
 
+PROMPT_LIMIT = 1 << 20
+"""Largest number of characters of a task's prompt, equal to the size limit of a plan file."""
+
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+_NO_TEXT: Any = Clean("")
+_NONE: Any = None
+_NO_TEXTS: Any = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task. ``verify`` is the shell command of its check; without one a task may end unverified, never succeeded.
+    """A task: its prompt, and the check that decides whether it is done.
 
-    ``timeout_s`` is the time limit of an attempt and ``idle_s`` its idle limit, in seconds. None means the limits of
-    the settings.
+    ``check`` is a shell command; without one a task may end unverified, never succeeded. ``timeout_seconds`` is the
+    time limit of an attempt and ``idle_seconds`` its idle limit. None means the limits of the settings. ``verify``,
+    ``timeout_s`` and ``idle_s`` are their old names, which are accepted until version 1.0.
+
+        task = Task(id="greet", prompt="Write the greeting.", check="grep hello greeting.txt")
     """
 
     id: str
@@ -77,6 +105,61 @@ class Task:
     timeout_s: float | None = None
     idle_s: float | None = None
     isolation: Literal["shared", "worktree"] = "shared"
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        prompt: str,
+        agent: str = "",
+        agent_type: str = "default",
+        needs: Iterable[str] = (),
+        check: str | None = None,
+        timeout_seconds: float | None = None,
+        idle_seconds: float | None = None,
+        isolation: Literal["shared", "worktree"] = "shared",
+        verify: str | None = None,
+        timeout_s: float | None = None,
+        idle_s: float | None = None,
+    ) -> None:
+        """Create a task. Raises UsageError where a value has the wrong type."""
+        check = verify if check is None else check
+        limit = timeout_s if timeout_seconds is None else timeout_seconds
+        idle = idle_s if idle_seconds is None else idle_seconds
+        for name, text in (("id", id), ("prompt", prompt), ("check", "" if check is None else check)):
+            if not isinstance(text, str):
+                raise UsageError(f"a task's {name} must be text, not {type(text).__name__}")
+        for name, seconds in (("timeout_seconds", limit), ("idle_seconds", idle)):
+            if seconds is not None and (not isinstance(seconds, int | float) or not seconds >= 0):
+                raise UsageError(f"a task's {name} must be a number above 0, not {seconds!r}")
+        values = {
+            "id": id,
+            "prompt": admit(prompt, limit=PROMPT_LIMIT),
+            "agent": agent,
+            "agent_type": agent_type,
+            "needs": (needs,) if isinstance(needs, str) else tuple(needs),
+            "verify": check,
+            "timeout_s": limit,
+            "idle_s": idle,
+            "isolation": isolation,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def check(self) -> str | None:
+        """The shell command of its check."""
+        return self.verify
+
+    @property
+    def timeout_seconds(self) -> float | None:
+        """The time limit of an attempt."""
+        return self.timeout_s
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """The idle limit of an attempt."""
+        return self.idle_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,14 +213,14 @@ class Observation:
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive", "asks"]
-    text: Clean = Clean("")
+    text: Text = _NO_TEXT
     at: float = 0.0
     id: str = ""
     task_id: str = ""
     agent_id: str = ""
     tool: str = "bash"
     role: Literal["agent", "user", "system"] | None = None
-    approach: Clean | None = None
+    approach: OptionalText = _NONE
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
@@ -202,30 +285,30 @@ class Report:
 
     exit_code: int | None = None
     session: str | None = None
-    error: Clean | None = None
-    approach: Clean | None = None
+    error: OptionalText = _NONE
+    approach: OptionalText = _NONE
     signal: Literal["complete", "blocked", "needs_guidance"] | None = None
     how: Literal[
         "ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal", "over_budget"
     ] = "ended"
-    question: Clean | None = None
-    options: tuple[Clean, ...] = ()
-    context: Clean | None = None
-    phase: Clean | None = None
-    alternatives: tuple[Clean, ...] = ()
+    question: OptionalText = _NONE
+    options: Texts = _NO_TEXTS
+    context: OptionalText = _NONE
+    phase: OptionalText = _NONE
+    alternatives: Texts = _NO_TEXTS
     cause: str = ""
-    summary: Clean | None = None
+    summary: OptionalText = _NONE
     output: str = ""
     output_at: tuple[int, int] = (0, 0)
-    output_lost: Clean = Clean("")
-    sample: Clean | None = None
-    said: Clean = Clean("")
+    output_lost: Text = _NO_TEXT
+    sample: OptionalText = _NONE
+    said: Text = _NO_TEXT
     program: str = ""
     marked: bool = False
     tokens: int = 0
     cost: float | None = None
     receipt: Receipt | None = None
-    last_message: Clean | None = None
+    last_message: OptionalText = _NONE
     model: str = ""
     claim: Claim | Literal[""] = ""
     denied: tuple[Denial, ...] = ()
@@ -241,6 +324,11 @@ class Outcome:
     attempts: int
     level: Level
     last: Diagnosis | None = None
+
+    @property
+    def task_id(self) -> str:
+        """The id of its task."""
+        return self.task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +351,7 @@ class Answer:
     """
 
     choice: Choice
-    text: Clean = Clean("")
+    text: Text = _NO_TEXT
     number: float | None = None
     scope: Scope = "once"
 
@@ -288,6 +376,11 @@ class Gate:
     status: GateStatus = "open"
     answer: Answer | None = None
     by: Actor | None = None
+
+    @property
+    def task_id(self) -> str:
+        """The id of its task; empty for a question about the whole run."""
+        return self.task
 
 
 class Observer(Protocol):

@@ -34,6 +34,11 @@ class Record:
     cause: int = 0
     version: int = SCHEMA
 
+    @property
+    def task_id(self) -> str:
+        """The id of the task that it is about; empty for one about the whole run."""
+        return self.task
+
     def as_dict(self) -> dict[str, Any]:
         """Return the record as the log holds it, without its checksum."""
         return {"v": self.version, "seq": self.seq, **_body(self)}
