@@ -1,0 +1,7 @@
+"""The command line as ``python -m unstuck``."""
+
+from importlib import import_module
+
+if __name__ == "__main__":
+    # By its name: the core imports no screen.
+    import_module("unstuck_tui.cli").main()
