@@ -320,7 +320,7 @@ class Supervisor:
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
             # An answer may end the run; its sender still hears that it was taken.
-            finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
+            finished, waiting = frozenset({"answer", "stop"}), frozenset({"tool", "stay", "events"})
             server = ChannelServer(
                 path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
             )
