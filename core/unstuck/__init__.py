@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # type checkers take it for true by its name, and typing 
 # Type checkers and editors read these imports; the table below says the same to a running program.
 # fmt: off
 if TYPE_CHECKING:
+    from unstuck.client import Client as Client
     from unstuck.clock import Clock as Clock
     from unstuck.contract import (
         Agent as Agent, Answer as Answer, Capabilities as Capabilities, Denial as Denial, Directive as Directive,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from unstuck.workspace.checkpoints.manager import Restored as Restored
 
 _PUBLIC = {
+    "unstuck.client": "Client",
     "unstuck.clock": "Clock",
     "unstuck.contract": (
         "Agent Answer Capabilities Denial Directive Gate Guidance Observation Observer Outcome Receipt Report "

@@ -24,6 +24,7 @@ from unstuck import (
     CheckpointManager,
     CheckpointUnknown,
     Clean,
+    Client,
     Clock,
     Coordinator,
     DeliveryRefused,
@@ -227,6 +228,16 @@ async def seeds() -> None:
     for handle in (handle_transient_error, handle_configuration_error):
         print(handle)
     print(handle_agent_failure, handle_infrastructure_error, handle_unrecoverable_error)
+
+
+def control(project: Path) -> None:
+    """Another program's run."""
+    client = Client(project)
+    for task in client.show().tasks:
+        gate = client.hold(task.task)
+        client.answer(gate, "continue")
+    for record in client.follow():
+        assert_type(record.seq, int)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from unstuck.errors import UsageError
 from unstuck.eventlog.events import EVENTS
 from unstuck.schemas import control, project, runs
+from unstuck.supervision.recovery.facts import RecoveryState
 from unstuck.words.did_you_mean import near
 
 
@@ -24,7 +25,7 @@ class Schema(NamedTuple):
         return TypeAdapter(self.type)
 
 
-_EVENTS_VERSION = 1
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _INSTALLED = project.Installation | project.FileChanged
 SCHEMAS: dict[str, Schema] = {
     "answer": Schema(1, project.Answered),
@@ -44,7 +45,7 @@ SCHEMAS: dict[str, Schema] = {
     "review": Schema(1, project.Session),
     "run": Schema(1, runs.EventRecord | runs.RunResult),
     "runs": Schema(1, runs.Run | runs.DamagedRun | runs.Day),
-    "show": Schema(1, runs.ShownRun | runs.ShownTask | runs.OpenQuestion),
+    "show": Schema(1, runs.ShownRun | runs.ShownTask | runs.OpenQuestion | RecoveryState),
     "signatures": Schema(1, project.Failure),
     "truth": Schema(1, project.Truth),
     "watch": Schema(1, runs.EventRecord | runs.RunResult),
@@ -60,10 +61,16 @@ def schema_names() -> list[str]:
 
 def json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of ``name`` with its version. Raises UsageError for an unknown name."""
-    found = SCHEMAS.get(name)
-    if found is None and name in EVENTS:
-        found = Schema(_EVENTS_VERSION, EVENTS[name])
-    if found is None:
+    kind = SCHEMAS[name].type if name in SCHEMAS else EVENTS.get(name)
+    if kind is None:
         raise UsageError(f"there is no schema {name}{near(name, schema_names())}; `unstuck schema` lists them")
-    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"unstuck:{name}:{found.version}"}
-    return about | found.adapter.json_schema(mode="serialization") | {"x-version": found.version}
+    found = TypeAdapter(kind).json_schema(mode="serialization")
+    version = SCHEMAS[name].version if name in SCHEMAS else _fields(found)
+    return {"$schema": _DIALECT, "$id": f"unstuck:{name}:{version}", "x-version": version} | found
+
+
+def _fields(schema: Any) -> int:
+    """Return the number of fields in a schema, which is the version of an event: events only ever grow."""
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    own = len(schema.get("properties", ())) if isinstance(schema, dict) else 0
+    return own + sum(map(_fields, inner))

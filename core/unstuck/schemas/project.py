@@ -165,7 +165,7 @@ class Change(Row):
 
 
 class Checkpoint(Row):
-    """A checkpoint. ``ignored`` is a count, ``size`` in bytes."""
+    """A checkpoint. ``ignored`` is a count, ``size`` in bytes. ``new`` is false for one that was there already."""
 
     id: str
     created: str
@@ -177,6 +177,7 @@ class Checkpoint(Row):
     not_covered: list[LeftOut]
     ignored: int
     size: int
+    new: bool | None = None
 
 
 class WholeCheckpoint(Checkpoint):
