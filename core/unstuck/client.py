@@ -42,6 +42,8 @@ class Client:
 
     Methods that control raise ChannelError without a live run, and GateError for a refusal.
 
+    Example::
+
         client = Client("path/to/project")
         for question in client.show().questions:
             client.answer(question.gate, "retry", "Keep the public names.")

@@ -93,6 +93,8 @@ class Task:
     time limit of an attempt and ``idle_seconds`` its idle limit. None means the limits of the settings. ``verify``,
     ``timeout_s`` and ``idle_s`` are their old names, which are accepted until version 1.0.
 
+    Example::
+
         task = Task(id="greet", prompt="Write the greeting.", check="grep hello greeting.txt")
     """
 
@@ -171,6 +173,10 @@ class Capabilities:
     ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new session can be
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be restored without a
     question. ``signals``: it has to end with a status line, which its prompt explains.
+
+    Example::
+
+        can = Capabilities(hold="freeze", stop=True, fresh=True)
     """
 
     hold: Literal["step", "freeze", "none"] = "none"
@@ -188,6 +194,11 @@ class Guidance:
 
     ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
     in the text. ``allowed`` are the permission rules that persons have given for it.
+
+    Example::
+
+        async def agent(guidance: Guidance) -> None:
+            (guidance.workdir / "notes.txt").write_text(guidance.text)
     """
 
     attempt: str
@@ -210,6 +221,10 @@ class Observation:
     with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written.
     ``asks`` is a question to the person in the agent's own terminal, without a text its end. ``session`` is the agent's
     own session, once it is known. Plain ``str`` is accepted for every text at run time.
+
+    Example::
+
+        step = Observation(kind="failure", text="1 failed", tool="bash", exit_code=1, task_id="greet")
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive", "asks"]
@@ -235,6 +250,11 @@ class Verdict:
 
     ``pattern`` is the stable id that a person can mark as *not a loop*. With ``nudge`` the agent gets a warning,
     otherwise a question is opened. ``resets_on`` describes what would count as progress.
+
+    Example::
+
+        if verdict is not None and not verdict.nudge:
+            print(verdict.evidence)
     """
 
     kind: Literal["loop", "circular_fix", "blocked", "waiting"]
@@ -248,7 +268,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive."""
+    """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive.
+
+    Example::
+
+        print([pid for pid, _, how in receipt.ended])
+    """
 
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
@@ -259,6 +284,10 @@ class Denial:
     """A call that the agent's own permissions did not allow.
 
     ``rules`` allow it. ``cure`` says how, in one sentence; with ``grants`` the adapter can apply the rules itself.
+
+    Example::
+
+        Denial(what=admit("curl example.org"), rules=("Bash(curl:*)",))
     """
 
     what: Clean
@@ -281,6 +310,10 @@ class Report:
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
     ``denied`` are the calls that were not allowed, in their order. ``unread`` is true if the program got the prompt by
     its file alone and did not read it.
+
+    Example::
+
+        return Report(signal="needs_guidance", question="Which port?", options=("80", "8080"))
     """
 
     exit_code: int | None = None
@@ -317,7 +350,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """End of a task. ``attempts`` is the number of attempts started, ``level`` the last escalation level."""
+    """End of a task. ``attempts`` is the number of attempts started, ``level`` the last escalation level.
+
+    Example::
+
+        outcome = await supervisor.supervise(task, agent)
+        print(outcome.task_id, outcome.status, outcome.attempts)
+    """
 
     task: str
     status: OutcomeStatus
@@ -333,7 +372,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directive:
-    """An instruction to an agent. Nothing else flows towards an agent."""
+    """An instruction to an agent. Nothing else flows towards an agent.
+
+    Example::
+
+        if directive.kind == "tell":
+            print(directive.text)
+    """
 
     kind: Literal["start", "go_on", "tell", "deny", "stop", "end"]
     text: Clean = Clean("")
@@ -348,6 +393,10 @@ class Answer:
 
     ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check. A permission
     may hold for the task, for the run, or in every project of the user (``always``).
+
+    Example::
+
+        await supervisor.answer(gate.id, Answer(choice="retry", text="Keep the public names."))
     """
 
     choice: Choice
@@ -362,6 +411,11 @@ class Gate:
 
     ``standing`` is what the agent does meanwhile: held in its next call, suspended (``frozen``), or working on
     (``runs_on``). It is empty without a live agent, and in old logs.
+
+    Example::
+
+        for row in supervisor.state.open_gates():
+            print(row.gate.id, row.gate.choices)
     """
 
     id: str
@@ -384,7 +438,12 @@ class Gate:
 
 
 class Observer(Protocol):
-    """Supervisor side of an attempt, called by the adapter of an agent."""
+    """Supervisor side of an attempt, called by the adapter of an agent.
+
+    Example::
+
+        directive = await observer.step(Observation(kind="action", text="pytest -q"))
+    """
 
     def see(self, observation: Observation) -> None:
         """Record an observation without blocking. For streams that cannot be held."""
@@ -413,7 +472,19 @@ class Observer(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """Adapter of a real agent."""
+    """Adapter of a real agent.
+
+    Example::
+
+        class Writer:
+            can = Capabilities(stop=True)
+
+            async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+                return Report(last_message="Done.")
+
+            async def stop(self, attempt: str) -> Receipt:
+                return Receipt()
+    """
 
     @property
     def can(self) -> Capabilities: ...
@@ -426,7 +497,13 @@ class Agent(Protocol):
 
 
 class TaskSession(Observer, Protocol):
-    """The attempts of one task, driven by ``supervise()`` or by the hook bridge."""
+    """The attempts of one task, driven by ``supervise()`` or by the hook bridge.
+
+    Example::
+
+        session = supervisor.session(task, Capabilities(fresh=True))
+        directive = await session.begin()
+    """
 
     async def begin(self) -> Directive:
         """Begin the task. Returns start or end."""

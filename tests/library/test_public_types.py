@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,18 @@ def test_importing_the_package_imports_no_part() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {program}"],
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert ast.literal_eval(done.stdout) == ["__future__", "unstuck.version"]
+
+
+@pytest.mark.parametrize("name", sorted(set(unstuck.__all__) - {"__version__", "Clean"}))
+def test_every_public_class_shows_how_it_is_used(name: str) -> None:
+    """Each public class but exceptions and enumerations has an example, which is Python, and so has ``supervise``."""
+    value = getattr(unstuck, name)
+    plain = not inspect.isclass(value) or issubclass(value, Exception | Enum)
+    if plain and name != "supervise":
+        assert value.__doc__
+        return
+    _, _, example = inspect.cleandoc(value.__doc__).partition("Example::\n\n")
+    assert example
+    wrapped = "async def example():\n" + example
+    names = {node.id for node in ast.walk(ast.parse(wrapped)) if isinstance(node, ast.Name)}
+    assert {one for one in names if one[:1].isupper()} - {"SystemClock"} <= set(unstuck.__all__)

@@ -35,9 +35,11 @@ class GateOpener(Protocol):
 class LoopDetector:
     """Loop detector, bounded in memory: the tasks and agents that were quiet longest are forgotten first.
 
-    detector = LoopDetector()
-    detector.record_failure("task-1", "TypeError: x")  # True at the third identical one
-    verdict = detector.observe(Observation(kind="failure", text="TypeError: x", task_id="task-1"))
+    Example::
+
+        detector = LoopDetector()
+        detector.record_failure("task-1", "TypeError: x")  # True at the third identical one
+        verdict = detector.observe(Observation(kind="failure", text="TypeError: x", task_id="task-1"))
     """
 
     def __init__(

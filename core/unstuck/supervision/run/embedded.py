@@ -36,6 +36,10 @@ class AttemptResult:
     """One attempt: ``check`` is the result of the check after it, ``failure`` the line that says what failed.
 
     ``seconds`` and ``cost`` (US dollars) are None where they are not known.
+
+    Example::
+
+        print([attempt.failure for attempt in result.attempts])
     """
 
     number: int
@@ -54,6 +58,8 @@ class Result:
     ``exit_code`` is that of ``unstuck run`` for the same end. ``questions`` are all that were asked, with their
     answers. ``changed_files`` are relative to the worktree; None where they are not known. ``last`` is the last
     failure. ``cost`` is in US dollars, None if the agent reported none.
+
+    Example::
 
         result = unstuck.supervise_sync("Make the tests pass.", agent=agent, check="pytest -q")
         print(result)  # succeeded after 2 attempts; 1 file changed
@@ -114,6 +120,8 @@ async def supervise(
     ``resume``. ``on_event`` gets each durable record. ``budget`` and ``settings`` have the keys of the settings file,
     and the other limits override theirs. Raises UsageError (with AgentUnusable, SettingsError,
     ProjectError and ProjectLocked), RecordError, AnswerRefused.
+
+    Example::
 
         async def agent(guidance: Guidance) -> None:
             (guidance.workdir / "greeting.txt").write_text("hello")

@@ -28,9 +28,11 @@ def bounds_of(settings: Settings) -> Bounds:
 class CheckpointManager:
     """Saves and restores the files of a worktree. Use :meth:`open`; methods raise WorkspaceError.
 
-    manager = await CheckpointManager.open("path/to/project")
-    saved = await manager.create("before the migration")
-    await manager.restore(saved.id)
+    Example::
+
+        manager = await CheckpointManager.open("path/to/project")
+        saved = await manager.create("before the migration")
+        await manager.restore(saved.id)
     """
 
     def __init__(self, store: CheckpointStore, run: str) -> None:

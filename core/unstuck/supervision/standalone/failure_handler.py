@@ -37,6 +37,8 @@ class FailureHandler:
     pivot and a question, and returns the checkpoint or its id. Research reads files below ``root``. Everything else is
     up to the caller: :meth:`handle` returns what is to be done.
 
+    Example::
+
         handler = FailureHandler(output=print)
         answer = handler.handle(Failure("AssertionError: 401 != 200", phase="test"), Execution())
         print(answer.action)  # RETRY
