@@ -33,7 +33,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents check format format-check lint types contracts bench compare torture mutants screenshots docs clean
+.PHONY: help setup demo test agents check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,7 +43,7 @@ setup: $(READY) ## make .venv and install what is needed (every target does it b
 # The stamp is newer than what it was made from, so nothing is installed twice; the hook forwarder is installed as a copy.
 # A venv whose Python has gone is made anew, and the pip that Python brings along used in place to install a newer one.
 # What builds us comes before us: an environment of its own for that would take as long as all else.
-$(APP): pyproject.toml constraints.txt core/unstuck/agents/forwarder.py
+$(APP): pyproject.toml constraints.txt hatch_build.py core/unstuck/agents/forwarder.py
 	@echo 'Installing Unstuck into .venv (once, about 30 seconds) …'; \
 	if ! $(BIN)/python -c 'import pip; $(RECENT)' 2>/dev/null; then \
 	    found=; \
@@ -113,6 +113,9 @@ compare: $(READY) ## scripted agents that fix one thing per attempt, with the re
 
 torture: $(READY) ## faults against real runs, for five minutes (ARGS="--minutes 60", ARGS="--only kills --seed 7")
 	$(BIN)/python -m tests.torture $(ARGS)
+
+lowest: $(READY) ## install the lowest versions that pyproject.toml allows, run a demo with them, and draw its screen
+	$(BIN)/python -m tests.lowest
 
 mutants: $(READY) ## one-operator changes in a copy: which do the tests notice? (ARGS="eventlog --number 25 --seed 7")
 	$(BIN)/python -m tests.mutants $(ARGS)

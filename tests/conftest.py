@@ -239,9 +239,20 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
             finally:
                 gc.enable()
         out, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+        if "--json" in arguments:
+            fits_its_schema(arguments[0], out)
         return int(ended.value.code or 0), out, errors
 
     return work
+
+
+def fits_its_schema(command: str, out: str) -> None:
+    """Whatever a command prints with ``--json`` is objects of its published schema."""
+    from unstuck.schemas.catalogue import SCHEMAS
+
+    adapter = SCHEMAS[{"verify": "fsck"}.get(command, command)].adapter
+    for line in out.splitlines():
+        adapter.validate_json(line)
 
 
 class Forks:

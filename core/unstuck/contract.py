@@ -1,19 +1,38 @@
 """Frozen values that flow between an agent, the supervisor and a person, and the protocols between them.
 
-Every text from outside is ``Clean``, which only :func:`unstuck.text.admit` returns.
+Every text from outside is ``Clean``, which only :func:`unstuck.text.admit` returns. Values that a caller makes take
+plain text: the supervisor admits it when it takes the value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from unstuck.diagnosis.claim import Claim
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.text import Clean
+from unstuck.errors import UsageError
+from unstuck.text import Clean, admit
+
+if TYPE_CHECKING:
+    _Given = TypeVar("_Given", contravariant=True)
+    _Kept = TypeVar("_Kept", covariant=True)
+
+    class _Admitted(Generic[_Given, _Kept]):
+        """A field that callers give as plain text, and that holds clean text once the supervisor has taken it."""
+
+        def __get__(self, instance: object, owner: type | None = None) -> _Kept: ...
+
+        def __set__(self, instance: object, value: _Given) -> None: ...
+
+    Text = _Admitted[str, Clean]
+    OptionalText = _Admitted[str | None, Clean | None]
+    Texts = _Admitted[tuple[str, ...], tuple[Clean, ...]]
+else:
+    Text, OptionalText, Texts = Clean, Clean | None, tuple[Clean, ...]
 
 Actor = Literal["human", "timer", "policy", "agent"]
 Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
@@ -57,15 +76,26 @@ QUOTA = "quota"
 OUTAGE_LASTS = "agent_outage"
 """``error_type`` in the context of a question about an outage that lasted for the whole ``outage_limit``."""
 
+PROMPT_LIMIT = 1 << 20
+"""Largest number of characters of a task's prompt, equal to the size limit of a plan file."""
+
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+_NO_TEXT: Any = Clean("")
+_NONE: Any = None
+_NO_TEXTS: Any = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task. ``verify`` is the shell command of its check; without one a task may end unverified, never succeeded.
+    """A task: its prompt, and the check that decides whether it is done.
 
-    ``timeout_s`` is the time limit of an attempt and ``idle_s`` its idle limit, in seconds. None means the limits of
-    the settings.
+    ``check`` is a shell command; without one a task may end unverified, never succeeded. ``timeout_seconds`` is the
+    time limit of an attempt and ``idle_seconds`` its idle limit. None means the limits of the settings. ``verify``,
+    ``timeout_s`` and ``idle_s`` are their old names, which are accepted until version 1.0.
+
+    Example::
+
+        task = Task(id="greet", prompt="Write the greeting.", check="grep hello greeting.txt")
     """
 
     id: str
@@ -78,6 +108,61 @@ class Task:
     idle_s: float | None = None
     isolation: Literal["shared", "worktree"] = "shared"
 
+    def __init__(
+        self,
+        *,
+        id: str,
+        prompt: str,
+        agent: str = "",
+        agent_type: str = "default",
+        needs: Iterable[str] = (),
+        check: str | None = None,
+        timeout_seconds: float | None = None,
+        idle_seconds: float | None = None,
+        isolation: Literal["shared", "worktree"] = "shared",
+        verify: str | None = None,
+        timeout_s: float | None = None,
+        idle_s: float | None = None,
+    ) -> None:
+        """Create a task. Raises UsageError where a value has the wrong type."""
+        check = verify if check is None else check
+        limit = timeout_s if timeout_seconds is None else timeout_seconds
+        idle = idle_s if idle_seconds is None else idle_seconds
+        for name, text in (("id", id), ("prompt", prompt), ("check", "" if check is None else check)):
+            if not isinstance(text, str):
+                raise UsageError(f"a task's {name} must be text, not {type(text).__name__}")
+        for name, seconds in (("timeout_seconds", limit), ("idle_seconds", idle)):
+            if seconds is not None and (not isinstance(seconds, int | float) or not seconds >= 0):
+                raise UsageError(f"a task's {name} must be a number above 0, not {seconds!r}")
+        values = {
+            "id": id,
+            "prompt": admit(prompt, limit=PROMPT_LIMIT),
+            "agent": agent,
+            "agent_type": agent_type,
+            "needs": (needs,) if isinstance(needs, str) else tuple(needs),
+            "verify": check,
+            "timeout_s": limit,
+            "idle_s": idle,
+            "isolation": isolation,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def check(self) -> str | None:
+        """The shell command of its check."""
+        return self.verify
+
+    @property
+    def timeout_seconds(self) -> float | None:
+        """The time limit of an attempt."""
+        return self.timeout_s
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """The idle limit of an attempt."""
+        return self.idle_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
@@ -88,6 +173,10 @@ class Capabilities:
     ``tell``: text reaches it during an attempt. ``resume``: a session can be continued. ``fresh``: a new session can be
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be restored without a
     question. ``signals``: it has to end with a status line, which its prompt explains.
+
+    Example::
+
+        can = Capabilities(hold="freeze", stop=True, fresh=True)
     """
 
     hold: Literal["step", "freeze", "none"] = "none"
@@ -105,6 +194,11 @@ class Guidance:
 
     ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
     in the text. ``allowed`` are the permission rules that persons have given for it.
+
+    Example::
+
+        async def agent(guidance: Guidance) -> None:
+            (guidance.workdir / "notes.txt").write_text(guidance.text)
     """
 
     attempt: str
@@ -127,17 +221,21 @@ class Observation:
     with ``usage`` and count since the last one; ``written`` is the part of the tokens that was written.
     ``asks`` is a question to the person in the agent's own terminal, without a text its end. ``session`` is the agent's
     own session, once it is known. Plain ``str`` is accepted for every text at run time.
+
+    Example::
+
+        step = Observation(kind="failure", text="1 failed", tool="bash", exit_code=1, task_id="greet")
     """
 
     kind: Literal["action", "success", "failure", "message", "usage", "alive", "asks"]
-    text: Clean = Clean("")
+    text: Text = _NO_TEXT
     at: float = 0.0
     id: str = ""
     task_id: str = ""
     agent_id: str = ""
     tool: str = "bash"
     role: Literal["agent", "user", "system"] | None = None
-    approach: Clean | None = None
+    approach: OptionalText = _NONE
     exit_code: int | None = None
     tree: str | None = None
     tokens: int = 0
@@ -152,6 +250,11 @@ class Verdict:
 
     ``pattern`` is the stable id that a person can mark as *not a loop*. With ``nudge`` the agent gets a warning,
     otherwise a question is opened. ``resets_on`` describes what would count as progress.
+
+    Example::
+
+        if verdict is not None and not verdict.nudge:
+            print(verdict.evidence)
     """
 
     kind: Literal["loop", "circular_fix", "blocked", "waiting"]
@@ -165,7 +268,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive."""
+    """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive.
+
+    Example::
+
+        print([pid for pid, _, how in receipt.ended])
+    """
 
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
@@ -176,6 +284,10 @@ class Denial:
     """A call that the agent's own permissions did not allow.
 
     ``rules`` allow it. ``cure`` says how, in one sentence; with ``grants`` the adapter can apply the rules itself.
+
+    Example::
+
+        Denial(what=admit("curl example.org"), rules=("Bash(curl:*)",))
     """
 
     what: Clean
@@ -198,34 +310,38 @@ class Report:
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
     ``denied`` are the calls that were not allowed, in their order. ``unread`` is true if the program got the prompt by
     its file alone and did not read it.
+
+    Example::
+
+        return Report(signal="needs_guidance", question="Which port?", options=("80", "8080"))
     """
 
     exit_code: int | None = None
     session: str | None = None
-    error: Clean | None = None
-    approach: Clean | None = None
+    error: OptionalText = _NONE
+    approach: OptionalText = _NONE
     signal: Literal["complete", "blocked", "needs_guidance"] | None = None
     how: Literal[
         "ended", "crashed", "timed_out", "stopped", "not_started", "no_signal", "bad_signal", "over_budget"
     ] = "ended"
-    question: Clean | None = None
-    options: tuple[Clean, ...] = ()
-    context: Clean | None = None
-    phase: Clean | None = None
-    alternatives: tuple[Clean, ...] = ()
+    question: OptionalText = _NONE
+    options: Texts = _NO_TEXTS
+    context: OptionalText = _NONE
+    phase: OptionalText = _NONE
+    alternatives: Texts = _NO_TEXTS
     cause: str = ""
-    summary: Clean | None = None
+    summary: OptionalText = _NONE
     output: str = ""
     output_at: tuple[int, int] = (0, 0)
-    output_lost: Clean = Clean("")
-    sample: Clean | None = None
-    said: Clean = Clean("")
+    output_lost: Text = _NO_TEXT
+    sample: OptionalText = _NONE
+    said: Text = _NO_TEXT
     program: str = ""
     marked: bool = False
     tokens: int = 0
     cost: float | None = None
     receipt: Receipt | None = None
-    last_message: Clean | None = None
+    last_message: OptionalText = _NONE
     model: str = ""
     claim: Claim | Literal[""] = ""
     denied: tuple[Denial, ...] = ()
@@ -234,7 +350,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """End of a task. ``attempts`` is the number of attempts started, ``level`` the last escalation level."""
+    """End of a task. ``attempts`` is the number of attempts started, ``level`` the last escalation level.
+
+    Example::
+
+        outcome = await supervisor.supervise(task, agent)
+        print(outcome.task_id, outcome.status, outcome.attempts)
+    """
 
     task: str
     status: OutcomeStatus
@@ -242,12 +364,22 @@ class Outcome:
     level: Level
     last: Diagnosis | None = None
 
+    @property
+    def task_id(self) -> str:
+        """The id of its task."""
+        return self.task
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directive:
     """An instruction to an agent. Nothing else flows towards an agent.
 
     ``loop`` is the pattern of the repetition that the text is about; empty for any other text.
+
+    Example::
+
+        if directive.kind == "tell":
+            print(directive.text)
     """
 
     kind: Literal["start", "go_on", "tell", "deny", "stop", "end"]
@@ -264,10 +396,14 @@ class Answer:
 
     ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check. A permission
     may hold for the task, for the run, or in every project of the user (``always``).
+
+    Example::
+
+        await supervisor.answer(gate.id, Answer(choice="retry", text="Keep the public names."))
     """
 
     choice: Choice
-    text: Clean = Clean("")
+    text: Text = _NO_TEXT
     number: float | None = None
     scope: Scope = "once"
 
@@ -278,6 +414,11 @@ class Gate:
 
     ``standing`` is what the agent does meanwhile: held in its next call, suspended (``frozen``), or working on
     (``runs_on``). It is empty without a live agent, and in old logs.
+
+    Example::
+
+        for row in supervisor.state.open_gates():
+            print(row.gate.id, row.gate.choices)
     """
 
     id: str
@@ -293,9 +434,19 @@ class Gate:
     answer: Answer | None = None
     by: Actor | None = None
 
+    @property
+    def task_id(self) -> str:
+        """The id of its task; empty for a question about the whole run."""
+        return self.task
+
 
 class Observer(Protocol):
-    """Supervisor side of an attempt, called by the adapter of an agent."""
+    """Supervisor side of an attempt, called by the adapter of an agent.
+
+    Example::
+
+        directive = await observer.step(Observation(kind="action", text="pytest -q"))
+    """
 
     def see(self, observation: Observation) -> None:
         """Record an observation without blocking. For streams that cannot be held."""
@@ -324,7 +475,19 @@ class Observer(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """Adapter of a real agent."""
+    """Adapter of a real agent.
+
+    Example::
+
+        class Writer:
+            can = Capabilities(stop=True)
+
+            async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+                return Report(last_message="Done.")
+
+            async def stop(self, attempt: str) -> Receipt:
+                return Receipt()
+    """
 
     @property
     def can(self) -> Capabilities: ...
@@ -337,7 +500,13 @@ class Agent(Protocol):
 
 
 class TaskSession(Observer, Protocol):
-    """The attempts of one task, driven by ``supervise()`` or by the hook bridge."""
+    """The attempts of one task, driven by ``supervise()`` or by the hook bridge.
+
+    Example::
+
+        session = supervisor.session(task, Capabilities(fresh=True))
+        directive = await session.begin()
+    """
 
     async def begin(self) -> Directive:
         """Begin the task. Returns start or end."""

@@ -4,6 +4,7 @@
      ├── UsageError            the request is not possible; exit code 2
      │    ├── SettingsError    a setting is wrong (file, key, what is allowed)
      │    ├── PlanError        a plan is wrong (file, line)
+     │    ├── AgentUnusable    a caller's agent is no coroutine function, or returns what no agent returns
      │    └── ProjectError     the project cannot be used (no such directory, no commit yet, a run is live)
      │         └── ProjectLocked   another run is live here
      ├── RecordError           the event log cannot be trusted or written; exit code 6
@@ -62,6 +63,10 @@ class UsageError(UnstuckError):
     """The request is not possible."""
 
     exit_code = 2
+
+
+class AgentUnusable(UsageError):
+    """A caller's agent is no coroutine function, or it returned what no agent returns."""
 
 
 class SettingsError(UsageError):

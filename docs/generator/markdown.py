@@ -20,7 +20,8 @@ def code(text: str) -> str:
 
 def prose(docstring: str | None) -> str:
     """A docstring as Markdown: its roles and double backquotes become inline code."""
-    return _ROLE.sub(r"`\1`", inspect.cleandoc(docstring or "")).replace("``", "`")
+    text = inspect.cleandoc(docstring or "").replace("Example::\n", "Example:\n")
+    return _ROLE.sub(r"`\1`", text).replace("``", "`")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

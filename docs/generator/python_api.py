@@ -11,6 +11,7 @@ from docs.generator.markdown import code, prose, table
 from docs.generator.signatures import annotation, signature
 
 import unstuck
+from unstuck import Task
 
 __all__ = ["python_api"]
 
@@ -27,7 +28,7 @@ _ORDER = ("Classes", "Functions", "Enumerations", "Types", "Exceptions")
 def python_api() -> str:
     """All public names, grouped by what they are."""
     groups: dict[str, list[str]] = {}
-    for name in sorted(set(unstuck.__all__) - {"__version__"}):
+    for name in sorted(set(vars(unstuck)["__all__"]) - {"__version__"}):
         value = getattr(unstuck, name)
         groups.setdefault(next(group for group, holds in _GROUPS.items() if holds(value)), []).append(name)
     return "\n\n".join(
@@ -48,10 +49,16 @@ def _parts(name: str) -> Iterator[str]:
         return
     if issubclass(value, Enum):
         yield table(("member", "value"), [(code(member.name), code(str(member.value))) for member in value])
+    elif value is Task:  # it takes more names than it has fields
+        yield f"```python\n{name}{signature(value.__init__)}\n```"
     elif fields := getattr(value, "__dataclass_fields__", None):
         yield table(("field", "type"), [(code(field.name), code(annotation(field.type))) for field in fields.values()])
     for member, function in inspect.getmembers_static(value):
-        if not member.startswith("_") and member in vars(value) and _is_method(function):
+        if member.startswith("_") or member not in vars(value):
+            continue
+        if isinstance(function, property):
+            yield f"#### `{name}.{member}`\n\n{prose(function.__doc__)}"
+        elif _is_method(function):
             yield _method(value, member, function)
 
 

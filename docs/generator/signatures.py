@@ -9,12 +9,15 @@ from typing import Any
 
 __all__ = ["annotation", "signature"]
 
+_PLAIN = {"OptionalText": "str | None", "Texts": "tuple[str, ...]", "Text": "str"}
+"""Fields that take plain text, as a caller writes them."""
 _MODULES = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
 
 def annotation(value: Any) -> str:
     """A type as it is written."""
-    return _MODULES.sub("", value if isinstance(value, str) else inspect.formatannotation(value))
+    written = _MODULES.sub("", value if isinstance(value, str) else inspect.formatannotation(value))
+    return _PLAIN.get(written, written)
 
 
 def signature(function: Callable[..., Any]) -> str:

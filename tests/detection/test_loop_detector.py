@@ -362,3 +362,25 @@ def test_a_task_that_ended_is_forgotten() -> None:
     detector.dismiss("t")
     detector.forget("t")
     assert steps(detector, *[("cat a.py", "x = 1")] * 3)[-1] is not None
+
+
+def test_statistics_count_what_observing_found() -> None:
+    """A repetition inside an attempt is one loop of the statistics, however many verdicts it has; a new one counts."""
+    detector = LoopDetector()
+
+    def fails(text: str, times: int) -> int:
+        verdicts = []
+        for number in range(times):
+            for kind, said in (("action", "pytest -q"), ("failure", text)):
+                step = Observation(kind=kind, text=said, at=float(number), task_id="t", agent_id="a")
+                verdicts.append(detector.observe(step))
+        return sum(verdict is not None for verdict in verdicts)
+
+    assert fails("KeyError: 'currency'", 12) >= 2
+    stats = detector.get_loop_stats()
+    assert (stats["active_tasks"], stats["detected_loops"]) == (1, 1)
+    (event,) = stats["loop_events"]
+    assert (event["task_id"], event["agent_id"], event["loop_type"]) == ("t", "a", "loop")
+    detector.started("t")
+    assert fails("KeyError: 'currency'", 12) >= 1
+    assert detector.get_loop_stats()["detected_loops"] == 2

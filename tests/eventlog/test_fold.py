@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.manual_clock import ManualClock
 
+from unstuck import diagnose
 from unstuck.contract import HELD, Guidance, Report, Task
-from unstuck.diagnosis import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record

@@ -18,6 +18,10 @@ class Clock(Protocol):
     """The time as supervision needs it. ``now`` is for people, ``monotonic`` for durations (both in seconds).
 
     ``monotonic`` stops while the machine sleeps; ``asleep`` counts the seconds of sleep since a fixed moment.
+
+    Example::
+
+        monitor = TimeoutMonitor(gates, clock=SystemClock())
     """
 
     def now(self) -> float: ...

@@ -33,7 +33,14 @@ class GateOpener(Protocol):
 
 
 class LoopDetector:
-    """Loop detector, bounded in memory: the tasks and agents that were quiet longest are forgotten first."""
+    """Loop detector, bounded in memory: the tasks and agents that were quiet longest are forgotten first.
+
+    Example::
+
+        detector = LoopDetector()
+        detector.record_failure("task-1", "TypeError: x")  # True at the third identical one
+        verdict = detector.observe(Observation(kind="failure", text="TypeError: x", task_id="task-1"))
+    """
 
     def __init__(
         self, gate_manager: GateOpener | None = None, window_size: int = 3, *, clock: Clock | None = None
@@ -51,6 +58,7 @@ class LoopDetector:
         self._windows: Recent[str, Recent[str, Window]] = Recent(TASKS_WATCHED)
         self._dismissed_tasks: set[str] = set()
         self._allowed: Recent[str, int] = Recent(TASKS_KEPT)
+        self._found: Recent[str, set[tuple[str, str]]] = Recent(TASKS_WATCHED)
 
     def record_failure(self, task_id: str, error_signature: str) -> bool:
         """Record a failure. Return True while the last ``window_size`` of this task are identical."""
@@ -75,6 +83,7 @@ class LoopDetector:
     def answered(self, task_id: str) -> None:
         """Forget the repetitions of a task after a person's answer."""
         self.record_success(task_id)
+        self._found.pop(task_id, None)
         for window in self._windows.get(task_id, {}).values():
             window.reset()
 
@@ -97,19 +106,33 @@ class LoopDetector:
         return await self._create_loop_gate(event, agent_id, project_id)
 
     def get_loop_stats(self) -> dict[str, Any]:
-        """``active_tasks``, ``detected_loops``, ``window_size`` and ``loop_events`` (oldest first, the last 1,000)."""
+        """``active_tasks``, ``detected_loops``, ``window_size`` and ``loop_events`` (oldest first, the last 1,000).
+
+        They count what :meth:`observe` has found, too.
+        """
         return {
-            "active_tasks": len(self._failures),
+            "active_tasks": len(self._failures.keys() | self._windows.keys()),
             "detected_loops": self._detected,
             "window_size": self.window_size,
             "loop_events": [dict(event) for event in self._events],
         }
 
     def observe(self, observation: Observation) -> Verdict | None:
-        """Return a verdict when an agent repeats itself inside an attempt: first a nudge, then one for the gate."""
-        if observation.task_id in self._dismissed_tasks:
+        """Return a verdict when an agent repeats itself inside an attempt: first a nudge, then one for the gate.
+
+        Each repetition is one loop of the statistics, also if it has several verdicts.
+        """
+        task, agent = observation.task_id, observation.agent_id
+        if task in self._dismissed_tasks:
             return None
-        return self._window(observation.task_id, observation.agent_id).observe(observation)
+        verdict = self._window(task, agent).observe(observation)
+        if verdict is not None and verdict.kind != "waiting":
+            found = self._found.get(task)
+            self._found[task] = found = set() if found is None else found
+            if (agent, verdict.pattern) not in found:
+                found.add((agent, verdict.pattern))
+                self._event(task, verdict.pattern, agent_id=agent, loop_type=verdict.kind)
+        return verdict
 
     def dismiss(self, task_id: str, pattern: str | None = None) -> None:
         """Exclude a pattern, or without one every repetition of the task: a person has answered that it is no loop."""
@@ -123,6 +146,7 @@ class LoopDetector:
         """Begin an attempt: forget earlier repetitions and allow those that ``prompt`` asks for."""
         self.record_success(task_id)
         self._windows.pop(task_id, None)
+        self._found.pop(task_id, None)
         self._allowed[task_id] = times_asked_for(prompt)
 
     def rounds(self, task_id: str, agent_id: str = "") -> int:
@@ -149,6 +173,7 @@ class LoopDetector:
         self.record_success(task_id)
         self._dismissed_tasks.discard(task_id)
         self._windows.pop(task_id, None)
+        self._found.pop(task_id, None)
         self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
@@ -160,13 +185,15 @@ class LoopDetector:
         )
         return window
 
-    def _event(self, task_id: str, error_signature: str) -> dict[str, Any]:
+    def _event(
+        self, task_id: str, error_signature: str, *, agent_id: str = "", loop_type: str = LOOP_TYPE
+    ) -> dict[str, Any]:
         now = self._clock.now()
         event: dict[str, Any] = {
             "task_id": task_id,
-            "agent_id": "",
+            "agent_id": agent_id,
             "project_id": None,
-            "loop_type": LOOP_TYPE,
+            "loop_type": loop_type,
             "window_size": self.window_size,
             "error_signature": error_signature,
             "detected_at": iso(now),

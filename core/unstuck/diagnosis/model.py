@@ -19,6 +19,11 @@ class Diagnosis:
     """One diagnosed failure: ``headline`` is its line of the output, ``fix_hint`` one sentence of advice.
 
     ``files`` are the user's files that the output names. They are not part of the JSON.
+
+    Example::
+
+        found = diagnose(output, exit_code=1)
+        print(found.signature.location, found.failure_type)
     """
 
     signature: FailureSignature

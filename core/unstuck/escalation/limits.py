@@ -41,6 +41,10 @@ class Limits:
     A wait of more than ``long_wait`` seconds is one for a quota. Without a person, a task continues after it only with
     ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds. An outage that the
     agent reports is waited for ``outage_limit`` seconds beyond ``transient_retries``.
+
+    Example::
+
+        handler = FailureHandler(limits=Limits(max_retries=1))
     """
 
     max_retries: int = 3

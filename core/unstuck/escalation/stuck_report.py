@@ -26,6 +26,10 @@ class StuckReport:
     the changes of the task, ``tokens`` the use of each level as reported, ``consequences`` one text per option.
     ``weakened`` lists changes to the tests and to what decides about them. ``ending`` is how the last attempt ended
     badly, and ``said`` the agent's last words then.
+
+    Example::
+
+        print(handler.handle(failure, execution).stuck_report)
     """
 
     task: str

@@ -20,7 +20,13 @@ _SUSPECT = re.compile(rb"\\[ubfr]|[^\x00-\x7e]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An event with its envelope. ``time`` is ISO 8601 UTC, ``mono`` seconds, ``cause`` the number of its cause."""
+    """An event with its envelope. ``time`` is ISO 8601 UTC, ``mono`` seconds, ``cause`` the number of its cause.
+
+    Example::
+
+        async for record in supervisor.events():
+            print(record.seq, record.task_id, record.name)
+    """
 
     seq: int
     time: str
@@ -33,6 +39,11 @@ class Record:
     attempt: str = ""
     cause: int = 0
     version: int = SCHEMA
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task that it is about; empty for one about the whole run."""
+        return self.task
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as the log holds it, without its checksum."""

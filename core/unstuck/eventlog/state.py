@@ -336,6 +336,10 @@ class State:
 
     ``seq`` and ``mono`` are the number and the monotonic time of the last record. ``signatures`` are the failures by
     identity. ``decided`` (decisions without a question) and ``pages`` (notifications) are keyed by record number.
+
+    Example::
+
+        print({row.id: row.status for row in supervisor.state.tasks.values()})
     """
 
     seq: int = 0

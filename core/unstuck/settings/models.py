@@ -310,7 +310,12 @@ Timers = Annotated[
 
 
 class Settings(ScreenSettings):
-    """Everything a user may set; times are in seconds, sizes in bytes."""
+    """Everything a user may set; times are in seconds, sizes in bytes.
+
+    Example::
+
+        settings = Settings.model_validate({"failure_handler": {"max_retries": 1}, "ask": "never"})
+    """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
     task_failure_limit: Count = 3

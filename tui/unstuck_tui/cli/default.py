@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unstuck import __version__
 from unstuck.errors import UnstuckError
+from unstuck.version import __version__
 from unstuck_tui.cli.streams import can_show
 
 if TYPE_CHECKING:

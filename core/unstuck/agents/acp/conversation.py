@@ -82,7 +82,7 @@ class Conversation:
 
     async def introduce(self) -> None:
         """Exchange versions and capabilities. Raises Broken."""
-        from unstuck import __version__
+        from unstuck.version import __version__
 
         request = InitializeRequest(
             protocol_version=PROTOCOL_VERSION,

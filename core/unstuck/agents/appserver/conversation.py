@@ -272,7 +272,7 @@ def _words(told: str) -> list[dict[str, Any]]:
 
 
 def _version() -> str:
-    from unstuck import __version__
+    from unstuck.version import __version__
 
     return __version__
 

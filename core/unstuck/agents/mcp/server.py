@@ -73,7 +73,7 @@ class Calls:
         """Return a server with these handlers."""
         from mcp.server import Server
 
-        from unstuck import __version__
+        from unstuck.version import __version__
 
         return Server(
             SERVER,

@@ -33,7 +33,12 @@ MANY_FILES = 3
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Failure as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word."""
+    """Failure as the handler takes it. ``phase`` is ``parse``, ``test`` or any other word.
+
+    Example::
+
+        Failure("AssertionError: 401 != 200", phase="test", summary="The signature never matches")
+    """
 
     error: str
     phase: str = ""
@@ -47,7 +52,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Approach:
-    """Approach to a task. ``source`` names its origin; ``confidence`` is 0.0 to 1.0."""
+    """Approach to a task. ``source`` names its origin; ``confidence`` is 0.0 to 1.0.
+
+    Example::
+
+        Approach("use sqlite", "memory")
+    """
 
     name: str
     source: str = ""
@@ -56,7 +66,12 @@ class Approach:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Execution that failed. ``intent`` holds the task's memory, ``test_context`` the results of its tests."""
+    """Execution that failed. ``intent`` holds the task's memory, ``test_context`` the results of its tests.
+
+    Example::
+
+        Execution(current_phase="test", current_approach=Approach("raw body", "memory"))
+    """
 
     current_phase: Any = ""
     current_approach: Any = None
@@ -71,6 +86,11 @@ class HandlerResult:
     """Answer of the handler: ``action`` is RETRY, PIVOT, RESEARCH or ASK; each other field belongs to one of them.
 
     ``targets`` are those of research, the most relevant first.
+
+    Example::
+
+        if handler.handle(failure, execution).action == "ASK":
+            print("a person is needed")
     """
 
     action: str

@@ -115,7 +115,12 @@ MODULE = Lazy(
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis:
-    """Kind of fix for an error. ``pattern`` is the one that matched, empty for ``unknown``."""
+    """Kind of fix for an error. ``pattern`` is the one that matched, empty for ``unknown``.
+
+    Example::
+
+        print(analyze_error("ImportError: no module named shop").fix_hint)
+    """
 
     type: str
     error: str

@@ -28,6 +28,11 @@ class FailureSignature:
     ``location`` is ``file:line`` or None. ``context_hash`` has 16 hexadecimal characters. ``timestamp`` is in seconds
     since 1970, 0.0 where unknown. ``subject`` is the key, name or test that the error names, which is not in the hash.
     ``metadata`` has strings such as ``headline``, ``function`` and ``test``.
+
+    Example::
+
+        first = FailureSignature.from_error("KeyError: 1", "agent-1", "task-1")
+        print(first.is_identical_to(second))
     """
 
     exact_message: Clean

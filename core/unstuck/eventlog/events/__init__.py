@@ -11,7 +11,7 @@ from unstuck.eventlog.event import EVENTS, Event, Unknown
 from unstuck.eventlog.events.clock import *  # noqa: F403
 from unstuck.eventlog.events.decision import *  # noqa: F403
 from unstuck.eventlog.events.gate import *  # noqa: F403
-from unstuck.eventlog.events.run import *  # noqa: F403  # noqa: F403
-from unstuck.eventlog.events.task import *  # noqa: F403  # noqa: F403
+from unstuck.eventlog.events.run import *  # noqa: F403
+from unstuck.eventlog.events.task import *  # noqa: F403
 
 __all__ = ["EVENTS", "Event", "Unknown"]

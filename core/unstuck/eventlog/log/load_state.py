@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from unstuck import __version__
 from unstuck.errors import RecordDamaged
 from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
+from unstuck.version import __version__
 
 if TYPE_CHECKING:
     from unstuck.eventlog.state import State

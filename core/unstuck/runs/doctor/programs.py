@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from unstuck import __version__
 from unstuck.agents.command.presets import PRESETS, preset_command
 from unstuck.agents.config.settings_files import SettingsFile, settings_files
 from unstuck.agents.hooks.codex_trust import trust_of
@@ -27,6 +26,7 @@ from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.doctor.first_look import first_look, version_of
 from unstuck.supervision.checks.check import detect_check
 from unstuck.text import one_line
+from unstuck.version import __version__
 from unstuck.workspace.git.repository import OLDEST, run_git
 from unstuck.workspace.project import Project
 

@@ -13,15 +13,12 @@ from typing import Any, Literal
 from unstuck.contract import Task
 from unstuck.errors import UsageError
 from unstuck.settings.durations import parse_duration
-from unstuck.text import admit, is_text
+from unstuck.text import is_text
 
 AfterSkip = Literal["block", "run", "skip"]
 Mode = Literal["orchestrated", "direct"]
 Hold = Literal["step", "freeze", "none"]
 Unverified = Literal["reject", "accept"]
-
-PROMPT_LIMIT = 2**20
-"""Largest number of characters of a prompt, equal to the size limit of a plan file."""
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -112,7 +109,7 @@ class Plan:
 def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     task = dict(values["task"])
     task.setdefault("idle_s", values.get("idle_s"))  # the place of the key in older logs
-    task |= {"prompt": admit(task["prompt"], limit=PROMPT_LIMIT), "needs": tuple(task["needs"])}
+    task |= {"needs": tuple(task["needs"])}
     rest = {key: value for key, value in values.items() if key != "idle_s"}
     return PlannedTask(**{**rest, "task": Task(**task)})
 
@@ -143,7 +140,7 @@ def one_task_plan(
     agent = PlannedAgent(name=program, command=tuple(command), type=agent_type or "default")
     work = Task(
         id="task",
-        prompt=admit(task, limit=PROMPT_LIMIT),
+        prompt=task or "",
         agent=program,
         agent_type=agent.type,
         verify=verify or None,

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.contract import Task
 from unstuck.runs.plans.plan import Plan, PlannedAgent, PlannedTask, ordered
-from unstuck.runs.plans.yaml_nodes import FILE_LIMIT, Document, Section, is_scalar
+from unstuck.runs.plans.yaml_nodes import Document, Section, is_scalar
 from unstuck.settings.messages import settings_error
 from unstuck.settings.models import BudgetSettings
-from unstuck.text import admit, one_line, sanitise
+from unstuck.text import one_line, sanitise
 from unstuck.words.did_you_mean import suggestion
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -239,7 +239,7 @@ def _task(
     verify = section.shell("check")
     task = Task(
         id=id,
-        prompt=admit(section.text("prompt", required=True), limit=FILE_LIMIT),
+        prompt=section.text("prompt", required=True) or "",
         agent=agent,
         agent_type=agents[agent].type if agent in agents else "default",
         needs=_needs(section, known),

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstuck import __version__
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.log import snapshot
 from unstuck.eventlog.log.load_state import FOLD, FULL_CHECK_BYTES, LOG_NAME, SNAPSHOT_NAME
 from unstuck.eventlog.log.log_format import START, holds, verify
+from unstuck.version import __version__
 
 if TYPE_CHECKING:
     from unstuck.eventlog.state import State

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import Any
 from unstuck.clock.deadlines import Deadlines
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
-from unstuck.errors import AgentNotFound, system_failure
+from unstuck.errors import AgentNotFound, AgentUnusable, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import is_alive
@@ -30,28 +31,33 @@ from unstuck.supervision.gates.service import standing_of
 from unstuck.supervision.standalone.timeout_monitor import timeout_context
 from unstuck.text import admit, one_line
 
-Attempt = Callable[[Guidance], Awaitable[Report | None]]
+Attempt = Callable[[Guidance], Awaitable[Report | str | None]]
 
 
 class CallableAgent:
-    """A coroutine function of the caller as an agent; what it raises is a failure."""
+    """A coroutine function of the caller as an agent; what it raises is a failure, a text its last message."""
 
     can = Capabilities(stop=True, fresh=True, may_restore=True)
 
     def __init__(self, function: Attempt) -> None:
         self._function = function
-        self._running: dict[str, asyncio.Task[Report | None]] = {}
+        self._running: dict[str, asyncio.Future[Report | str | None]] = {}
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
-        """Await the caller's coroutine once."""
-        work = asyncio.ensure_future(self._function(guidance))
-        self._running[guidance.attempt] = work
+        """Await the caller's coroutine once. Raises AgentUnusable for a function that is none."""
+        coroutine = self._function(guidance)
+        if not inspect.isawaitable(coroutine):
+            raise AgentUnusable("an agent is a coroutine function: write `async def`, and await what takes long")
+        work = self._running[guidance.attempt] = asyncio.ensure_future(coroutine)
         try:
-            return await work or Report()
+            said = await work
         except Exception as error:
             return Report(error=admit("".join(traceback.format_exception(error))))
         finally:
             self._running.pop(guidance.attempt, None)
+        if said is not None and not isinstance(said, Report | str):
+            raise AgentUnusable(f"an agent returns a Report, its last message or None, not {type(said).__name__}")
+        return said if isinstance(said, Report) else Report(last_message=said or None)
 
     async def stop(self, attempt: str) -> Receipt:
         """Cancel the coroutine and wait for it."""
@@ -346,6 +352,8 @@ class _Running:
             report = Report(how="stopped")
         except AgentNotFound as error:
             return Report(how="not_started", error=admit(str(error), limit=2_000))
+        except AgentUnusable:
+            raise
         except Exception as error:
             if (failure := system_failure(error)) is not None:
                 raise failure from error

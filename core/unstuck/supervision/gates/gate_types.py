@@ -229,7 +229,14 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
 
 
 class GateManager:
-    """Gates in memory, for callers that use the detector or the monitor alone."""
+    """Gates in memory, for callers that use the detector or the monitor alone.
+
+    Example::
+
+        gates = GateManager()
+        id = await gates.create_gate("stuck", task_id="t", agent_id="a", context={"problem": "401"})
+        answer = await gates.wait(id)
+    """
 
     def __init__(self) -> None:
         self._gates: dict[str, Gate] = {}

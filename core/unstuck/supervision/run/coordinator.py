@@ -17,7 +17,13 @@ from unstuck.supervision.run.supervisor import Supervisor
 
 
 class Coordinator:
-    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` mends the shared check's base."""
+    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` mends the shared check's base.
+
+    Example::
+
+        supervisor.add(task)
+        result = await Coordinator(supervisor, {task.id: agent}).run()
+    """
 
     def __init__(
         self,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Protocol
 
 from unstuck.contract import Answer, Gate
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import State
 from unstuck.processes import agent_sign
 from unstuck.supervision.context.context import RunContext
@@ -56,6 +60,10 @@ class RunControl(Protocol):
 
     async def choose_rung(self, task: str, level: NextRung) -> None: ...
 
+    async def stop(self, reason: str) -> None: ...
+
+    def events(self, after: int | None = None) -> AsyncIterator[Record]: ...
+
 
 _FOR_PEOPLE = {
     # Silence is never consent, and neither is what an agent says in the person's name.
@@ -65,11 +73,16 @@ _FOR_PEOPLE = {
     "hold": "an agent may not hold another one",
     "step": "an agent may not decide about a task",
     "rung": "an agent may not choose what comes next",
+    "stop": "an agent may not stop a run",
 }
+_RECORDS_BYTES, _RECORDS = 500_000, 200
 
 
 class Answers:
-    """The handler of the run's socket: what only a person may say, ``state``, ``hook``, ``tool`` and ``stay``."""
+    """The handler of the run's socket: what only a person may say, what is asked of a run, and what agents say.
+
+    ``unstuck.schemas.control`` describes the messages of the first two. ``hook``, ``tool`` and ``stay`` are private.
+    """
 
     def __init__(self, supervisor: RunControl) -> None:
         self._supervisor = supervisor
@@ -87,9 +100,12 @@ class Answers:
                 return {"error": str(error), "code": getattr(error, "exit_code", 2)}
         match do:
             case "state":
-                supervisor = self._supervisor
-                held = supervisor.core.journal.held
-                return {"ok": True, "run": supervisor.run, "seq": supervisor.state.seq, "held": held}
+                return {"ok": True, **_state(self._supervisor.state), "held": self._supervisor.core.journal.held}
+            case "events":
+                after = message.get("after", 0)
+                if not isinstance(after, int):
+                    return {"error": "after is the number of an event", "code": 2}
+                return {"ok": True, "records": await self._records(after)}
             case "hook":
                 return await self._hook(message, peer)
             case "tool" if (tools := self._supervisor.tools) is not None:
@@ -110,6 +126,8 @@ class Answers:
                 rule = one_line(str(message.get("rule", "")), 300)
                 supervisor.core.append(e.PermissionRevoked(rule=rule), actor="human")
                 await supervisor.core.journal.committed()
+            case "stop":
+                await supervisor.stop(one_line(str(message.get("reason") or "asked over the socket")))
             case "keep":
                 await supervisor.keep_open(str(message.get("gate", "")))
             case "hold":
@@ -135,6 +153,17 @@ class Answers:
             core.deciding -= 1
             core.signals.wake_all()
 
+    async def _records(self, after: int) -> list[dict[str, Any]]:
+        """Return some records after number ``after``; wait for one where there is none yet."""
+        last, size, found = self._supervisor.state.seq, 0, list[dict[str, Any]]()
+        async with aclosing(self._supervisor.events(after)) as records:  # type: ignore[type-var]
+            async for record in records:
+                found.append(record.as_dict())
+                size += len(json.dumps(found[-1]))
+                if record.seq >= last or size > _RECORDS_BYTES or len(found) == _RECORDS:
+                    break
+        return found
+
     async def _hook(self, message: dict[str, Any], peer: Any) -> dict[str, Any]:
         hooks, payload = self._supervisor.hooks, message.get("payload")
         if hooks is None or not isinstance(payload, dict):
@@ -146,6 +175,32 @@ class Answers:
         for heard in (self._supervisor.hooks, self._supervisor.tools):
             if heard is not None:
                 await heard.acknowledged(ack)
+
+
+def _state(state: State) -> dict[str, Any]:
+    """Return the tasks and the open questions of a run."""
+    tasks = state.tasks.values()
+    gates = [row.gate for row in state.open_gates()]
+    return {
+        "run": state.run.id,
+        "seq": state.seq,
+        "state": state.run.state,
+        "tasks": [
+            {"task": one.id, "state": one.state, "status": one.status, "attempts": one.attempts, "gate": one.gate}
+            for one in tasks
+        ],
+        "questions": [
+            {
+                "gate": gate.id,
+                "type": gate.type,
+                "task": gate.task,
+                "choices": list(gate.choices),
+                "standing": gate.standing,
+                "context": dict(gate.context),
+            }
+            for gate in gates
+        ],
+    }
 
 
 def _via(message: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,9 @@ from typing import Any
 from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.clock.deadlines import Deadlines
-from unstuck.contract import HELD, Actor, Agent, Answer, Capabilities, Directive, Gate, Guidance, Outcome, Report, Task
+from unstuck.contract import HELD, Actor, Agent, Answer, Capabilities, Directive, Gate, Outcome, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import ChannelError, RecordError, RecordWriteFailed
+from unstuck.errors import AgentUnusable, ChannelError, RecordError, RecordWriteFailed, SettingsError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.journal import Journal
@@ -28,7 +28,7 @@ from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove,
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
-from unstuck.supervision.attempt.runner import CallableAgent, run_attempt
+from unstuck.supervision.attempt.runner import Attempt, CallableAgent, run_attempt
 from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
@@ -45,6 +45,7 @@ from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.finish import clean_old, record_end
+from unstuck.supervision.run.open_questions import Question
 from unstuck.supervision.run.session import Session
 from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
@@ -81,8 +82,35 @@ def _make(folder: Path) -> None:
         raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
 
 
+def _path(project: str | Path) -> Path:
+    if not isinstance(project, str | os.PathLike):
+        raise UsageError(f"the project must be a path, not {type(project).__name__}")
+    return Path(project)
+
+
+def _settings(
+    place: Project, given: Settings | Mapping[str, Any] | None, overrides: Mapping[str, Any], environ: Mapping[str, str]
+) -> Settings:
+    """Return the settings of a run. Raises SettingsError, and UsageError for what can hold none."""
+    if given is not None and not isinstance(given, Settings | Mapping):
+        raise UsageError(f"settings must be Settings or a mapping, not {type(given).__name__}")
+    if isinstance(given, Settings) and all(value is None for value in overrides.values()):
+        return given
+    values = given.frozen() if isinstance(given, Settings) else given or {}
+    try:
+        return load_settings(
+            place.root, user_file=default_user_file(), environ=environ, overrides={**values, **overrides}
+        )
+    except SettingsError as error:
+        raise (SettingsError("settings", error.key, error.problem) if error.source == "flags" else error) from None
+
+
 class Supervisor:
-    """One run. Use :meth:`open`."""
+    """One run of a program's own tasks. Use :meth:`open`.
+
+    async with Supervisor.open("path/to/project") as supervisor:
+        outcome = await supervisor.supervise(Task(id="greet", prompt="Write the greeting."), agent)
+    """
 
     def __init__(self, core: RunContext, project: Project, deadlines: Deadlines) -> None:
         self.core, self.project = core, project
@@ -106,9 +134,10 @@ class Supervisor:
     @asynccontextmanager
     async def open(
         cls,
-        project: Path | Project,
-        settings: Settings | None = None,
+        project: str | Path | Project,
+        settings: Settings | Mapping[str, Any] | None = None,
         *,
+        overrides: Mapping[str, Any] | None = None,
         resume: str | None = None,
         start: e.RunStarted | None = None,
         clock: Clock | None = None,
@@ -121,18 +150,19 @@ class Supervisor:
     ) -> AsyncIterator[Supervisor]:
         """Open a new run in ``project``, or the run ``resume`` again.
 
-        ``start`` is the run's first event (by default an embedded one); ``policy`` makes the answer rules from the
-        state; ``person`` says that a person watches; ``listener`` gets each durable record from now on; ``limits`` are
-        new budgets for a run that goes on; ``chosen`` says by task or pattern what becomes of an attempt that was cut
-        off. Raises ProjectLocked, ProjectError, RecordError, SettingsError.
+        ``settings`` are complete, or a mapping of those that differ from the user's and the project's. So are
+        ``overrides``, in which a key may be dotted and None means not given. ``start`` is the run's first event (by
+        default an embedded one); ``policy`` makes the answer rules from the state; ``person`` says that a person
+        watches; ``listener`` gets each durable record from now on; ``limits`` are new budgets for a run that goes on;
+        ``chosen`` says by task or pattern what becomes of an attempt that was cut off. Raises UsageError (with
+        ProjectLocked, ProjectError and SettingsError) and RecordError.
         """
         environ = os.environ if environ is None else environ
         # Those of other supervisors in this process stay secret, too.
         set_secret_values(dict.fromkeys((*known_values(), *secret_values(environ))))
         clock = clock or SystemClock()
-        place = project if isinstance(project, Project) else await locate(project)
-        if settings is None:
-            settings = load_settings(place.root, user_file=default_user_file(), environ=environ, overrides={})
+        place = project if isinstance(project, Project) else await locate(_path(project))
+        settings = _settings(place, settings, overrides or {}, environ)
         project_home(place.root, place.repository)
         run = resume or new_run(
             place.runs, clock.now(), (run for home in place.others for run in run_names(home / "runs"))
@@ -211,7 +241,7 @@ class Supervisor:
     async def _begin(
         self, start: e.RunStarted | None, policy: Callable[[State], GatePolicy] | None, limits: e.BudgetSet | None
     ) -> None:
-        from unstuck import __version__
+        from unstuck.version import __version__
 
         core = self.core
         await asyncio.to_thread(core.memory.load)
@@ -290,7 +320,7 @@ class Supervisor:
         try:
             path = socket_path(runtime_dir(environ), self.project.home)
             # An answer may end the run; its sender still hears that it was taken.
-            finished, waiting = frozenset({"answer"}), frozenset({"tool", "stay"})
+            finished, waiting = frozenset({"answer", "stop"}), frozenset({"tool", "stay", "events"})
             server = ChannelServer(
                 path, answers.handle, acknowledged=answers.acknowledged, finished=finished, waiting=waiting
             )
@@ -345,8 +375,11 @@ class Supervisor:
         self.add(task)
         return Session(self.core, task.id, can)
 
-    async def supervise(self, task: Task, attempt: Agent | Callable[[Guidance], Awaitable[Report | None]]) -> Outcome:
-        """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure."""
+    async def supervise(self, task: Task, attempt: Agent | Attempt) -> Outcome:
+        """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure.
+
+        Raises AgentUnusable for a function that is no coroutine function, and RecordError.
+        """
         agent: Agent = attempt if isinstance(attempt, Agent) else CallableAgent(attempt)
         session = self.session(task, agent.can)
         directive = await self._taken_over(session) or await session.begin()
@@ -355,8 +388,8 @@ class Supervisor:
             try:
                 report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
                 await takeover.left_alone(self.core, task.id)
-            except asyncio.CancelledError:
-                session.abandon(guidance.attempt, "the caller was cancelled")
+            except (asyncio.CancelledError, AgentUnusable) as error:
+                session.abandon(guidance.attempt, one_line(str(error)) or "the caller was cancelled")
                 raise
             if self.core.head.run.state == "draining":
                 directive = await session.interrupt(guidance.attempt, self.core.head.run.stopping)
@@ -395,6 +428,15 @@ class Supervisor:
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
         """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
         return self.core.journal.follow(after or 0)
+
+    async def questions(self) -> AsyncIterator[Question]:
+        """The open questions, then each that is asked from now on."""
+        seq, waiting = self.state.seq, self.state.open_gates()
+        for row in waiting:
+            yield Question(row.gate, self.answer)
+        async for record in self.events(seq):
+            if isinstance(record.event, e.GateOpened) and self.state.gates[record.event.gate].status == "open":
+                yield Question(self.state.gates[record.event.gate].gate, self.answer)
 
     def unwatched(self) -> None:
         """Nobody watches any more: what only waits for a person is parked from now on."""

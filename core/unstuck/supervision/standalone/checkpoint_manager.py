@@ -26,7 +26,14 @@ def bounds_of(settings: Settings) -> Bounds:
 
 
 class CheckpointManager:
-    """Saves and restores one work tree. Use :meth:`open`; methods raise WorkspaceError."""
+    """Saves and restores the files of a worktree. Use :meth:`open`; methods raise WorkspaceError.
+
+    Example::
+
+        manager = await CheckpointManager.open("path/to/project")
+        saved = await manager.create("before the migration")
+        await manager.restore(saved.id)
+    """
 
     def __init__(self, store: CheckpointStore, run: str) -> None:
         self._store, self._run = store, run
@@ -42,9 +49,14 @@ class CheckpointManager:
         home = project_home(root, repository)
         return cls(CheckpointStore(root, home, repository, clock=clock or SystemClock(), bounds=bounds), run)
 
-    async def create(self, reason: str = "on request", *, task: str = "", yes: bool = False) -> Checkpoint:
-        """Save the tree; where nothing has changed, the last checkpoint again. Raises TreeTooLarge without a yes."""
-        return await self._store.create(reason, run=self._run, task=task, yes=yes)
+    async def create(
+        self, reason: str = "on request", *, task_id: str = "", yes: bool = False, task: str = ""
+    ) -> Checkpoint:
+        """Save the tree; where nothing has changed, the last checkpoint again. Raises TreeTooLarge without a yes.
+
+        ``task`` is the old name of ``task_id``.
+        """
+        return await self._store.create(reason, run=self._run, task=task_id or task, yes=yes)
 
     async def list(self) -> tuple[Checkpoint, ...]:
         """All checkpoints of this tree, oldest first."""

@@ -31,11 +31,17 @@ UNREAD = "read the code around the failure, then rewrite it"
 class FailureHandler:
     """Answers the failures of one task with retry, pivot, research and, when nothing is left, the question.
 
-    One handler per ``task``. ``output`` gets the one-line messages. ``max_retries``, ``max_pivots``, ``max_research``,
-    ``skip_to_ask`` and ``auto_resolve`` may be changed at any time. ``auto_resolve`` holds rules with ``pattern`` and
-    ``action``. ``checkpointer`` saves the files: it is called with a reason before a pivot and a question, and returns
-    the checkpoint or its id. Research reads files below ``root``. Everything else is up to the caller:
-    :meth:`handle` returns what is to be done.
+    One handler per ``task_id`` (``task`` is its old name). ``output`` gets the one-line messages. ``max_retries``,
+    ``max_pivots``, ``max_research``, ``skip_to_ask`` and ``auto_resolve`` may be changed at any time. ``auto_resolve``
+    holds rules with ``pattern`` and ``action``. ``checkpointer`` saves the files: it is called with a reason before a
+    pivot and a question, and returns the checkpoint or its id. Research reads files below ``root``. Everything else is
+    up to the caller: :meth:`handle` returns what is to be done.
+
+    Example::
+
+        handler = FailureHandler(output=print)
+        answer = handler.handle(Failure("AssertionError: 401 != 200", phase="test"), Execution())
+        print(answer.action)  # RETRY
     """
 
     def __init__(
@@ -46,13 +52,14 @@ class FailureHandler:
         skip_to_ask: Sequence[str] | None = None,
         auto_resolve: Sequence[Mapping[str, str]] | None = None,
         checkpointer: Callable[[str], Any] | None = None,
-        task: str = "task",
+        task_id: str = "",
         root: Path | str = ".",
+        task: str = "",
     ) -> None:
         self._limits = limits or Limits()
         self._output = output
         self._checkpointer = checkpointer
-        self.task = task
+        self.task_id = task_id or task or "task"
         self.root = Path(root)
         self.climb = Climb()
         self._stated = ""
@@ -65,6 +72,11 @@ class FailureHandler:
             if auto_resolve is None
             else auto_resolve
         )
+
+    @property
+    def task(self) -> str:
+        """The old name of ``task_id``."""
+        return self.task_id
 
     @property
     def retry_count(self) -> int:
@@ -142,7 +154,7 @@ class FailureHandler:
             found = Diagnosis(signature=extract_failure_signature(failure.error, "", ""))
         if found.failure_type is FailureType.UNKNOWN:
             # In an output the class of an error outweighs its words; here the caller says what the error is.
-            found = replace(found, failure_type=classify_failure(failure.error, self.task))
+            found = replace(found, failure_type=classify_failure(failure.error, self.task_id))
         return replace(found, cause=classify_cause(failure))
 
     def _resolved(self, failure: Failure, execution: Execution, noted: Climb) -> HandlerResult | None:
@@ -204,7 +216,7 @@ class FailureHandler:
     ) -> HandlerResult:
         checkpoint = self._saved("before a question")
         saved = str(getattr(checkpoint, "id", checkpoint) or "")
-        report = stuck_report(self.task, noted, diagnosis, reason=reason, checkpoint=saved)
+        report = stuck_report(self.task_id, noted, diagnosis, reason=reason, checkpoint=saved)
         report = replace(report, summary=failure.summary or report.summary)
         self.climb = noted.answered()
         tried = (

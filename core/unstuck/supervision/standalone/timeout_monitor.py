@@ -56,6 +56,12 @@ class TimeoutMonitor:
 
     ``check_interval`` (seconds) is accepted as an upper bound of how late that may be; deadlines are met exactly. Where
     the gate manager can be waited for, an answer that extends puts the task back under the monitor.
+
+    Example::
+
+        monitor = TimeoutMonitor(gates)
+        await monitor.start()
+        await monitor.monitor_task("task-1", "agent-1", "qa_engineer", timeout_seconds=60)
     """
 
     DEFAULT_TIMEOUTS: ClassVar[dict[str, float]] = dict(DEFAULT_TIMEOUTS)

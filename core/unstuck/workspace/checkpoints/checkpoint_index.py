@@ -35,6 +35,11 @@ class Checkpoint:
     ``created_at`` is in seconds since 1970, ``size`` about how many bytes were saved for it. ``target`` is the
     checkpoint that was restored right after this one, which undoes that. ``base`` is the user's commit that unchanged
     files are borrowed from. ``is_new`` is off where nothing had changed and this is an earlier one.
+
+    Example::
+
+        saved = await manager.create("before the migration")
+        print(saved.id, saved.files)
     """
 
     id: str

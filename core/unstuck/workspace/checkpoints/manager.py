@@ -68,7 +68,13 @@ _USED = "used"
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Result of a restore, and the checkpoint that undoes it."""
+    """Result of a restore, and the checkpoint that undoes it.
+
+    Example::
+
+        done = await manager.restore(saved.id)
+        print([change.path for change in done.changes])
+    """
 
     safety: Checkpoint
     changes: tuple[Change, ...]

@@ -1,0 +1,139 @@
+"""Client of a project's runs for other programs, such as an editor or a dashboard.
+
+It reads event logs as ``unstuck show`` does, and speaks to a live run over the local socket. The models of what it
+returns are in ``unstuck.schemas``; ``unstuck schema`` prints them for other languages.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from unstuck.channel import call, socket_path
+from unstuck.clock import SystemClock
+from unstuck.contract import Choice, Scope
+from unstuck.errors import GateError, GateUnknown, UnstuckError
+from unstuck.runs.queries.run_list import find_run, rows_of, run_rows
+from unstuck.schemas.catalogue import SCHEMAS
+from unstuck.schemas.control import EventsReply, StateReply
+from unstuck.schemas.runs import DamagedRun, EventRecord, OpenQuestion, Run, ShownRun, ShownTask
+from unstuck.settings.models import plain_name
+from unstuck.settings.paths import runtime_dir
+from unstuck.workspace.project import located
+
+_REPLY_S = 30.0
+_Row = TypeVar("_Row")
+
+
+class Shown(NamedTuple):
+    """A run with its tasks and its open questions."""
+
+    run: ShownRun
+    tasks: tuple[ShownTask, ...]
+    questions: tuple[OpenQuestion, ...]
+
+
+class Client:
+    """The runs of the project around ``project``, and control of the live one.
+
+    Methods that control raise ChannelError without a live run, and GateError for a refusal.
+
+    Example::
+
+        client = Client("path/to/project")
+        for question in client.show().questions:
+            client.answer(question.gate, "retry", "Keep the public names.")
+    """
+
+    def __init__(self, project: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = dict(os.environ if environ is None else environ)
+        self._place = located(Path(project))
+
+    def runs(self) -> list[Run | DamagedRun]:
+        """List the runs, oldest first."""
+        return [SCHEMAS["runs"].adapter.validate_python(row) for row in run_rows(self._place)]
+
+    def show(self, run: str = "last") -> Shown:
+        """Show a run: an id, the start of one, or ``last``. Raises UsageError and RecordError."""
+        rows, damage = rows_of(self._place, find_run(self._place, run), SystemClock().now())
+        if damage is not None:
+            raise damage
+        found = [SCHEMAS["show"].adapter.validate_python(row) for row in rows]
+        return Shown(found[0], _of(ShownTask, found), _of(OpenQuestion, found))
+
+    def state(self) -> StateReply:
+        """Return the tasks and open questions of the live run."""
+        return StateReply.model_validate(self._ask({"do": "state"}))
+
+    def follow(self, after: int = 0) -> Iterator[EventRecord]:
+        """Yield the events of the live run after number ``after``, until it ends."""
+        while records := EventsReply.model_validate(self._ask({"do": "events", "after": after}, timeout=None)).records:
+            yield from records
+            after = records[-1].seq
+            if records[-1].event in ("run_ended", "run_parked"):
+                return
+
+    def answer(
+        self, gate: str, choice: str, text: str = "", *, number: float | None = None, scope: Scope = "once"
+    ) -> None:
+        """Answer a question. ``number`` is in seconds for ``extend`` and a position from 1 for ``choose``."""
+        self._ask({"do": "answer", "gate": gate, **_answer(choice, text, number), "scope": scope})
+
+    def hold(self, task_id: str) -> str:
+        """Hold a task at its agent's next step; return the id of the question that releases it."""
+        return str(self._ask({"do": "hold", "task": task_id})["gate"])
+
+    def release(self, task_id: str) -> None:
+        """Let a held task continue. Raises GateUnknown for one that is not held."""
+        for question in self.state().questions:
+            if question.task == task_id and "continue" in question.choices:
+                self.answer(question.gate, "continue")
+                return
+        raise GateUnknown(f"of a held task {task_id}")
+
+    def decide(self, task_id: str, choice: Choice, text: str = "", *, number: float | None = None) -> None:
+        """Decide about a task that works: skip, abandon, retry, or extend its time by ``number`` seconds."""
+        self._ask({"do": "step", "task": task_id, **_answer(choice, text, number)})
+
+    def stop(self, reason: str = "") -> None:
+        """Stop the live run. It can be resumed."""
+        self._ask({"do": "stop", "reason": reason})
+
+    def start(self, prompt: str, *, agent: str | Sequence[str], check: str | None = None) -> subprocess.Popen[bytes]:
+        """Start a run of one task in the background and return its process, which outlives this one.
+
+        ``agent`` is the name of a known one, or a command. The run asks nobody who is present: it pauses for a
+        question, and :meth:`show` has it.
+        """
+        words = ["--agent", agent, prompt] if isinstance(agent, str) else ["--task", prompt, "--", *agent]
+        options = ["--check", check] if check is not None else []
+        command = [sys.executable, "-m", "unstuck", "run", "--headless", *options, *words]
+        nowhere = subprocess.DEVNULL
+        return subprocess.Popen(
+            command,
+            cwd=self._place.directory,
+            env=self._environ,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            start_new_session=True,
+        )
+
+    def _ask(self, message: Mapping[str, Any], *, timeout: float | None = _REPLY_S) -> dict[str, Any]:
+        path = socket_path(runtime_dir(self._environ), self._place.home)
+        reply = call(path, dict(message), timeout=timeout)
+        if "error" in reply:
+            raise (GateError if message["do"] in ("answer", "step", "hold") else UnstuckError)(str(reply["error"]))
+        return reply
+
+
+def _of(kind: type[_Row], rows: Sequence[object]) -> tuple[_Row, ...]:
+    return tuple(row for row in rows if isinstance(row, kind))
+
+
+def _answer(choice: str, text: str, number: float | None) -> dict[str, Any]:
+    return {"choice": plain_name(choice), "text": text, "number": number}

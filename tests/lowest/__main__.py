@@ -1,0 +1,76 @@
+"""Installs unstuck with the lowest versions that it declares, runs a demo with them and draws its screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import ptyprocess
+import pyte
+
+TOP = Path(__file__).resolve().parents[2]
+PLACE = TOP / "build" / "lowest"
+SCENARIO = "succeeds-at-once"
+LONGEST_S = 120
+ROWS, COLUMNS = 30, 100
+
+
+def lowest(requirements: list[str]) -> list[str]:
+    """The lowest version of each requirement, as a constraint."""
+    found = [re.match(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)", requirement) for requirement in requirements]
+    assert all(found), f"a requirement has no lower bound: {requirements}"
+    return [f"{match[1]}=={match[2]}" for match in found if match]
+
+
+def installed() -> Path:
+    """The directory of the programs of a fresh environment with the lowest versions."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
+    shutil.rmtree(PLACE, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
+    constraints = PLACE / "constraints.txt"
+    constraints.write_text("\n".join(lowest(project["dependencies"])) + "\n", encoding="utf-8")
+    print(constraints.read_text("utf-8"))
+    command = [PLACE / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints, str(TOP)]
+    subprocess.run(command, check=True)
+    return PLACE / "bin"
+
+
+def drawn(program: Path, project: Path, *wanted: str) -> str:
+    """What ``unstuck replay`` shows of the last run in ``project``, once all ``wanted`` words stand there."""
+    screen = pyte.Screen(COLUMNS, ROWS)
+    stream = pyte.ByteStream(screen)
+    command = [str(program), "replay", "last", "--project", str(project)]
+    environment = os.environ | {"TERM": "xterm-256color"}
+    process = ptyprocess.PtyProcess.spawn(command, env=environment, dimensions=(ROWS, COLUMNS))
+    signal.alarm(LONGEST_S)  # ends what never shows it
+    try:
+        text = ""
+        while not all(word in text for word in wanted):
+            try:
+                # The emulator does not know the keyboard protocol, or what is asked of the terminal.
+                stream.feed(re.sub(rb"\x1b\[[<>=][\d;]*[a-z]|\x1b\[\?\d+\$p", b"", process.read(65_536)))
+            except EOFError:
+                raise SystemExit(f"the program ended before it showed {wanted}:\n{text}") from None
+            text = "\n".join(line.rstrip() for line in screen.display)
+        return text
+    finally:
+        process.terminate(force=True)
+
+
+def main() -> None:
+    """Install, run, draw."""
+    program, project = installed() / "unstuck", PLACE / "project"
+    demo = [program, "demo", "--headless", "--scenario", SCENARIO, "--speed", "10", "--keep", project]
+    subprocess.run(demo, check=True, timeout=LONGEST_S)
+    print(drawn(program, project / "shop", "REPLAY", "LAST FAILURE", SCENARIO.partition("-")[0]))
+    print("the lowest versions work")
+
+
+if __name__ == "__main__":
+    main()
