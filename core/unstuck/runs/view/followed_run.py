@@ -20,7 +20,8 @@ from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
-from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
+from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
+from unstuck.runs.view.run_view import NoticeKind, limits_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import diff_since
@@ -49,6 +50,7 @@ class FollowedRun:
         self._follower = LogFollower(place.runs / run / LOG_NAME)
         self._follower.read()
         self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
+        self._outputs = Outputs(environ)
         self.clock: Clock = SystemClock()
         self.rules = rules_of(self._settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
@@ -97,7 +99,7 @@ class FollowedRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+        return await self._outputs.tail(self.log, self.state, task, kind, live=True, limit=limit)
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)
