@@ -35,7 +35,8 @@ _NOTE_LINES, _COMMAND_LINES, _DIFF_LINES, _FIRST_LINES, _FIRST_OF_FAILURE, _LAST
 class Entry:
     """Something that was said or done.
 
-    ``text`` is a message, a command, or the tool with what it is about; ``diff`` the change that the call makes.
+    ``text`` is a message, a command, or the tool with what it is about, empty where only the result of a call is
+    known; ``diff`` is the change that the call makes.
     ``result`` is None until it is known, and ``step`` its number among the results of the session.
     """
 
@@ -109,9 +110,14 @@ class Entries:
     def _result(self, seen: Observation) -> None:
         number = self._open.pop((seen.agent_id, seen.id), -1)
         step, self.steps = self.steps, self.steps + 1
-        entry = self._at(number) or Entry("call", one_line(seen.tool), seen.at, seen.agent_id, seen.tool)
+        entry = self._at(number) or Entry("call", Clean(""), seen.at, seen.agent_id, seen.tool)
         entry = replace(
-            entry, result=seen.text, failed=seen.kind == "failure", exit_code=seen.exit_code, step=step, at=seen.at
+            entry,
+            result=seen.text,
+            failed=seen.kind == "failure",
+            exit_code=seen.exit_code,
+            step=step,
+            at=entry.at or seen.at,
         )
         if self._at(number) is None:
             self._append(entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from unstuck.history.entries import Entries, Entry
+from unstuck.history.entries import MOST, Entries, Entry
 from unstuck.history.locations import Source
 from unstuck.history.session_reader import SessionReader
 
@@ -13,18 +13,18 @@ BEFORE, AFTER = 300, 300
 
 
 def excerpt_of(
-    source: Source, step: int, given_up: Callable[[], bool] = lambda: False, *, root: str = ""
+    source: Source, step: int | None = None, given_up: Callable[[], bool] = lambda: False, *, root: str = ""
 ) -> tuple[Entry, ...]:
-    """Return the entries around ``step``, or as far as it was not ``given_up``. Paths below ``root`` lack it.
+    """Return the entries around ``step``, else the last ones, as far as it was not ``given_up``.
 
-    Raises OSError, ForeignFile.
+    Paths below ``root`` are shown without it. Raises OSError, ForeignFile.
     """
-    reader, entries, last = SessionReader(source), Entries(most=BEFORE + AFTER, root=root), 0
+    reader, entries, last = SessionReader(source), Entries(most=MOST if step is None else BEFORE + AFTER, root=root), 0
     for observation in reader.observations():
         if given_up():
             break
         entries.add(observation)
-        last = last or (entries.total + AFTER if entries.steps > step else 0)
+        last = last or (entries.total + AFTER if step is not None and entries.steps > step else 0)
         if last and entries.total >= last:
             break
     return entries.kept

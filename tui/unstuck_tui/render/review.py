@@ -127,7 +127,7 @@ def timeline_cells(row: TimelineRow, width: int) -> Sequence[Cell]:
 
 
 def step_lines(entry: Entry, width: int, *, unfold: bool = False, marked: str = "") -> list[Line]:
-    """An entry as lines beside the step and time of its result; ``marked`` stands before its first line."""
+    """An entry as lines beside the step of its result and its time; ``marked`` stands before its first line."""
     number = "" if entry.step is None else str(entry.step)
     head = f"{marked:<1}{number:>{_STEP}}  {local_time(entry.at, _CLOCK):<{_TIME}}  "
     lines = entry_lines(entry, max(20, width - len(head)), unfold=unfold)

@@ -327,6 +327,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             field.value = ""
             self.remove_class("-filtering")
         self._open(False)
+        self.query_one(Detail).remove_class("-alone")
         self.set_focus(table)
 
     def action_filter(self) -> None:

@@ -125,6 +125,7 @@ class Detail(Horizontal):
     Detail #pages > TextPane.-shown { display: block; }
     Detail #facts { width: 1fr; }
     Detail #failure { height: auto; max-height: 50%; }
+    Detail.-alone #pages, Detail.-alone #failure { display: none; }
     """
 
     def __init__(self, tracker: Tracker, view: RunView, *, id: str | None = None) -> None:
@@ -171,6 +172,7 @@ class Detail(Horizontal):
     def turn_page(self, name: str) -> TextPane:
         """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes are looked up again."""
         self._page = name
+        self.remove_class("-alone")
         for other in _PAGES:
             self.query_one(f"#{other}").set_class(other == name, "-shown")
         # How wide it is, and whether it is in view at all, shows only once it has its place.
@@ -281,10 +283,13 @@ class Detail(Horizontal):
             self._compare()
 
     def turn_output(self, kind: OutputKind) -> TextPane:
-        """Show the output of ``kind``, also of the tasks that are selected from now on."""
+        """Show the output of ``kind``, also of the tasks that are selected from now on; once more: it alone."""
+        pane = self.query_one("#output", TextPane)
+        self.set_class(pane.has_focus and self._shown == kind and not self.has_class("-alone"), "-alone")
         self._chosen = kind
         self._read()
-        return self.query_one("#output", TextPane)
+        self.call_after_refresh(self.draw)  # its width shows only once it has its place
+        return pane
 
     def turn_transcript(self, *, raw: bool) -> TextPane:
         """Show what the agent said and did unfolded, or as it was printed; again: as before."""

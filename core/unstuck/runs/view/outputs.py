@@ -64,7 +64,7 @@ class Outputs:
             return await self._of_session(state, row, at_work=at_work)
         try:
             text, size = await _tail(path)
-            entries = await self.entries(path, root=_root(state, row), is_ended=not at_work)
+            entries = await self._entries(path, root=workdir_of(state, row), is_ended=not at_work)
         except OSError:
             return OutputTail(note=f"attempt {row.attempts} leaves no output")
         if at_work and size >= limit - limit // 2:
@@ -75,8 +75,7 @@ class Outputs:
 
     async def _of_session(self, state: State, row: TaskRow, *, at_work: bool) -> OutputTail:
         """Return the end of the transcript that the agent of a watched session keeps."""
-        attempt = state.attempts.get(row.attempt)
-        wanted = row.task.agent, row.session or (attempt.session if attempt is not None else "")
+        wanted = row.task.agent, session_of(state, row)
         if self._transcript is None or self._session != wanted:
             self._session = wanted
             self._transcript = await asyncio.to_thread(kept_session, *wanted, self._environ)
@@ -84,12 +83,12 @@ class Outputs:
             if self._transcript is None:
                 raise FileNotFoundError
             text, _ = await _tail(self._transcript)
-            entries = await self.entries(self._transcript, root=_root(state, row), is_ended=not at_work)
+            entries = await self._entries(self._transcript, root=workdir_of(state, row), is_ended=not at_work)
         except OSError:
             return OutputTail(note="its session keeps no transcript that can be read")
         return OutputTail(text, "its session is at work" if at_work else "end of its session", entries)
 
-    async def entries(self, path: Path, *, root: str = "", is_ended: bool) -> tuple[Entry, ...] | None:
+    async def _entries(self, path: Path, *, root: str, is_ended: bool) -> tuple[Entry, ...] | None:
         """Return what was said and done according to the file at ``path``; None for plain text. Raises OSError."""
         reader = self._reader
         if reader is None or reader.path != path:
@@ -97,7 +96,14 @@ class Outputs:
         return await asyncio.to_thread(reader.read, is_ended=is_ended)
 
 
-def _root(state: State, row: TaskRow) -> str:
+def session_of(state: State, row: TaskRow) -> str:
+    """Return the agent's own session; empty if it has named none."""
+    attempt = state.attempts.get(row.attempt)
+    return row.session or (attempt.session if attempt is not None else "")
+
+
+def workdir_of(state: State, row: TaskRow) -> str:
+    """Return the directory in which the agent works; empty if it has none yet."""
     attempt = state.attempts.get(row.attempt)
     return str(attempt.guidance.workdir) if attempt is not None else ""
 
