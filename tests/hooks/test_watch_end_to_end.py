@@ -164,6 +164,7 @@ async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watchin
         assert failure.text == "oops"
         assert failure.identity
         assert {step.agent_id for step in steps} == {"", "a96f19cb22560fb8d", "a1698b95665d89adb"}
+        assert len(world.of(e.SessionNamed)) == 1
         assert world.row.status == "unverified"
         log = world.supervisor.core.journal.path
     ended = replay(log)

@@ -264,7 +264,7 @@ class HookBridge:
             if attached.beginning is not None and event == "PreToolUse":
                 return _NOT_YET
         if seen is not None:
-            seen = replace(seen, task_id=attached.task.id)
+            seen = replace(seen, task_id=attached.task.id, session=attached.id)
         if attached.stopping is not None and (event == "PreToolUse" or event in attached.dialect.stopping):
             if seen is not None:
                 attached.work.see(seen)
