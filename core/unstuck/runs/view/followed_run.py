@@ -152,4 +152,5 @@ class FollowedRun:
         return reply
 
     async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        return await request(socket_path(runtime_dir(self._environ), self.place.home), message, timeout=_REPLY_S)
+        path = socket_path(runtime_dir(self._environ), self.place.home, watch=self.state.run.kind == "watch")
+        return await request(path, message, timeout=_REPLY_S)
