@@ -90,13 +90,17 @@ class ProjectError(UsageError):
 
 
 class ProjectLocked(ProjectError):
-    """Another run is live in this project. ``pid`` is its process (0 if unknown), ``host`` another machine."""
+    """Another run, or another watch, is live in this project.
+
+    ``pid`` is its process (0 if unknown), ``host`` another machine.
+    """
 
     def __init__(self, lock: Path, pid: int, host: str = "") -> None:
         self.lock, self.pid, self.host = lock, pid, host
         where = f"process {pid or 'unknown'}" + (f" on {host}" if host else "")
+        kind = "watch" if lock.name == "watch.lock" else "run"
         super().__init__(
-            f"another run is live in this project ({where}); wait for it or stop it; `unstuck watch` shows it"
+            f"another {kind} is live in this project ({where}); wait for it or stop it; `unstuck watch` shows it"
         )
 
 

@@ -74,6 +74,16 @@ def test_their_own_errors(name: str) -> None:
     assert stream.error == "401 Unauthorized"
 
 
+def test_a_refusal_that_qwen_code_calls_a_success() -> None:
+    """Its last line says that all went well where its provider refused the request; the message says why it did not."""
+    said = "400 This model's maximum context length is 128000 tokens."
+    line = {"type": "result", "subtype": "success", "is_error": False, "result": f"[API Error: {said}]"}
+    stream, _ = read("qwen", [json.dumps(line).encode()])
+    assert (stream.error, stream.ended) == (said, True)
+    stream, _ = read("qwen", [json.dumps({**line, "result": "I fixed the [API Error: 400] text."}).encode()])
+    assert stream.error == ""
+
+
 FAILING = "echo oops >&2; exit 3"
 
 

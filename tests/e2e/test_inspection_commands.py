@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -406,3 +407,88 @@ def test_doctor_finds_what_is_in_the_way(unstuck: Unstuck) -> None:
     assert done.code == 1
     assert {row["what"] for row in done.rows if not row["ok"]} == {"settings", "record"}
     assert "!!  settings" in unstuck.inside("doctor").out
+
+
+# --- what an agent said and did -------------------------------------------------------------------------------------
+
+SAID = """\
+import json
+def line(**data):
+    print(json.dumps(data), flush=True)
+def block(role, **content):
+    line(type=role, session_id="s1", message={"id": "m", "content": [content]})
+line(type="system", subtype="init", session_id="s1")
+block("assistant", type="text", text="I look.\\x1b]0;title\\x07")
+block("assistant", type="tool_use", id="t1", name="Bash", input={"command": "seq 9"})
+block("user", type="tool_result", tool_use_id="t1", content="\\n".join(map(str, range(1, 10))))
+block("assistant", type="tool_use", id="t2", name="Edit",
+      input={"file_path": "a.py", "old_string": "x", "new_string": "y"})
+block("user", type="tool_result", tool_use_id="t2", content="no such text", is_error=True)
+line(type="result", subtype="success", session_id="s1", result="Done.", is_error=False)
+"""
+
+
+@pytest.fixture
+def spoken(unstuck: Unstuck, tmp_path: Path, no_climb: dict[str, str]) -> Unstuck:
+    """A project with a run whose agent spoke in the stream of Claude Code."""
+    agent = tmp_path / "bin" / "claude"
+    agent.parent.mkdir()
+    agent.write_text(f"#!{sys.executable}\n{SAID}", encoding="utf-8")
+    agent.chmod(0o755)
+    done = unstuck.inside(
+        "run", "--headless", "--check", "true", "--", str(agent), "-p", "x", "--output-format", "stream-json",
+        env=no_climb,
+    )  # fmt: skip
+    assert done.code == 0, done.errors
+    return unstuck
+
+
+def test_what_the_agent_said_and_did(spoken: Unstuck) -> None:
+    """`show --transcript` prints messages, commands with the first lines of their results, and changes as diffs."""
+    done = spoken.inside("show", "--transcript", "task")
+    assert done.out.splitlines() == [
+        "● I look.",
+        "$ seq 9",
+        "✓ 1",
+        "  2",
+        "  3",
+        "  4",
+        "  … 5 more lines",
+        "± Edit a.py  +1 -1",
+        "  -x",
+        "  +y",
+        "✗ no such text",
+    ]
+    whole = spoken.inside("show", "--transcript", "task", "--full").out
+    assert "more lines" not in whole
+    assert "  9\n" in whole
+
+
+def test_a_transcript_for_programs_and_as_it_was_printed(spoken: Unstuck) -> None:
+    """--json has one object per message and call; --raw has the agent's own lines, without what acts on a terminal."""
+    said, call, edit = spoken.inside("show", "--transcript", "task", "--json").rows
+    assert said == {"kind": "said", "text": "I look."}
+    assert (call["text"], call["step"], call["failed"], call["tool"]) == ("seq 9", 0, False, "bash")
+    assert (edit["diff"], edit["failed"], edit["result"]) == ("-x\n+y", True, "no such text")
+    raw = spoken.inside("show", "--transcript", "task", "--raw").out
+    assert raw.startswith('{"type": "system"')
+    assert "\x1b" not in raw
+
+
+def test_a_transcript_that_is_not_there(spoken: Unstuck) -> None:
+    """A task or attempt that there is not is said with what there is; so are flags that lack the task."""
+    assert "did you mean `task`" in spoken.inside("show", "--transcript", "tsk").errors
+    assert "it had 1" in spoken.inside("show", "--transcript", "task", "--attempt", "4").errors
+    assert "go with --transcript" in spoken.inside("show", "--raw").errors
+    next(spoken.runs[-1].glob("output/task.1.log")).unlink()
+    assert "has left no output" in spoken.inside("show", "--transcript", "task").errors
+
+
+def test_the_transcript_of_a_kept_session(unstuck: Unstuck) -> None:
+    """`review --transcript FILE` prints a session of one's own agent in the same form."""
+    kept = Path(__file__).parents[1] / "data" / "transcripts" / "claude_loop.jsonl"
+    lines = unstuck.inside("review", "--transcript", str(kept)).out.splitlines()
+    assert lines[0] == "> Make the tests of the cart pass."
+    assert "$ python3 -m unittest -q test_cart" in lines
+    assert "✗ exit 1" in lines
+    assert unstuck.inside("review", "--transcript").code == 2

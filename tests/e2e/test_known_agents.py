@@ -325,3 +325,28 @@ def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: 
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     code, _, errors = inside(repo, "run", "--check", "true", "--agent", "gemini", "T")
     assert (code, "gemini was not found on PATH: install it, and sign in" in errors) == (2, True)
+
+
+CONTEXT = Path(__file__).parents[1] / "data" / "context"
+ENDED = {"claude": 1, "codex": 1, "gemini": 144, "qwen": 0, "pi": 0}
+"""The exit codes with which they ended, once their provider had refused a conversation that is too long."""
+
+
+@pytest.mark.parametrize("agent", list(ENDED))
+def test_a_full_context_is_three_new_sessions_and_then_a_question(
+    agent: str, repo: Path, inside: Inside, stand_in: Callable[[str, str], Path]
+) -> None:
+    """In the recorded words of each agent: a new session with a handover, three without progress, then the person."""
+    starts = stand_in(agent, f"cat {CONTEXT / agent}.log; exit {ENDED[agent]}")
+    code, out, _ = inside(
+        repo, "run", "--json", "--headless", "--check", "grep done a.txt", "--agent", agent, "Make it done."
+    )
+    assert code == 3
+    begun = [data["guidance"] for data in events(out, "attempt_started")]
+    assert [guidance["level"] for guidance in begun] == ["first", "continue", "continue", "continue"]
+    assert all(guidance["session"] is None for guidance in begun)
+    assert "ran out of context" in begun[1]["text"] or "continue" in begun[1]["text"].lower()
+    (asked,) = events(out, "gate_opened")
+    assert asked["type"] == "stuck"
+    assert "context window was full again" in asked["context"]["analysis"]
+    assert len([line for line in starts.read_text().splitlines() if line]) >= 4

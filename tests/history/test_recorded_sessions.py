@@ -94,15 +94,14 @@ def test_what_came_after_the_loop(agent: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_place_in_the_transcript(agent: str, tmp_path: Path) -> None:
-    """Around a step stand the call before it, its result, and what was said; steps count results from 0."""
+    """Around a step stand its call with the result, and what was said; steps count results from 0."""
     (source,) = sources_in(keep(tmp_path, agent), pytest.fail)
     entries = excerpt_of(source, 3)
-    results = [entry for entry in entries if entry.kind in ("passed", "failed")]
+    results = [entry for entry in entries if entry.step is not None]
     assert [entry.step for entry in results] == list(range(len(results)))
-    at = entries.index(results[3])
-    assert entries[at].kind == "failed"
-    assert "AssertionError: 0 != 9" in entries[at].text
-    assert [entry.text for entry in entries[:at] if entry.kind == "call"][-1] == TEST
+    entry = results[3]
+    assert (entry.text, entry.failed) == (TEST, True)
+    assert "AssertionError: 0 != 9" in (entry.result or "")
     assert "said" in {entry.kind for entry in entries}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import pytest
 from tests.hooks.test_watch_end_to_end import LINES, TASK, Begin, Hook, Watching, World, watching
 
 from unstuck import Supervisor
+from unstuck.agents.hooks.hook_agents import KNOWN
+from unstuck.channel import Peer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import replay
 from unstuck.runs.run import signals_heard
@@ -122,3 +125,62 @@ async def test_a_watch_whose_window_is_closed_ends_and_frees_its_sessions(
     recorded = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": COMMAND}
     assert await Hook(start, repo, recorded).output() is None
     assert log.read_bytes() == before
+
+
+RECORDED = Path(__file__).parents[1] / "data" / "hooks" / "dialogs"
+ASKED = {
+    "codex": "may it use touch made-it && echo made?",
+    "gemini": "may it use touch made-it && echo made?",
+    "gemini_question": "Which database?",
+    "qwen": "may it use touch made-it && echo made?",
+    "qwen_question": "Which database?",
+}
+RESULTS = ("PostToolUse", "AfterTool")
+REQUESTS = ("PermissionRequest", "Notification")
+
+
+@pytest.mark.parametrize("name", list(ASKED))
+async def test_dialogs_of_other_agents(name: str, watching: Watching) -> None:
+    """Recorded from the real programs: what the agent asks there is said until the result of the call is in."""
+    agent = name.partition("_")[0]
+    lines = [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    result = next(at for at, line in enumerate(lines) if line["hook_event_name"] in RESULTS)
+    assert any(line["hook_event_name"] in REQUESTS for line in lines[:result])
+    async with watching() as world:
+        hooks = world.supervisor.hooks
+        assert hooks is not None
+        for line in lines[:result]:
+            assert "output" not in await hooks.handle(line, Peer(0, 0), agent)
+        state = world.supervisor.core.head
+        (row,) = state.tasks.values()
+        assert [event.text for event in world.of(e.TerminalAsked)] == [ASKED[name]]
+        assert word_of(state, row) == "needs you"
+        (item,) = attentions(state, state.open_gates(), (), now=0.0, ages={})
+        assert item.text == f"waits for you in its own terminal: {ASKED[name]}"
+        assert world.of(e.TerminalAnswered) == []
+        await hooks.handle(lines[result], Peer(0, 0), agent)
+        assert len(world.of(e.TerminalAnswered)) == 1
+        assert word_of(world.supervisor.core.head, world.supervisor.core.head.tasks[row.id]) == "working"
+        for line in lines[result + 1 :]:
+            await hooks.handle(line, Peer(0, 0), agent)
+        assert len(world.of(e.TerminalAsked)) == 1
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "qwen"])
+async def test_a_refused_dialog_ends_with_what_comes_next(agent: str, watching: Watching) -> None:
+    """No result follows a refusal: the person's next words, or the end of the turn, end it."""
+    lines = [json.loads(line) for line in (RECORDED / f"{agent}.jsonl").read_text("utf-8").splitlines()]
+    result = next(at for at, line in enumerate(lines) if line["hook_event_name"] in RESULTS)
+    async with watching() as world:
+        hooks = world.supervisor.hooks
+        assert hooks is not None
+        end = next(line for line in lines if line["hook_event_name"] in ("Stop", "AfterAgent"))
+        for line in [*lines[:result], end]:
+            await hooks.handle(line, Peer(0, 0), agent)
+        assert len(world.of(e.TerminalAsked)) == len(world.of(e.TerminalAnswered)) == 1
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen"])
+def test_the_installed_hooks_hear_of_dialogs(agent: str) -> None:
+    """Every agent whose hooks tell of its dialogs is asked for them."""
+    assert set(KNOWN[agent].events) & set(REQUESTS)

@@ -164,6 +164,7 @@ async def test_a_recorded_session_becomes_one_task(repo: Path, watching: Watchin
         assert failure.text == "oops"
         assert failure.identity
         assert {step.agent_id for step in steps} == {"", "a96f19cb22560fb8d", "a1698b95665d89adb"}
+        assert len(world.of(e.SessionNamed)) == 1
         assert world.row.status == "unverified"
         log = world.supervisor.core.journal.path
     ended = replay(log)
@@ -505,8 +506,12 @@ async def test_no_session_begins_past_a_budget(watching: Watching) -> None:
 
 
 async def test_one_watch_in_a_project(repo: Path, watching: Watching) -> None:
-    """A second supervisor is refused with who has the project."""
+    """A second watch is refused with who has the project; a run lives beside it, and a second run does not."""
     async with watching():
-        with pytest.raises(ProjectLocked, match="another run is live"):
-            async with Supervisor.open(repo):
+        with pytest.raises(ProjectLocked, match="another watch is live"):
+            async with watch(await locate(repo)):
                 pass
+        async with Supervisor.open(repo):
+            with pytest.raises(ProjectLocked, match="another run is live"):
+                async with Supervisor.open(repo):
+                    pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -130,4 +131,95 @@ def test_without_a_watch_it_is_not_disturbed(name: str, lab: Labs) -> None:
     assert len(one.lab.model.asked) == 4
     assert "does not exist" in one.lab.unstuck("hooks", "status", name, code=1)
     one.settings.write_text(installed)
+    one.remove()
+
+
+OWN = {
+    "claude": ("claude",),
+    "codex": ("codex", "-a", "on-request", "-s", "workspace-write"),
+    "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust"),
+    "qwen": ("qwen", "--auth-type", "openai"),
+}
+"""How a person starts each in a terminal."""
+READY = {"claude": "? for shortcuts", "codex": "Ask Codex", "gemini": "Type your message", "qwen": "Type your message"}
+TOUCH = "touch made-it && echo made"
+
+
+@contextmanager
+def own_terminal(one: Session) -> Iterator[Terminal]:
+    """The agent in the person's own terminal, in a project that they trust."""
+    name, home = one.lab.name, one.lab.home
+    if name == "codex":
+        settings = home / ".codex" / "config.toml"
+        settings.write_text(f'{settings.read_text()}\n[projects."{one.lab.repo}"]\ntrust_level = "trusted"\n')
+    program = shutil.which(OWN[name][0], path=one.lab.environ["PATH"]) or name
+    process = ptyprocess.PtyProcess.spawn(
+        [program, *OWN[name][1:]], cwd=str(one.lab.repo), env=one.lab.environ, dimensions=(40, 120)
+    )
+    try:
+        yield Terminal(process)
+    finally:
+        process.close(force=True)
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini", "qwen"])
+def test_its_own_dialog_is_said_and_ends_when_it_is_answered_there(name: str, lab: Labs) -> None:
+    """Its permission dialog shows as waiting for the person in its own terminal, and no longer once it is allowed."""
+    escalated = {"cmd": TOUCH, "sandbox_permissions": "require_escalated", "justification": "I need it"}
+
+    def wants(asked: Asked) -> Turn:
+        if asked.answered:
+            return Turn(text="All done now.")
+        return Turn(calls=(("exec_command", escalated),)) if name == "codex" else Turn(command=TOUCH)
+
+    one = Session(lab(name, wants))
+    one.install()
+    with screen(one.lab) as terminal, own_terminal(one) as own:
+        terminal.until("no tasks yet")
+        own.until(READY[name])
+        own.write("Make it work, please.")
+        own.until("Make it work, please.")
+        own.press("enter")
+        terminal.until("waits for you in its own terminal: may it use touch made-it")
+        own.until("1. Yes" if name != "gemini" else "1. Allow once")
+        own.press("enter")
+        own.until("All done now.")
+        terminal.press(key_of("app.quit"))
+        terminal.ended()
+    (asked,) = one.lab.events("terminal_asked")
+    assert asked["data"]["text"] == f"may it use {TOUCH}?"
+    assert one.lab.events("terminal_answered")
+    assert (one.lab.repo / "made-it").exists()
+
+
+@pytest.mark.parametrize("name", list(KNOWN))
+def test_a_run_beside_a_watch(name: str, lab: Labs) -> None:
+    """An agent with hooks that a run starts is no session of the watch that is live beside it."""
+
+    def works(asked: Asked) -> Turn:
+        return (
+            Turn(text="I do.", command="echo hello > greeting.txt") if asked.answered == 0 else Turn(text="All done.")
+        )
+
+    one = Session(lab(name, works))
+    one.install()
+    watching = subprocess.Popen(
+        ["unstuck", "watch", "--json"],
+        cwd=one.lab.repo,
+        env=one.lab.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watching.stdout is not None
+        assert '"run_started"' in watching.stdout.readline()
+        arguments = ("--", *one.lab.program.arguments) if one.lab.program.arguments else ()
+        check = ("--check", "grep hello greeting.txt")
+        one.lab.unstuck("run", "--headless", *check, "--agent", name, "Write the greeting.", *arguments)
+        assert watching.poll() is None
+    finally:
+        watching.terminate()
+        seen, _ = watching.communicate()
+    assert "task_added" not in seen
     one.remove()

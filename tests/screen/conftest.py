@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.manual_clock import ManualClock
@@ -296,8 +296,9 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
         pops: bool = True,
         before: Callable[[Story], Awaitable[None]] | None = None,
         settings: ScreenSettings | None = None,
+        kind: Literal["plan", "watch"] = "plan",
     ) -> AsyncIterator[Stage]:
-        start = e.RunStarted(project="shop", kind="plan")
+        start = e.RunStarted(project="shop", kind=kind)
         async with Supervisor.open(repo, clock=clock, person=True, start=start) as supervisor:
             told = Story(supervisor, clock)
             if story:

@@ -31,8 +31,8 @@ def own_keys_end() -> Iterator[None]:
 
 def test_keys_are_taken_as_people_write_them() -> None:
     """A sign, a named key, one with ctrl, and several with a comma between them."""
-    taken = check_keys({"task.open": "z, f5", "app.palette": "ctrl+k", "table.filter": "+", "app.help": ","})
-    assert taken == {"task.open": "z,f5", "app.palette": "ctrl+k", "table.filter": "plus", "app.help": "comma"}
+    taken = check_keys({"task.open": "i, f5", "app.palette": "ctrl+k", "table.filter": "+", "app.help": ","})
+    assert taken == {"task.open": "i,f5", "app.palette": "ctrl+k", "table.filter": "plus", "app.help": "comma"}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_keys_are_taken_as_people_write_them() -> None:
         ({"task.open": ""}, "no key is called ''"),
         ({"task.open": "s"}, "s is the key of table.sort (sort) already; give table.sort another one as well"),
         ({"task.open": "q"}, "q is the key of app.quit (quit) already"),
-        ({"task.open": "z", "table.sort": "z"}, "z is the key of table.sort (sort) already"),
+        ({"task.open": "i", "table.sort": "i"}, "i is the key of table.sort (sort) already"),
         ({"stuck.skip": "1"}, "1 is the key of stuck.show_me (Show me how) already"),
         ({"stuck.skip": "ctrl+c"}, "ctrl+c is the key of app.interrupt"),
         ({"app.interrupt": "W"}, "W is typed in texts, and this works there, too"),
@@ -95,11 +95,11 @@ def test_a_wrong_key_names_its_file_and_line(tmp_path: Path) -> None:
 def test_what_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
     """Help and hints say the person's own key."""
     file = tmp_path / "config.yaml"
-    file.write_text('keys: {task.open: "z", app.help: "H"}\n', encoding="utf-8")
+    file.write_text('keys: {task.open: "i", app.help: "H"}\n', encoding="utf-8")
     preferences({}, file)
-    assert key_of("task.open") == "z"
+    assert key_of("task.open") == "i"
     assert spoken("app.help") == "H"
-    assert ("z", "Show the selected task's attempts, failure and output.") in keys_of(actions_of("table"))
+    assert ("i", "Show the selected task's attempts, failure and output.") in keys_of(actions_of("table"))
 
 
 def test_every_line_that_names_a_key_names_the_one_that_works(tmp_path: Path) -> None:
@@ -154,13 +154,13 @@ async def test_a_question_says_and_takes_my_own_keys(showing: Showing, tmp_path:
 async def test_a_key_of_ones_own_works_and_the_old_one_does_not(showing: Showing, tmp_path: Path) -> None:
     """The footer shows the new key, it opens the task, and the one before does nothing any more."""
     file = tmp_path / "config.yaml"
-    file.write_text('keys: {task.open: "z"}\ntheme: ansi\ndialogs: list\n', encoding="utf-8")
+    file.write_text('keys: {task.open: "i"}\ntheme: ansi\ndialogs: list\n', encoding="utf-8")
     async with showing(story=True, settings=preferences({}, file)) as stage:
         assert not stage.app.screen.is_modal  # the question waits in the list
-        assert "z open" in stage.text
+        assert "i open" in stage.text
         await stage.pilot.press("enter")
         await stage.settled()
         assert isinstance(stage.app.focused, TaskTable)
-        await stage.pilot.press("z")
+        await stage.pilot.press("i")
         await stage.settled()
         assert not isinstance(stage.app.focused, TaskTable)

@@ -9,7 +9,7 @@ from tests.screen.conftest import WRONG_STATUS, Showing, Stage
 
 from unstuck.eventlog import events as e
 from unstuck_tui.render.pager import has_trouble, page_line, place_of
-from unstuck_tui.screens.pager import PagerScreen
+from unstuck_tui.screens.pager import PagerLines, PagerScreen
 
 
 def wrote(stage: Stage, name: str, text: str, folder: str = "output") -> Path:
@@ -101,7 +101,7 @@ async def test_what_is_printed_is_followed(showing: Showing) -> None:
             with file.open("a", encoding="utf-8") as stream:
                 stream.write(text)
             screen.tick()
-            await stage.app.workers.wait_for_complete()
+            await stage.settled()
             await stage.settled()
 
         await more("and\nmore\nnot whole")
@@ -240,3 +240,25 @@ def test_words_are_filled_wherever_they_stand() -> None:
     assert "".join(cell.text for cell in cells).rstrip() == "  Abc abc xABCx"
     assert [cell.text for cell in cells if cell.tone == "chip"] == ["Abc", "abc", "ABC"]
     assert place_of(["a", "b"], "c", 0, 1) is None
+
+
+async def test_what_an_agent_said_is_read_in_all_its_attempts(showing: Showing) -> None:
+    """The JSON of a known agent is told as messages and calls, also of an earlier attempt; Z shows it as printed."""
+    recorded = (Path(__file__).parents[1] / "data" / "attempts" / "claude.log").read_text(encoding="utf-8")
+    async with showing(size=(110, 40)) as stage:
+        await failed(stage)
+        wrote(stage, "web.1.log", recorded)
+        stage.story.directs("web", "retry", retries=1)
+        stage.story.start("web", "retry")
+        wrote(stage, "web.2.log", "plain words\n")
+        await stage.settled()
+        await stage.press("output.agent", "view.pager")
+        assert "plain words" in stage.text
+        await stage.press("pager.earlier")
+        assert "● All tests pass now" in stage.text or "● I read the code" in stage.text
+        assert '{"' not in stage.text
+        before = len(stage.app.screen.query_one(PagerLines).texts)
+        await stage.press("pager.unfold")
+        assert len(stage.app.screen.query_one(PagerLines).texts) > before
+        await stage.press("pager.raw")
+        assert '{"' in stage.text

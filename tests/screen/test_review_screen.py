@@ -97,8 +97,10 @@ async def test_the_place_in_the_transcript(size: tuple[int, int], tmp_path: Path
         await reader.press("review.open")
         assert isinstance(reader.app.screen, TranscriptScreen)
         assert " · step 3 · " in reader.rows[0]
-        assert "agent: I try it again." in reader.text
-        assert any(row.startswith("↻     3  ") and "✗ 1 ====" in row for row in reader.rows)
+        assert "● I try it again." in reader.text
+        place = next(at for at, row in enumerate(reader.rows) if row.startswith("↻     3  "))
+        assert reader.rows[place].endswith("$ python3 -m unittest -q test_cart")
+        assert reader.rows[place + 1].endswith("✗ exit 1") or "✗ ====" in reader.rows[place + 1]
         assert "AssertionError: 0 != 9" in reader.text
         await reader.press("transcript.next")
         assert any(row.startswith("↻     4  ") for row in reader.rows)
@@ -175,4 +177,4 @@ async def test_markup_in_a_transcript_is_text(tmp_path: Path) -> None:
     async with reading([found]) as reader:
         assert " [red]shop " in reader.text
         await reader.press("review.open")
-        assert "agent: [bold red]again[/] :smile:" in reader.text
+        assert "● [bold red]again[/] :smile:" in reader.text

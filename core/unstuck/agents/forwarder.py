@@ -236,14 +236,19 @@ def server_user(connection: socket) -> int:
 
 
 def socket_paths(payload: dict[str, Any]) -> Iterator[str]:
-    """Yield possible sockets of the project, first by the agent's own project folder: its directory may change."""
+    """Yield possible sockets of the project, first by the agent's own project folder: its directory may change.
+
+    That of a watch comes before that of a run, which names its own to the agents that it starts.
+    """
     if "UNSTUCK_SOCKET" in os.environ:
         yield os.environ["UNSTUCK_SOCKET"]
         return
     for start in (os.environ.get("CLAUDE_PROJECT_DIR"), payload.get("cwd"), "."):
         home = project_home(start) if start else None
         if home:
-            yield os.path.join(runtime_dir(), hashed(os.path.realpath(home)) + ".sock")
+            name = os.path.join(runtime_dir(), hashed(os.path.realpath(home)))
+            yield name + "w.sock"
+            yield name + ".sock"
 
 
 def hashed(path: str) -> str:

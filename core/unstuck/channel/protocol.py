@@ -31,12 +31,13 @@ class Refused(Exception):
     """Invalid message of a client; the text is the reply's error."""
 
 
-def socket_path(runtime_dir: Path, project_home: Path) -> Path:
-    """Return the socket of the project with its event logs in ``project_home``.
+def socket_path(runtime_dir: Path, project_home: Path, *, watch: bool = False) -> Path:
+    """Return the socket of the live run of the project with its event logs in ``project_home``, or of its ``watch``.
 
     Raises :class:`ChannelError` for a path longer than the 107 bytes of a Unix socket.
     """
-    path = runtime_dir / (sha256(os.fsencode(project_home.resolve())).hexdigest()[:16] + ".sock")
+    name = sha256(os.fsencode(project_home.resolve())).hexdigest()[:16]
+    path = runtime_dir / f"{name}{'w' if watch else ''}.sock"
     length = len(os.fsencode(path))
     if length > MAX_PATH:
         raise ChannelError(

@@ -2,66 +2,29 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice, takewhile
-from typing import Literal
+from collections.abc import Callable
 
-from unstuck.contract import Observation
+from unstuck.history.entries import MOST, Entries, Entry
 from unstuck.history.locations import Source
 from unstuck.history.session_reader import SessionReader
-from unstuck.text import Clean
 
 BEFORE, AFTER = 300, 300
 """Entries before the step, and after it."""
 
-EntryKind = Literal["asked", "said", "call", "passed", "failed"]
 
+def excerpt_of(
+    source: Source, step: int | None = None, given_up: Callable[[], bool] = lambda: False, *, root: str = ""
+) -> tuple[Entry, ...]:
+    """Return the entries around ``step``, else the last ones, as far as it was not ``given_up``.
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A message, a call or a result. ``step`` is the number of the next result, or of this one."""
-
-    step: int
-    at: float
-    kind: EntryKind
-    text: Clean
-    agent_id: str = ""
-    exit_code: int | None = None
-
-
-def excerpt_of(source: Source, step: int, given_up: Callable[[], bool] = lambda: False) -> list[Entry]:
-    """Return the entries around ``step``; none once it is ``given_up``. Reads the session up to there.
-
-    Raises OSError, ForeignFile.
+    Paths below ``root`` are shown without it. Raises OSError, ForeignFile.
     """
-    entries = takewhile(lambda entry: not given_up(), _entries(source))
-    before: deque[Entry] = deque(maxlen=BEFORE)
-    for entry in entries:
-        before.append(entry)
-        if entry.step >= step and entry.kind in ("passed", "failed"):
+    reader, entries, last = SessionReader(source), Entries(most=MOST if step is None else BEFORE + AFTER, root=root), 0
+    for observation in reader.observations():
+        if given_up():
             break
-    return [*before, *islice(entries, AFTER)]
-
-
-def _entries(source: Source) -> Iterator[Entry]:
-    step = 0
-    for observation in SessionReader(source).observations():
-        kind = _kind(observation)
-        if kind is not None:
-            yield Entry(step, observation.at, kind, observation.text, observation.agent_id, observation.exit_code)
-        step += kind in ("passed", "failed")
-
-
-def _kind(observation: Observation) -> EntryKind | None:
-    match observation.kind:
-        case "message":
-            return "asked" if observation.role == "user" else "said"
-        case "action":
-            return "call"
-        case "success":
-            return "passed"
-        case "failure":
-            return "failed"
-    return None
+        entries.add(observation)
+        last = last or (entries.total + AFTER if step is not None and entries.steps > step else 0)
+        if last and entries.total >= last:
+            break
+    return entries.kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,14 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
     "qwen": ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json*"),
     "opencode": ("opencode*.db",),
 }
+_FILES: Mapping[str, str] = {
+    "claude": "projects/*/{}.jsonl",
+    "codex": "sessions/**/rollout-*-{}.jsonl",
+    "gemini": "tmp/*/chats/session-*-{}.jsonl",
+    "qwen": "projects/*/chats/{}.jsonl",
+}
+"""File of one session of each agent that calls hooks."""
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SUBAGENTS = "agent-"
 Complain = Callable[[str], None]
 
@@ -55,6 +64,15 @@ def kept_sessions(agents: Iterable[str], environ: Mapping[str, str], complain: C
             for path in sorted(directory.glob(pattern)):
                 if not path.name.startswith(_SUBAGENTS):
                     yield from sources_in(path, complain)
+
+
+def kept_session(agent: str, session: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the transcript that ``agent`` keeps of its own ``session``; None if there is none."""
+    if agent not in _FILES or not _SESSION.fullmatch(session):
+        return None
+    # Gemini CLI names its files after the first part of the id.
+    name = session.partition("-")[0] if agent == "gemini" else session
+    return max(directory_of(agent, environ).glob(_FILES[agent].format(name)), default=None)
 
 
 def sources_in(path: Path, complain: Complain) -> Iterator[Source]:

@@ -94,7 +94,7 @@ class SessionReader:
     def _read(self, parser: Stream, objects: Iterable[dict[str, Any]], *, is_main: bool) -> Iterator[Observation]:
         at = 0.0
         for data in objects:
-            at = _time(data) or at
+            at = time_of(data) or at
             if is_main:
                 self._note(data)
             self.started = min(self.started or at, at or self.started)
@@ -114,7 +114,7 @@ class SessionReader:
         self.version = next(filter(None, versions), self.version)
 
 
-def _time(data: Mapping[str, Any]) -> float:
+def time_of(data: Mapping[str, Any]) -> float:
     """Return the time of an object in seconds since 1970, 0 if it has none: with calls, that of the last call."""
     calls = (_seconds(call.get("timestamp")) for call in items(data, "toolCalls") if isinstance(call, Mapping))
     return max(calls, default=0.0) or _seconds(data.get("timestamp"))

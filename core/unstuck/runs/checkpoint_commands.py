@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import CheckpointUnknown, ProjectError, ProjectLocked, WorkspaceError
-from unstuck.eventlog.storage.lock import ProjectLock, read_holder
+from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock, read_holder
 from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.text import one_line
 from unstuck.workspace.checkpoints.manager import Change, Checkpoint, CheckpointStore, belongs, find_checkpoints
@@ -53,23 +53,25 @@ def nobody_at_work(place: Project, tree: Path) -> Iterator[None]:
     Raises ProjectError with the task that works there.
     """
     project_home(place.root, place.repository)
-    lock = ProjectLock(place.home / "lock", run="restore")
-    try:
-        lock.acquire()
-    except ProjectLocked:
-        holder = read_holder(lock.path)
-        if holder is None or not (place.runs / holder.run).is_dir():
-            raise
-        from unstuck.runs.queries.run_list import task_at  # brings the record
+    with ExitStack() as locks:
+        for name in (RUN_LOCK, WATCH_LOCK):
+            lock = ProjectLock(place.home / name, run="restore")
+            try:
+                locks.enter_context(lock)
+            except ProjectLocked:
+                _require_rest(place, tree, lock)
+        yield
 
-        if task := task_at(tree, place, holder.run):
-            raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first") from None
-        yield
-        return
-    try:
-        yield
-    finally:
-        lock.release()
+
+def _require_rest(place: Project, tree: Path, lock: ProjectLock) -> None:
+    """Raise ProjectError where the holder of ``lock`` is no run, or has an agent at work in ``tree``."""
+    from unstuck.runs.queries.run_list import task_at  # brings the record
+
+    holder = read_holder(lock.path)
+    if holder is None or not (place.runs / holder.run).is_dir():
+        raise ProjectLocked(lock.path, holder.pid if holder else 0)
+    if task := task_at(tree, place, holder.run):
+        raise ProjectError(f"{task} of run {holder.run} works in {tree}: stop it, or wait for it, first")
 
 
 @asynccontextmanager

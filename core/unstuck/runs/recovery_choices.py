@@ -12,7 +12,7 @@ from unstuck.errors import ProjectError, RecordError, UsageError
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.checkpoint_commands import store_of
-from unstuck.runs.queries.run_list import live_run, state_of
+from unstuck.runs.queries.run_list import live_runs, state_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import state_dir
 from unstuck.supervision.checks.check import Verifier
@@ -74,8 +74,8 @@ async def what_is_left(
 
     Raises RecordError, and ProjectError for a live run.
     """
-    live = live_run(place)
-    if live is not None and live.run == run:
+    live = next((one for one in live_runs(place) if one.run == run), None)
+    if live is not None:
         raise ProjectError(f"run {run} is live (process {live.pid}): `unstuck watch` shows it")
     state, damage = state_of(place, run)
     if damage is not None:

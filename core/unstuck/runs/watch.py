@@ -44,7 +44,7 @@ async def watch(
     and ChannelError where sessions could not reach it.
     """
     environ = os.environ if environ is None else environ
-    private_directory(socket_path(runtime_dir(environ), place.home).parent)  # else it would hear no session
+    private_directory(socket_path(runtime_dir(environ), place.home, watch=True).parent)  # else it would hear no session
     start = e.RunStarted(project=one_line(place.root.name), kind="watch")
     async with Supervisor.open(
         place,

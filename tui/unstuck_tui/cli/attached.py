@@ -34,6 +34,7 @@ async def attach(
         named = ", ".join(f"--{name}" for name in given)
         raise UsageError(
             f"run {live.run} is live here (process {live.pid}), so this is an attached screen: omit {named}"
+            ", or add --sessions to watch sessions beside it"
         )
     if live.host:
         raise UsageError(f"run {live.run} is active on {live.host}: attach from there")

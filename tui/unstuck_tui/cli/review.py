@@ -29,8 +29,16 @@ _FOREIGN_SHOWN = 3
 @click.option(
     "--project", "-C", type=click.Path(path_type=Path), help="Restrict to sessions in this directory, or below it."
 )
+@click.option("--transcript", is_flag=True, help="Print what was said and done in FILES.")
 @json_option("One JSON object per session.")
-def command(files: tuple[Path, ...], agent: str | None, since: str | None, project: Path | None, as_json: bool) -> None:
+def command(
+    files: tuple[Path, ...],
+    agent: str | None,
+    since: str | None,
+    project: Path | None,
+    transcript: bool,
+    as_json: bool,
+) -> None:
     """Review past sessions of Claude Code, Codex, Gemini CLI, Qwen Code and opencode. Nothing is changed or sent.
 
     FILES are transcripts or recorded streams; without any, all sessions that these agents keep on this machine are
@@ -40,6 +48,9 @@ def command(files: tuple[Path, ...], agent: str | None, since: str | None, proje
     moment = moment_of(since) if since else 0.0
     agents = (agent,) if agent else AGENTS
     named = [source for path in files for source in _named(path)]
+    if transcript:
+        _print_transcripts(named, as_json=as_json)
+        return
     sources = named if files else list(kept_sessions(agents, os.environ, complain))
     now = SystemClock().now()
     wanted = Wanted(agent=agent or "", project=project.resolve() if project else None, now=now)
@@ -57,6 +68,19 @@ def command(files: tuple[Path, ...], agent: str | None, since: str | None, proje
             echo(line)
     if files and (problems or len({source.path for source in named}) < len(set(files))):
         raise click.exceptions.Exit(1)
+
+
+def _print_transcripts(sources: Sequence[Source], *, as_json: bool) -> None:
+    from unstuck.history.excerpt import excerpt_of
+    from unstuck_tui.cli.transcript import print_entries
+
+    if not sources:
+        raise UsageError("--transcript needs the FILES whose transcript it prints")
+    for source in sources:
+        try:
+            print_entries(excerpt_of(source), full=False, as_json=as_json)
+        except OSError as error:
+            raise UsageError(f"{source.path}: {error.strerror or error}") from None
 
 
 def _named(path: Path) -> list[Source]:

@@ -19,9 +19,24 @@ from unstuck_tui.render.printed.summaries import row_lines
 @click.option("--recovery", is_flag=True, help="Show what an interrupted run left, and how each task can continue.")
 @click.option("--check", is_flag=True, help="With --recovery: run the check of each interrupted task now.")
 @click.option("--evaluate", is_flag=True, help="With --recovery: ask the `evaluator` of your settings for proposals.")
+@click.option("--transcript", metavar="TASK", help="Show what the agent of TASK said and did.")
+@click.option("--attempt", type=click.IntRange(1), help="With --transcript: that of this attempt, not of the last.")
+@click.option("--full", is_flag=True, help="With --transcript: all lines of commands, results and changes.")
+@click.option("--raw", is_flag=True, help="With --transcript: what the agent printed, as it printed it.")
 @json_option("Print one JSON object per row: the run, its tasks, its open questions.")
 @project_option
-def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool, as_json: bool) -> None:
+def command(
+    run: str,
+    project: Path,
+    recovery: bool,
+    check: bool,
+    evaluate: bool,
+    transcript: str | None,
+    attempt: int | None,
+    full: bool,
+    raw: bool,
+    as_json: bool,
+) -> None:
     """Show one run: its tasks, attempts and open questions. RUN is an id, the start of an id, or last.
 
     For a damaged event log it shows the events before the damage, and exits with 6.
@@ -35,6 +50,13 @@ def command(run: str, project: Path, recovery: bool, check: bool, evaluate: bool
         return
     if check or evaluate:
         raise UsageError("--check and --evaluate go with --recovery")
+    if transcript is not None:
+        from unstuck_tui.cli.transcript import show_transcript
+
+        show_transcript(place, run, transcript, attempt=attempt or 0, full=full, raw=raw, as_json=as_json)
+        return
+    if attempt or full or raw:
+        raise UsageError("--attempt, --full and --raw go with --transcript")
     rows, damage = rows_of(place, run, SystemClock().now())
     if as_json:
         print_json(rows)

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from unstuck.runs.queries.run_list import live_run
+from unstuck.eventlog.log.load_state import is_watch
+from unstuck.runs.queries.run_list import live_runs
 from unstuck.runs.run import Beside, signals_heard
 from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings
@@ -36,6 +37,7 @@ from unstuck_tui.cli.output import Output, answers_in, screen
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
 @budget_option
+@click.option("--sessions", is_flag=True, help="Supervise sessions even where a run is live; the run goes on.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @json_option("One JSON object per event; the last line is the result.")
@@ -45,7 +47,7 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
     """Supervise agents that run in other terminals in this project, until you leave.
 
     If a run is live here already, this is an attached screen: it shows that run and takes answers for it. Leaving it
-    changes nothing.
+    changes nothing. With --sessions it supervises sessions beside that run.
 
     Each of their sessions is a task. Install their hooks with `unstuck hooks install AGENT`.
     """
@@ -55,9 +57,12 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
 async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await located(directory), limits_in(options["budget"])
-    if (live := live_run(place)) is not None:
-        given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
-        return await attach(place, live, output, options, given)
+    given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
+    live = live_runs(place)
+    if options["sessions"]:
+        live = [one for one in live if one.host or is_watch(place.runs / one.run)]
+    if live:
+        return await attach(place, live[0], output, options, given)
     rules = answers_in(options["answers"])
     beside = screen(options, os.environ, output)
     async with watch(

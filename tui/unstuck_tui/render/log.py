@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from unstuck.eventlog.envelope import Record
-from unstuck.text import one_line
+from unstuck.eventlog.events import StepRecorded
+from unstuck.history.entries import Entry, call_words, lines_of
+from unstuck.text import Clean, one_line
 from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import Tone
 from unstuck.words.narration import event_line, event_text
-from unstuck_tui.render.format import Cell, fit, laid_out, pieces
+from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces
+from unstuck_tui.render.transcript import entry_lines
 
 _TASK = 16
 _EVENT = 22
@@ -45,14 +49,14 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
         Cell(start, "quiet"),
         Cell(task),
         Cell(event, _tone(record)),
-        Cell(fit(event_text(record) or _fields(record), room), "quiet"),
+        Cell(fit(_said(record) or _fields(record), room), "quiet"),
     )
 
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
     """The line of a slim screen: the event's text first, its name where it has none."""
     start = f"{record.seq:>5} {_time(record.time)} "
-    text = event_text(record) or f"{record.name} {_fields(record)}"
+    text = _said(record) or f"{record.name} {_fields(record)}"
     room = max(0, width - len(start) - _SLIM_TASK - 2)
     return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(text, room), _tone(record))
 
@@ -78,8 +82,29 @@ def _tone(record: Record) -> Tone:
     return _TONES.get(record.name, "work" if record.actor == "human" else "plain")
 
 
-def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
-    """Every field of a record, one or more lines each, two columns in."""
+def _step(event: StepRecorded) -> Entry:
+    """A step of an agent as what it said or did; a result stands without its call, which is an earlier record."""
+    if event.kind == "message":
+        kinds: dict[str, Literal["asked", "note"]] = {"user": "asked", "system": "note"}
+        return Entry(kinds.get(event.role, "said"), event.text, agent_id=event.agent_id)
+    if event.kind == "action":
+        text, diff = call_words(event.tool, event.text)
+        return Entry("call", text, tool=event.tool, diff=diff, agent_id=event.agent_id)
+    failed = event.kind == "failure"
+    return Entry("call", Clean(""), result=event.text, failed=failed, exit_code=event.exit_code)
+
+
+def _said(record: Record) -> str:
+    """The text of an event; of a step the beginning of what was said or done."""
+    if not isinstance(record.event, StepRecorded):
+        return event_text(record)
+    entry = _step(record.event)
+    lines = lines_of(entry)[: 3 if entry.result is not None else 1]
+    return one_line("  ".join(f"{line.sign} {line.text}".strip() for line in lines), _FIELDS)
+
+
+def record_lines(record: Record | None, width: int) -> list[Line]:
+    """A step as what was said or done, and every field of a record, one or more lines each, two columns in."""
     if record is None:
         return [(Cell("  this line cannot be read", "bad"),)]
     whole = record.as_dict()
@@ -87,7 +112,9 @@ def record_lines(record: Record | None, width: int) -> list[tuple[Cell, ...]]:
     lines = [f"{name}: {value}" for name, value in whole.items() if value not in ("", 0)]
     lines += json.dumps(data, indent=2, ensure_ascii=False).splitlines()
     room = max(10, width - 2)
-    return [(Cell(f"  {piece}".rstrip()),) for line in lines for piece in pieces(laid_out(line), room)]
+    told = entry_lines(_step(record.event), width, unfold=True) if isinstance(record.event, StepRecorded) else []
+    fields: list[Line] = [(Cell(f"  {piece}".rstrip()),) for line in lines for piece in pieces(laid_out(line), room)]
+    return [*told, (Cell(""),), *fields] if told else fields
 
 
 def title_cells(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unstuck.history.excerpt import Entry
+from unstuck.history.entries import Entry
 from unstuck.history.review import FailureGroup, Used
 from unstuck.history.reviews import Session
 from unstuck.words.labels import Tone
 from unstuck_tui.render.browse.columns import Column, heading_cells, row_cells
-from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces
+from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.printed.review import (
     CHECKS,
     CLAIMS,
@@ -21,6 +21,7 @@ from unstuck_tui.render.printed.review import (
     started_words,
     used_words,
 )
+from unstuck_tui.render.transcript import entry_lines
 
 _COLUMNS = (
     Column("STARTED", 16, least=100),
@@ -47,16 +48,8 @@ _MARKS: dict[str, tuple[str, Tone]] = {
     "group": ("failure", "bad"),
     "note": ("note", "wait"),
 }
-_ENTRIES: dict[str, tuple[str, Tone]] = {
-    "asked": ("you:", "work"),
-    "said": ("agent:", "plain"),
-    "call": ("$", "work"),
-    "passed": ("✓", "quiet"),
-    "failed": ("✗", "bad"),
-}
 _CHECK_TONES: dict[str, Tone] = {"passed": "good", "none": "quiet"}
 _MARK, _STEP, _TIME = 11, 6, 8
-_ENTRY_LINES = 24
 _CLOCK = "%H:%M:%S"
 
 
@@ -133,25 +126,9 @@ def timeline_cells(row: TimelineRow, width: int) -> Sequence[Cell]:
     )
 
 
-def entry_lines(entry: Entry, width: int, *, marked: str = "") -> list[Line]:
-    """A message, a call or a result as lines; ``marked`` stands before its first line."""
-    sign, tone = _ENTRIES[entry.kind]
-    if entry.kind == "failed" and entry.exit_code is not None:
-        sign = f"✗ {entry.exit_code}"
-    number = str(entry.step) if entry.kind in ("passed", "failed") else ""
-    head = f"{marked:<1}{number:>{_STEP}}  {local_time(entry.at, _CLOCK):<{_TIME}}  {sign} "
-    indent = " " * (_STEP + _TIME + 5)
-    room = max(8, width - max(len(head), len(indent)))
-    shown = [piece for line in entry.text.splitlines() for piece in pieces(laid_out(line), room)]
-    left_out = len(shown) - _ENTRY_LINES
-    if left_out > 0:
-        half = _ENTRY_LINES // 2
-        shown = [*shown[:half], f"… {left_out} more lines", *shown[-half:]]
-    text_tone: Tone = "quiet" if entry.kind == "passed" else tone if entry.kind in ("call", "asked") else "plain"
-    agent = f"[{entry.agent_id}] " if entry.agent_id else ""
-    first = f"{agent}{shown[0] if shown else '(nothing)'}"
-    lines: list[Line] = [(Cell(head, tone), Cell(fit(first, max(8, width - len(head))).rstrip(), text_tone))]
-    indent = " " * (_STEP + _TIME + 5)
-    return lines + [
-        (Cell(indent), Cell(fit(line, max(8, width - len(indent))).rstrip(), text_tone)) for line in shown[1:]
-    ]
+def step_lines(entry: Entry, width: int, *, unfold: bool = False, marked: str = "") -> list[Line]:
+    """An entry as lines beside the step of its result and its time; ``marked`` stands before its first line."""
+    number = "" if entry.step is None else str(entry.step)
+    head = f"{marked:<1}{number:>{_STEP}}  {local_time(entry.at, _CLOCK):<{_TIME}}  "
+    lines = entry_lines(entry, max(20, width - len(head)), unfold=unfold)
+    return [(Cell(" " * len(head) if place else head, "quiet"), *line) for place, line in enumerate(lines)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,7 +13,8 @@ from textual.geometry import Size
 from textual.widgets import Input
 
 from unstuck.runs.answers.question import question_of, question_text
-from unstuck.runs.view.run_view import OutputKind, RunView
+from unstuck.runs.view.outputs import OutputKind
+from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
@@ -303,6 +304,12 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self._open(True)
         self.set_focus(self.query_one(Detail).turn_output(kind))
+
+    def action_transcript(self, how: Literal["unfold", "raw"]) -> None:
+        """Show all that the agent's calls returned, or its output as it was printed; again: as before."""
+        if self._table.selected:
+            self._open(True)
+        self.set_focus(self.query_one(Detail).turn_transcript(raw=how == "raw"))
 
     def action_hold(self) -> None:
         self._interventions.hold(self._table.chosen)

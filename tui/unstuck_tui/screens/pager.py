@@ -15,8 +15,11 @@ from textual.widgets import Input
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
+from unstuck.history.entries import Entry
+from unstuck.history.output_reader import OutputReader
 from unstuck.runs.view.output_files import output_file, read_output
-from unstuck.runs.view.run_view import OutputKind, RunView
+from unstuck.runs.view.outputs import OutputKind, workdir_of
+from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.amounts import sized
 from unstuck.words.excerpt import failure_pattern
@@ -35,6 +38,7 @@ from unstuck_tui.render.diff import (
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.render.pager import line_with, page_line, pager_title, place_of, trouble_after
 from unstuck_tui.render.tasks.detail import is_step, prompt_lines
+from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
@@ -112,7 +116,9 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self._begin = self._end = 0
         self._note = ""
         self._diff: tuple[str, Sequence[DiffLine]] | None = None
-        self._splits = self._is_reading = False
+        self._entries: tuple[Entry, ...] | None = None
+        self._layout = TranscriptLayout()
+        self._splits = self._unfolds = self._is_raw = False
         self._follows = content != "changes"
         self._ticks = 0
 
@@ -140,7 +146,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         if self._content == "changes":
             if self._ticks % _LOOK == 0:
                 self._read()
-        elif self._file is not None and self._attempt == row.attempts:
+        elif self._attempt == row.attempts and (self._file is not None or self._entries is not None):
             start(self, "growing", self._look_for_more)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
@@ -181,6 +187,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     async def _load_output(self, row: TaskRow, kind: OutputKind) -> None:
         self._diff, self._begin, self._end, self._note = None, 0, 0, ""
+        self._entries = None
         file = output_file(self._view.log, row, kind, self._attempt)
         try:
             if file is None:
@@ -195,13 +202,36 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             self._note = tail.note if tail is not None else f"attempt {self._attempt} left nothing of it"
         self._file = file
         self._lines.note = f"  {self._note or 'nothing was printed'}"
+        if kind == "agent" and not self._is_raw and (entries := await self._said(row, file)) is not None:
+            self._note = ""
+            self._show_entries(entries)
+            self._go_to_start()
+            return
         self._lines.marks = failure_pattern(row.diagnosis) if kind == "check" else _NOTHING
         if self._begin:
             self._note = f"the first {sized(self._begin)} are not shown: {spoken('pager.edit')} opens all of it"
         self._show_text(text, kind)
+        self._go_to_start()
+
+    def _go_to_start(self) -> None:
+        """Go to the end of what is followed, else to the first line."""
         last = len(self._lines.texts) - 1
         # How far it can scroll shows only once the lines have their place.
-        self.call_after_refresh(self._lines.move_to, last if self._follows and kind != "prompt" else 0)
+        self.call_after_refresh(self._lines.move_to, last if self._follows and self._content != "prompt" else 0)
+
+    async def _said(self, row: TaskRow, file: Path | None) -> tuple[Entry, ...] | None:
+        """What the agent said and did in the attempt; None where it printed plain text."""
+        if self._attempt == row.attempts:
+            return (await self._view.output(row.id, "agent")).entries
+        if file is None:
+            return None
+        reader = OutputReader(file, root=workdir_of(self._view.state, row))
+        return await asyncio.to_thread(reader.read, is_ended=True)
+
+    def _show_entries(self, entries: tuple[Entry, ...]) -> None:
+        self._entries = entries
+        lines = self._layout.lines(entries, width=self._room, unfold=self._unfolds)
+        self._lines.fill(["".join(cell.text for cell in line) for line in lines], lines)
 
     def _show_text(self, text: str, kind: OutputKind) -> None:
         if kind == "prompt":
@@ -241,6 +271,13 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     async def _look_for_more(self) -> None:
         """Append what has been printed since."""
+        row = self._row
+        if self._entries is not None and row is not None:
+            entries = await self._said(row, self._file)
+            if entries is not None and self._entries is not None and entries != self._entries:
+                self._show_entries(entries)
+                self._follow()
+            return
         file, end = self._file, self._end
         if file is None:
             return
@@ -256,6 +293,10 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             return
         more = [line for line in piece.text.splitlines() if not is_step(line)]
         self._lines.fill([*self._lines.texts, *more])
+        self._follow()
+
+    def _follow(self) -> None:
+        """Go to the end of what has grown, if it is followed."""
         if self._follows:
             self._lines.move_to(len(self._lines.texts) - 1)
         self._redraw_title()
@@ -268,7 +309,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         if self._diff is not None:
             self.call_after_refresh(self._show_diff)
-        elif self._content == "prompt":
+        elif self._content == "prompt" or self._entries is not None:
             self.call_after_refresh(self._read)
 
     @on(PagerLines.Selected)
@@ -282,8 +323,12 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         row = self._row
         if action == "attempt":
             return self._content != "changes" and row is not None and row.attempts > 1
-        if action in ("split", "since"):
+        if action == "split":
             return self._content == "changes"
+        if action == "unfold":
+            return self._entries is not None
+        if action == "raw":
+            return self._content == "agent"
         if action == "follow":
             return self._can_grow
         return super().check_action(action, parameters)
@@ -297,7 +342,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self._turn()
 
     def _turn(self) -> None:
-        self._diff = None
+        self._diff = self._entries = None
         self._lines.shift = 0
         self._lines.note = "  reading"
         self._lines.cursor = 0
@@ -315,11 +360,20 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self._splits = not self._splits
         self._show_diff()
 
+    def action_unfold(self) -> None:
+        """Show all lines of what calls returned, or the first ones."""
+        self._unfolds = not self._unfolds
+        if self._entries is not None:
+            self._show_entries(self._entries)
+
+    def action_raw(self) -> None:
+        """Show the agent's output as it was printed, or what it says."""
+        self._is_raw = not self._is_raw
+        self._turn()
+
     def action_follow(self) -> None:
         self._follows = not self._follows
-        if self._follows:
-            self._lines.move_to(len(self._lines.texts) - 1)
-        self._redraw_title()
+        self._follow()
 
     def action_sideways(self, by: int) -> None:
         if self._lines.laid_out is None:

@@ -12,16 +12,15 @@ from textual import events
 from textual.app import ComposeResult
 
 from unstuck.errors import UnstuckError
-from unstuck.history.excerpt import Entry, excerpt_of
+from unstuck.history.entries import Entry
+from unstuck.history.excerpt import excerpt_of
 from unstuck.history.reviews import Session
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.printed.review import short_id
-from unstuck_tui.render.review import entry_lines
+from unstuck_tui.render.review import step_lines
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
-
-_RESULTS = ("passed", "failed")
 
 
 class TranscriptLines(CursorLines):
@@ -60,7 +59,7 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
         self._entries: Sequence[Entry] = ()
         self._starts: list[int] = []
         self._wrapped_at = 0
-        self._is_left = False
+        self._is_left = self._unfolded = False
 
     def compose(self) -> ComposeResult:
         yield OneLine(self._title, id="title", classes="-heading")
@@ -81,7 +80,8 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
     async def _read(self) -> None:
         try:
             # A thread cannot be ended, so it looks itself whether anybody still waits for it.
-            read = partial(excerpt_of, self._session.source, self._step, lambda: self._is_left)
+            session = self._session
+            read = partial(excerpt_of, session.source, self._step, lambda: self._is_left, root=session.project)
             self._entries = await asyncio.to_thread(read)
             self._lines.message = "  nothing stands in this transcript"
         except (OSError, UnstuckError) as problem:
@@ -94,9 +94,16 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(self._draw_again)
 
     def _draw_again(self) -> None:
-        """Wrap the lines for another width; the cursor stays on its entry."""
-        if not self.is_whole or self._lines.size.width == self._wrapped_at:
-            return
+        """Wrap the lines for another width."""
+        if self.is_whole and self._lines.size.width != self._wrapped_at:
+            self._draw_at_entry()
+
+    def action_unfold(self) -> None:
+        self._unfolded = not self._unfolded
+        self._draw_at_entry()
+
+    def _draw_at_entry(self) -> None:
+        """Draw other lines; the cursor stays on its entry."""
         entry = bisect_right(self._starts, self._lines.cursor) - 1
         self._draw()
         if self._starts:
@@ -109,7 +116,7 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
         self._starts = []
         for entry in self._entries:
             self._starts.append(len(lines))
-            lines += entry_lines(entry, width, marked="↻" if self._is_marked(entry) else "")
+            lines += step_lines(entry, width, unfold=self._unfolded, marked="↻" if self._is_marked(entry) else "")
         self._lines.lines = lines
         self._lines.resized()
         self._lines.refresh()
@@ -117,13 +124,14 @@ class TranscriptScreen(FittingScreen[None], inherit_bindings=False):
     def _is_marked(self, entry: Entry) -> bool:
         """Return whether the entry is the result of a step of a loop."""
         loops = self._session.review.loops
-        return entry.kind in _RESULTS and any(loop.first <= entry.step <= loop.last for loop in loops)
+        step = entry.step
+        return step is not None and any(loop.first <= step <= loop.last for loop in loops)
 
     def _place_of(self, step: int) -> int:
         found = (
             start
             for entry, start in zip(self._entries, self._starts, strict=True)
-            if entry.kind in _RESULTS and entry.step >= step
+            if entry.step is not None and entry.step >= step
         )
         return next(found, max(0, len(self._lines.lines) - 1))
 

@@ -12,7 +12,8 @@ from textual.containers import Container, Horizontal, Vertical
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
-from unstuck.runs.view.run_view import OutputKind, OutputTail, RunView
+from unstuck.runs.view.outputs import OutputKind, OutputTail
+from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
@@ -28,6 +29,7 @@ from unstuck_tui.render.tasks.detail import (
     timeline_lines,
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines, outlook
+from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.frame import entitle
@@ -138,6 +140,8 @@ class Detail(Horizontal):
         self._tail = OutputTail()
         self._chosen: OutputKind | None = None
         self._shown: OutputKind = "agent"
+        self._transcript = TranscriptLayout()
+        self._unfolded = self._raw = False
         self._changes = _Changes()
         self._since: Since = "start"
         self._looked_at = 0.0
@@ -263,7 +267,9 @@ class Detail(Horizontal):
             return check_lines(tail.text, row.diagnosis, width=width, note=tail.note)
         if self._shown == "prompt":
             return prompt_lines(tail.text, width=width, note=tail.note)
-        return output_lines(tail.text, width=width, note=tail.note)
+        if tail.entries is None or self._raw:
+            return output_lines(tail.text, width=width, note=tail.note)
+        return self._transcript.lines(tail.entries, width=width, unfold=self._unfolded, note=tail.note)
 
     def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
@@ -317,6 +323,14 @@ class Detail(Horizontal):
     def turn_output(self, kind: OutputKind) -> TextPane:
         """Show the output of ``kind``, also of the tasks that are selected from now on."""
         self._chosen = kind
+        self._read()
+        return self.query_one("#output", TextPane)
+
+    def turn_transcript(self, *, raw: bool) -> TextPane:
+        """Show what the agent said and did unfolded, or as it was printed; again: as before."""
+        self._chosen = "agent"
+        self._raw, self._unfolded = (not self._raw, self._unfolded) if raw else (False, not self._unfolded)
+        self.draw()
         self._read()
         return self.query_one("#output", TextPane)
 

@@ -11,14 +11,17 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from unstuck.agents.acp_agents import Quirks
+from unstuck.agents.streams.edits import compared
 from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
 from unstuck.text import Clean, admit
 
 _MOST_CALLS = 1_024
+_MOST_CHANGES = 100
 _PIECES_LIMIT = 64 * 1024
 _WHY_LIMIT = 2_000
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?|(?:^|\n)Exit Code: (\d{1,3})(?=\n|$)")
@@ -40,6 +43,7 @@ class _Call:
     name: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     content: str = ""
+    changes: list[list[str]] = field(default_factory=list)
     output: str = ""
     exit: int | None = None
     told: bool = False
@@ -56,7 +60,6 @@ class Updates(Stream):
             self.tokens = before
         self._quirks = quirks
         self._calls: OrderedDict[str, _Call] = OrderedDict()
-        self._pieces = ""
 
     def update(self, data: Mapping[str, Any]) -> list[Observation]:
         """Return the observations in one update of the session."""
@@ -119,7 +122,12 @@ class Updates(Stream):
             output, code = _outcome(call, data)
             failed = bool(code) or (status == "failed" and code is None)
             yield self._result(id, _tool(call), output, failed=failed, exit_code=code)
-            call.given, call.content, call.output = {}, "", ""  # else a thousand whole files would stay in memory
+            call.given, call.content, call.output, call.changes = (
+                {},
+                "",
+                "",
+                [],
+            )  # else a thousand whole files would stay in memory
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -132,6 +140,7 @@ class Updates(Stream):
         call.given = given if set(given) - _PLACE or not call.given else call.given
         if "content" in data:
             call.content = "\n".join(_texts(items(data, "content")))[-_PIECES_LIMIT:]
+            call.changes = list(islice(_changes(items(data, "content")), _MOST_CHANGES)) or call.changes
         call.output = (call.output + text(mapping(meta, "terminal_output_delta"), "data"))[-_PIECES_LIMIT:]
         ended = exit_code(mapping(meta, "terminal_exit"), "exit_code")
         call.exit = call.exit if ended is None else ended
@@ -200,10 +209,10 @@ def _about(call: _Call) -> str:
     return call.title.strip().strip("`")
 
 
-def _given(call: _Call) -> Mapping[str, Any]:
-    """Return the call's arguments, or its title if there are none."""
+def _given(call: _Call) -> Any:
+    """Return the call's arguments, else the changes that it shows, else its title."""
     if call.kind != "execute":
-        return call.given or {"title": _about(call)}
+        return call.given or call.changes or {"title": _about(call)}
     several = items(call.given, "commands")
     if several and all(isinstance(one, str) for one in several):
         return {"command": "\n".join(several)}
@@ -219,6 +228,15 @@ def _texts(content: Iterable[Any]) -> Iterator[str]:
         if output:
             fenced = _FENCED.fullmatch(output)
             yield fenced[1] if fenced else output
+
+
+def _changes(content: Iterable[Any]) -> Iterator[list[str]]:
+    """Yield what is done to each file that is shown as changed, its path, and the diff."""
+    for part in content:
+        if text(part, "type") == "diff":
+            old = text(part, "oldText")
+            diff = "\n".join(compared(old, text(part, "newText")))
+            yield ["update" if old else "add", text(part, "path"), diff]
 
 
 def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:

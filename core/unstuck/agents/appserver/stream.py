@@ -115,4 +115,5 @@ def _tokens(usage: Mapping[str, Any]) -> int:
 
 
 def _changed(item: Mapping[str, Any]) -> list[list[str]]:
-    return [[text(mapping(change, "kind"), "type"), text(change, "path")] for change in items(item, "changes")]
+    changes = items(item, "changes")
+    return [[text(mapping(one, "kind"), "type"), text(one, "path"), text(one, "diff")] for one in changes]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from unstuck.agents.command.signal_line import read_approach
-from unstuck.agents.hooks.claude_hooks import asked_there, observation, output, slug, task_id
+from unstuck.agents.hooks.claude_hooks import asked_there, call_of, observation, output, slug, task_id
 from unstuck.agents.hooks.dialects import DIALECTS, Dialect
 from unstuck.agents.hooks.transcripts import Meter, exit_code
 from unstuck.agents.mcp.caller_identity import lineage
@@ -45,7 +45,7 @@ class _Attached:
     ``closed``: nothing begins before the next prompt. ``pending`` is a directive that the agent has not received yet,
     ``stopping`` a stop that the event could not carry out. ``continuation`` is the text that continued its last stop.
     ``lineage`` holds the processes of its last prompt's hook, the agent among them. ``asks`` is the call that the
-    person is asked about in the agent's own terminal, and since when.
+    person is asked about in the agent's own terminal, and since when; ``called`` is the last call.
     """
 
     id: str
@@ -62,7 +62,8 @@ class _Attached:
     stopping: Directive | None = None
     continuation: str = ""
     lineage: tuple[int, ...] = ()
-    asks: tuple[list[Any], float] | None = None
+    asks: tuple[tuple[str, Any], float] | None = None
+    called: tuple[str, Any] = ("", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +234,15 @@ class HookBridge:
         The end has no event of its own: it is seen by what the agent does next. Calls that were made together may
         still be announced while the question is open.
         """
-        now, call = self._clock.monotonic(), [payload.get("tool_name"), payload.get("tool_input")]
-        if about := asked_there(event, payload):
-            attached.asks = (call, now)
+        now, call = self._clock.monotonic(), call_of(payload)
+        if event == "PreToolUse":
+            attached.called = call
+        about = asked_there(event, payload)
+        if about and event == "Notification" and attached.asks is not None:
+            return  # it says less of what is asked already
+        if about:
+            # A notification does not say which call it is about.
+            attached.asks = (call if call[0] else attached.called, now)
             attached.work.see(Observation(kind="asks", text=about, task_id=attached.task.id))
         elif attached.asks is not None:
             asked, since = attached.asks
@@ -264,7 +271,7 @@ class HookBridge:
             if attached.beginning is not None and event == "PreToolUse":
                 return _NOT_YET
         if seen is not None:
-            seen = replace(seen, task_id=attached.task.id)
+            seen = replace(seen, task_id=attached.task.id, session=attached.id)
         if attached.stopping is not None and (event == "PreToolUse" or event in attached.dialect.stopping):
             if seen is not None:
                 attached.work.see(seen)

@@ -25,7 +25,7 @@ CONTEXT_EVENTS = frozenset(
     {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
 )
 STOPPING_EVENTS = frozenset({"PostToolUse", "PostToolBatch"})
-_QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_QUESTIONS = frozenset({"AskUserQuestion", "ExitPlanMode", "ask_user", "ask_user_question", "exit_plan_mode"})
 _ASKING = frozenset({"permission_prompt", "elicitation_dialog", "ToolPermission"})
 _ASKED_LIMIT = 500
 _SLUG, _SLUG_READ = 28, 200
@@ -48,10 +48,17 @@ def slug(prompt: str) -> str:
     return name
 
 
+def call_of(payload: Payload) -> tuple[str, Any]:
+    """Return the tool of a call, and its command or its input: the same for the request about a call and its result."""
+    given = payload.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) else None
+    return string(payload, "tool_name"), command if isinstance(command, str) else given
+
+
 def asked_there(event: str, payload: Payload) -> Clean:
     """Return what the agent asks the person in its own terminal at this event; empty where it asks nothing."""
     tool, given = string(payload, "tool_name"), payload.get("tool_input")
-    if event == "PreToolUse" and tool in _QUESTIONS:
+    if event in ("PreToolUse", "PermissionRequest") and tool in _QUESTIONS:
         questions = given.get("questions") if isinstance(given, dict) else None
         first = questions[0] if isinstance(questions, list) and questions else {}
         return admit(string(first, "question") or "a question of its own", limit=_ASKED_LIMIT)

@@ -24,6 +24,7 @@ _GEMINI_EVENTS = {
     "BeforeAgent": "UserPromptSubmit",
     "BeforeTool": "PreToolUse",
     "AfterTool": "PostToolUse",
+    "Notification": "Notification",
     "AfterAgent": "Stop",
     "SessionEnd": "SessionEnd",
 }
@@ -73,6 +74,10 @@ def _gemini(payload: Payload) -> dict[str, Any] | None:
     if event is None:
         return None
     decoded = {**payload, "hook_event_name": event}
+    details = mapping(payload, "details")
+    if event == "Notification" and text(details, "type") == "exec":
+        command = {"command": text(details, "command")}
+        return {**decoded, "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": command}
     if event == "Stop":
         decoded["last_assistant_message"] = payload.get("prompt_response")
     if event in ("PreToolUse", "PostToolUse"):

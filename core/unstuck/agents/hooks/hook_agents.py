@@ -110,7 +110,7 @@ KNOWN: Mapping[str, HookedAgent] = {
             directory=".codex",
             home="hooks.json",
             project=".codex/hooks.json",
-            events=("SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "Stop", "SessionEnd"),
+            events=("SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PermissionRequest", "Stop", "SessionEnd"),
             trust=True,
         ),
         HookedAgent(
@@ -120,7 +120,9 @@ KNOWN: Mapping[str, HookedAgent] = {
             directory=".gemini",
             home="settings.json",
             project=".gemini/settings.json",
-            events=("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
+            events=(
+                "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent", "SessionEnd",
+            ),
             tools=("BeforeTool", "AfterTool"),
             milliseconds=True,
         ),
@@ -131,8 +133,11 @@ KNOWN: Mapping[str, HookedAgent] = {
             directory=".qwen",
             home="settings.json",
             project=".qwen/settings.json",
-            events=("SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PostToolUseFailure", "Stop", "SessionEnd"),
-            tools=(*_CLAUDE_TOOLS, "PostToolUseFailure"),
+            events=(
+                "SessionStart", "UserPromptSubmit", *_CLAUDE_TOOLS, "PostToolUseFailure", "PermissionRequest", "Stop",
+                "SessionEnd",
+            ),
+            tools=(*_CLAUDE_TOOLS, "PostToolUseFailure", "PermissionRequest"),
             milliseconds=True,
         ),
     )

@@ -24,11 +24,14 @@ class Unwatched(NamedTuple):
 
 def unwatched_file(home: Path, environ: Mapping[str, str]) -> Path | None:
     """Return the log of the project with its event logs in ``home``, beside its socket; None if there is none."""
-    try:
-        path = Path(f"{socket_path(runtime_dir(environ), home)}.log")
-    except ChannelError:
-        return None
-    return path if path.is_file() or path.is_symlink() else None
+    for watch in (True, False):
+        try:
+            path = Path(f"{socket_path(runtime_dir(environ), home, watch=watch)}.log")
+        except ChannelError:
+            continue
+        if path.is_file() or path.is_symlink():
+            return path
+    return None
 
 
 def unwatched_calls(path: Path) -> Unwatched | None:

@@ -16,6 +16,7 @@ from unstuck.agents.streams.stream import Stream, amount, canonical, items, mapp
 from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
+_REFUSED = re.compile(r"\[API Error: (.{1,4000})\]", re.DOTALL)
 _LETTERS_IN_TOKEN = 4
 _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
@@ -118,6 +119,12 @@ class QwenStream(ClaudeStream):
     """Qwen Code. Its input includes cached tokens, and it reports no exit codes."""
 
     cached_is_input = True
+
+    def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
+        yield from super()._end(data)
+        # It ends well where the provider refused its request, and says so only in its last message.
+        if (refused := _REFUSED.fullmatch(text(data, "result").strip())) is not None:
+            self.error = refused[1]
 
     def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         # Its last line sums the whole session, and its messages have reported all usage of this process.

@@ -20,10 +20,6 @@ _PIECES_LIMIT = 64 * 1024
 class GeminiStream(Stream):
     """Gemini CLI."""
 
-    def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
-        super().__init__(before=before, written_before=written_before)
-        self._pieces = ""
-
     def _id(self, data: Mapping[str, Any]) -> str:
         return text(data, "tool_id")  # pieces of a message have none, because the same words may come twice
 

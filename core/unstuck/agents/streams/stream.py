@@ -22,6 +22,8 @@ LINE_LIMIT = 2**20
 
 _MESSAGES_LIMIT = 64 * 1024
 _TEXT_LIMIT = 16_000
+_CANONICAL_LIMIT = 15_000
+_LEAST_VALUE = 256
 _NAME_LIMIT = 100
 _KEYS_KEPT = 4_096
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -59,6 +61,7 @@ class Stream(ABC):
         self.tokens = before if self.sums_session else 0
         self.cost: float | None = None
         self.written = written_before if self.sums_session else 0
+        self._pieces = ""
         self._messages: deque[str] = deque()
         self._messages_length = 0
         self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -69,6 +72,11 @@ class Stream(ABC):
     def messages(self) -> str:
         """Return the last messages of the agent, joined by line ends."""
         return "\n".join(self._messages)
+
+    @property
+    def unfinished(self) -> str:
+        """Return the message whose end has not come yet; empty if there is none."""
+        return self._pieces
 
     @property
     def last_message(self) -> str:
@@ -237,11 +245,31 @@ def unwrapped(command: str) -> str:
 
 
 def canonical(value: Any) -> str:
-    """Return ``value`` as canonical JSON; a value that could be parsed may still be nested too deeply to be written."""
+    """Return ``value`` as canonical JSON; a value that could be parsed may still be nested too deeply to be written.
+
+    Where it is too long, the middle of its long texts is left out, so that it stays JSON if it can.
+    """
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:_TEXT_LIMIT]
+        written = _written(value)
+        limit = _CANONICAL_LIMIT
+        while len(written) > _CANONICAL_LIMIT and limit > _LEAST_VALUE:
+            limit //= 2
+            written = _written(_shortened(value, limit))
     except RecursionError:
         return "(nested too deeply)"
+    return written[:_TEXT_LIMIT]
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _shortened(value: Any, limit: int) -> Any:
+    if isinstance(value, str):
+        return admit(value, limit=limit)
+    if isinstance(value, list):
+        return [_shortened(one, limit) for one in value]
+    return {key: _shortened(one, limit) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _tool(name: str) -> str:

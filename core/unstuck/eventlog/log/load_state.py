@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from unstuck.errors import RecordDamaged
+from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.version import __version__
@@ -84,6 +84,15 @@ def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDa
     except RecordDamaged as damage:
         return (state if damage.line > place.seq else _state_before(path, damage.line)), damage
     return state, None
+
+
+def is_watch(folder: Path) -> bool:
+    """Return whether the run in ``folder`` is a watch, by the first record of its log."""
+    try:
+        first = next(read_lines(folder / LOG_NAME), None)
+    except RecordError:
+        return False
+    return first is not None and b'"kind":"watch"' in first.raw
 
 
 def _state_before(path: Path, damaged: int) -> State:

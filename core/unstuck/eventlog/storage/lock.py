@@ -1,11 +1,12 @@
-"""Lock for one live run per project. The kernel releases it however its holder dies."""
+"""Locks for one live run and one live watch per project. The kernel releases it however its holder dies."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from unstuck.eventlog.storage.durable_files import NO_ROOM, open_for_reading, op
 from unstuck.text import one_line
 
 _READ_LIMIT = 4096
+RUN_LOCK, WATCH_LOCK = "lock", "watch.lock"
+"""Names of the lock files: a project has at most one live run and, beside it, one live watch."""
 
 
 class Holder(NamedTuple):
@@ -102,6 +105,24 @@ class ProjectLock:
         holder["file"] = _identity(fd)
         os.ftruncate(fd, 0)
         os.pwrite(fd, json.dumps(holder).encode() + b"\n", 0)
+
+
+@contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Keep other processes that do the same out of ``directory`` for a moment, where its file system can."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def read_holders(home: Path) -> list[Holder]:
+    """Return the last writers of the locks in the project's ``home``: that of a run, then that of a watch."""
+    holders = (read_holder(home / name) for name in (RUN_LOCK, WATCH_LOCK))
+    return [holder for holder in holders if holder is not None]
 
 
 def read_holder(path: Path) -> Holder | None:

@@ -7,13 +7,15 @@ from typing import Any, Literal, NamedTuple
 
 from unstuck.agents.streams import STREAMS, Stream
 from unstuck.agents.streams.stream import mapping, text
+from unstuck.history.parsers.acp import AcpOutput
+from unstuck.history.parsers.appserver import AppServerOutput
 from unstuck.history.parsers.claude import ClaudeTranscript
 from unstuck.history.parsers.codex import CodexTranscript
 from unstuck.history.parsers.gemini import GeminiTranscript
 from unstuck.history.parsers.opencode import OpencodeTranscript
 from unstuck.history.parsers.qwen import QwenTranscript
 
-__all__ = ["TRANSCRIPTS", "Format", "format_of", "is_known_version", "parser_of"]
+__all__ = ["TRANSCRIPTS", "AcpOutput", "Format", "format_of", "is_known_version", "parser_of"]
 
 TRANSCRIPTS: Mapping[str, type[Stream]] = {
     "claude": ClaudeTranscript,
@@ -22,6 +24,7 @@ TRANSCRIPTS: Mapping[str, type[Stream]] = {
     "qwen": QwenTranscript,
     "opencode": OpencodeTranscript,
 }
+_PROTOCOLS: Mapping[str, type[AcpOutput | AppServerOutput]] = {"acp": AcpOutput, "codex": AppServerOutput}
 _KNOWN_VERSIONS = {"claude": ("2.1",), "codex": ("0.169",), "qwen": ("0.15",), "opencode": ("1.18",)}
 """Versions whose transcripts are recorded in the tests, up to the second number. Gemini writes none."""
 _CODEX_RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
@@ -29,13 +32,15 @@ _CLAUDE_LINES = frozenset({"system", "assistant", "user", "result"})
 
 
 class Format(NamedTuple):
-    """The agent that wrote a file, and whether it is its own transcript or its recorded stream."""
+    """The agent that wrote a file: its own transcript, its stream, or its side of a protocol."""
 
     agent: str
-    form: Literal["transcript", "stream"]
+    form: Literal["transcript", "stream", "protocol"]
 
 
 def parser_of(format: Format) -> Stream:
+    if format.form == "protocol":
+        return _PROTOCOLS[format.agent]()
     return (TRANSCRIPTS if format.form == "transcript" else STREAMS)[format.agent]()
 
 
@@ -47,7 +52,11 @@ def is_known_version(agent: str, version: str) -> bool:
 
 def format_of(data: Mapping[str, Any]) -> Format | None:
     """Return the format that ``data`` is an object of; None if it belongs to none, or to several."""
-    kind = text(data, "type")
+    kind, method, params = text(data, "type"), text(data, "method"), mapping(data, "params")
+    if method == "session/update" and text(mapping(params, "update"), "sessionUpdate"):
+        return Format("acp", "protocol")
+    if method.partition("/")[0] in ("thread", "turn", "item") and (text(params, "threadId") or "thread" in params):
+        return Format("codex", "protocol")
     if isinstance(data.get("payload"), Mapping) and kind in _CODEX_RECORDS:
         return Format("codex", "transcript")
     if kind.partition(".")[0] in ("thread", "turn", "item") and "." in kind:
@@ -59,6 +68,10 @@ def format_of(data: Mapping[str, Any]) -> Format | None:
     if text(data, "sessionId"):
         is_qwen = "parts" in mapping(data, "message") or "systemPayload" in data
         return Format("qwen" if is_qwen else "claude", "transcript") if text(data, "uuid") else None
+    if kind == "session" and text(data, "cwd") and text(data, "id"):
+        return Format("pi", "stream")
+    if kind in ("agent_event", "run_result") and (isinstance(data.get("event"), Mapping) or "finishReason" in data):
+        return Format("cline", "stream")
     if kind == "init" and text(data, "session_id"):
         return Format("gemini", "stream")
     if kind in _CLAUDE_LINES and (text(data, "session_id") or "content" in mapping(data, "message")):

@@ -11,8 +11,9 @@ from unstuck.clock import SystemClock
 from unstuck.contract import Answer, Gate
 from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, ProjectLocked, RecordError, UnstuckError
 from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.log.load_state import is_watch
 from unstuck.eventlog.memory.store import Memory, memory_file
-from unstuck.eventlog.storage.lock import ProjectLock
+from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import agent_sign
 from unstuck.runs.queries.run_list import state_of
@@ -50,9 +51,9 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
 async def offline_journal(place: Project, run: str) -> AsyncIterator[Journal]:
     """Open the log of a run without a live process for a person. Raises ProjectLocked, and AnswerRefused for an agent.
 
-    Nothing else works the project's runs meanwhile.
+    Nothing else works on such a run meanwhile.
     """
-    lock = ProjectLock(place.home / "lock", run=run)
+    lock = ProjectLock(place.home / (WATCH_LOCK if is_watch(place.runs / run) else RUN_LOCK), run=run)
     await _acquire(lock)
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())

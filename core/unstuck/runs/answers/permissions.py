@@ -9,6 +9,7 @@ from typing import Any
 from unstuck.channel import call, socket_path
 from unstuck.errors import ChannelError, NoReply, UnstuckError, UsageError
 from unstuck.eventlog import events as e
+from unstuck.eventlog.log.load_state import is_watch
 from unstuck.eventlog.memory.permission_file import drop_rule, kept_rules
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.answers.answer_live import CONFIRM_S
@@ -43,14 +44,14 @@ def revoke(place: Project, rule: str, environ: Mapping[str, str]) -> list[dict[s
     except OSError as error:
         raise UsageError(f"the permissions cannot be written: {error}") from error
     for run in {row["run"] for row in rows} - {""}:
-        if not _told(place, rule, environ):
+        if not _told(place, run, rule, environ):
             asyncio.run(_recorded(place, run, rule))
     return rows
 
 
-def _told(place: Project, rule: str, environ: Mapping[str, str]) -> bool:
-    """Tell the live run; False where none is live."""
-    path = socket_path(runtime_dir(environ), place.home)
+def _told(place: Project, run: str, rule: str, environ: Mapping[str, str]) -> bool:
+    """Tell the run, if it is live; False where none is."""
+    path = socket_path(runtime_dir(environ), place.home, watch=is_watch(place.runs / run))
     try:
         reply = call(path, {"v": 1, "do": "revoke", "rule": rule}, timeout=CONFIRM_S)
     except NoReply:

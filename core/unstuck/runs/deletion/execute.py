@@ -11,7 +11,7 @@ import os
 import signal
 import stat
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +21,11 @@ from unstuck.contract import Receipt
 from unstuck.errors import RecordError, UnstuckError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.record_reader import RunReader, Wanted
-from unstuck.eventlog.storage.lock import Holder, ProjectLock
+from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, Holder, ProjectLock
 from unstuck.eventlog.storage.project_list import forget_home
 from unstuck.processes import TAG, end_survivors, helpers_done, lives, until_over
 from unstuck.runs.deletion.inventory import Inventory
-from unstuck.runs.deletion.plan import Stock, socket_of, take_stock, trees_folder
+from unstuck.runs.deletion.plan import Stock, sockets_of, take_stock, trees_folder
 from unstuck.runs.deletion.project_files import Identity, folders_of, home_files, memory_files
 from unstuck.runs.deletion.verify import leftovers
 from unstuck.settings.paths import state_dir
@@ -121,15 +121,13 @@ async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory,
     if stock.holder is not None and stock.inventory.live in stock.runs:
         stopped = await end_supervisor(stock.holder, place.runs / stock.holder.run)
     project_home(place.root, place.repository, links=True)  # which are removed, and what they lead to stays
-    lock = ProjectLock(place.home / "lock", run="delete")
-    lock.acquire()
-    try:
+    with ExitStack() as locks:
+        for name in (RUN_LOCK, WATCH_LOCK):
+            locks.enter_context(ProjectLock(place.home / name, run="delete"))
         ended = await end_processes(stock.processes)
         stock = await take_stock(place, environ, agreed.run, locked=True)
         _refuse_news(agreed, stock.inventory)
         await _delete(place, environ, stock)
-    finally:
-        lock.release()
     left = await leftovers(place, environ, agreed.run, agreed.stays)
     receipt = Receipt(ended=(*stopped.ended, *ended.ended))
     return Destroyed(inventory=agreed, receipt=receipt, left=left)
@@ -194,15 +192,13 @@ def _leave_list(place: Project, environ: Mapping[str, str]) -> None:
 
 
 async def _delete_socket(place: Project, environ: Mapping[str, str]) -> None:
-    """Delete the socket, which has no listener under the lock, and the log that hooks keep beside it."""
-    if (kept := unwatched_file(place.home, environ)) is not None:
+    """Delete the sockets, which have no listener under the locks, and the logs that hooks keep beside them."""
+    while (kept := unwatched_file(place.home, environ)) is not None:
         kept.unlink(missing_ok=True)
-    path = socket_of(place, environ)
-    if path is None:
-        return
-    if not stat.S_ISSOCK(os.lstat(path).st_mode):
-        raise UnstuckError(f"{path} is in the place of our socket and is none: remove it yourself")
-    path.unlink(missing_ok=True)
+    for path in sockets_of(place, environ):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise UnstuckError(f"{path} is in the place of our socket and is none: remove it yourself")
+        path.unlink(missing_ok=True)
 
 
 def _leave_home(place: Project) -> None:

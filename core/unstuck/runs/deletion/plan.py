@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -82,13 +83,13 @@ def trees_folder(place: Project, environ: Mapping[str, str]) -> Path:
     return trees_of(state_dir(environ) / "worktrees", common)
 
 
-def socket_of(place: Project, environ: Mapping[str, str]) -> Path | None:
-    """Return the project's socket, live or left by a dead run; None without one."""
-    try:
-        path = socket_path(runtime_dir(environ), place.home)
-    except ChannelError:
-        return None
-    return path if os.path.lexists(path) else None
+def sockets_of(place: Project, environ: Mapping[str, str]) -> list[Path]:
+    """Return the project's sockets, live or left by a dead run or watch."""
+    found = list[Path]()
+    for watch in (False, True):
+        with suppress(ChannelError):
+            found.append(socket_path(runtime_dir(environ), place.home, watch=watch))
+    return [path for path in found if os.path.lexists(path)]
 
 
 async def find_deletable(place: Project, environ: Mapping[str, str], wanted: str) -> str:
@@ -109,7 +110,7 @@ async def take_stock(place: Project, environ: Mapping[str, str], run: str = "", 
 
     Raises WorkspaceError, UnstuckError or OSError.
     """
-    found, holder = _Found(), None if locked else holder_of(place)
+    found, holder = _Found(), None if locked else holder_of(place, run)
     runs = (run,) if run else tuple(sorted(await _traced(place, environ)))
     stock = Stock(inventory=Inventory(name=run or one_line(place.root.name)), runs=runs, holder=holder)
     _take_live(place, stock, found, run)
@@ -283,8 +284,7 @@ def _take_shared(place: Project, environ: Mapping[str, str], stock: Stock, found
     """Add the items that belong to no single run."""
     found.items += kept_items(place)
     found.stays += strangers(place)
-    if (path := socket_of(place, environ)) is not None:
-        found.items.append(Item(kind="socket", name=str(path)))
+    found.items += [Item(kind="socket", name=str(path)) for path in sockets_of(place, environ)]
     if (path := unwatched_file(place.home, environ)) is not None:
         found.items.append(Item(kind="logs", name=str(path), size=path.lstat().st_size))
     if (listing := listing_of(place.home, state_dir(environ))).exists():

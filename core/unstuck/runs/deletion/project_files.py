@@ -10,7 +10,7 @@ from unstuck.errors import RecordError
 from unstuck.eventlog.log.load_state import SNAPSHOT_NAME, current_state
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.state import State
-from unstuck.eventlog.storage.lock import Holder, read_holder
+from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, Holder, read_holders
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import lives, prompted_from, works_elsewhere
 from unstuck.runs.deletion.inventory import Item, Stays
@@ -21,7 +21,7 @@ from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
 from unstuck.workspace.worktrees.worktree import registered_tree
 
 Identity = tuple[int, float]
-_OURS = frozenset({"lock", "runs", "checkpoints", "worktrees", ".gitignore"})
+_OURS = frozenset({RUN_LOCK, WATCH_LOCK, "runs", "checkpoints", "worktrees", ".gitignore"})
 _NAMED = 20
 _UNSENT = "unsent.txt"
 
@@ -74,8 +74,13 @@ def kept_items(place: Project) -> Iterator[Item]:
 
 
 def home_files(place: Project) -> tuple[str, ...]:
-    """Return the names of the small files in the project's home, its lock last."""
-    return (*((".gitignore",) if place.repository is None else ()), *(() if place.others else SHARED), "lock")
+    """Return the names of the small files in the project's home, its locks last."""
+    return (
+        *((".gitignore",) if place.repository is None else ()),
+        *(() if place.others else SHARED),
+        WATCH_LOCK,
+        RUN_LOCK,
+    )
 
 
 def memory_files(place: Project) -> list[Path]:
@@ -119,12 +124,13 @@ def linked(place: Project, run: str) -> Iterator[Stays]:
             yield Stays(name=str(path.resolve()), reason=f"only the link to it goes, {path}: remove it yourself")
 
 
-def holder_of(place: Project) -> Holder | None:
-    """Return the live holder of the project's lock; None without one. Raises UnstuckError where it is unknown."""
-    holder = read_holder(place.home / "lock")
-    if holder is None or (not holder.host and not lives(holder.pid, holder.started)):
-        return None
-    return holder
+def holder_of(place: Project, run: str = "") -> Holder | None:
+    """Return the live holder of a lock of the project: of ``run``, else of any run or watch; None without one.
+
+    Raises UnstuckError where it is unknown.
+    """
+    live = [one for one in read_holders(place.home) if one.host or lives(one.pid, one.started)]
+    return next((one for one in live if one.run == run), live[0] if live else None)
 
 
 def processes_of(place: Project, runs: Collection[str]) -> tuple[Identity, ...]:

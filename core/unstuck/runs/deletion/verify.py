@@ -14,7 +14,7 @@ from unstuck.agents.mcp.mcp_agents import KNOWN as CALLING
 from unstuck.eventlog.storage.project_list import listing_of
 from unstuck.processes import prompted_from
 from unstuck.runs.deletion.inventory import Stays
-from unstuck.runs.deletion.plan import socket_of, trees_folder
+from unstuck.runs.deletion.plan import sockets_of, trees_folder
 from unstuck.runs.deletion.project_files import describe, folders_of, runs_in
 from unstuck.settings.paths import state_dir
 from unstuck.workspace.checkpoints.borrowed_commits import other_bases
@@ -56,7 +56,7 @@ def _on_disk(place: Project, environ: Mapping[str, str], run: str, stays: Collec
         return
     yield from (str(path) for path in _below(place.home) if not any(map(path.is_relative_to, stays)))
     listing = listing_of(place.home, state_dir(environ))
-    for path in (socket_of(place, environ), unwatched_file(place.home, environ), listing):
+    for path in (*sockets_of(place, environ), unwatched_file(place.home, environ), listing):
         if path is not None and os.path.lexists(path):
             yield str(path)
     tables: tuple[tuple[str, Mapping[str, ConfiguredAgent]], ...] = (("hooks", HOOKED), ("a server", CALLING))

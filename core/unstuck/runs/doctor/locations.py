@@ -12,12 +12,14 @@ import psutil
 from unstuck.channel import call, socket_path
 from unstuck.channel.server import private_directory
 from unstuck.errors import ChannelError, NoReply, RecordError, UnstuckError
+from unstuck.eventlog.log.load_state import is_watch
 from unstuck.eventlog.memory.store import memory_file
-from unstuck.eventlog.storage.lock import read_holder
+from unstuck.eventlog.storage.lock import RUN_LOCK, read_holder
 from unstuck.eventlog.storage.network_fs import shared_risk
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.memory_commands import memory_damage
+from unstuck.runs.queries.run_list import live_runs
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.text import one_line
@@ -44,6 +46,9 @@ def _places(place: Project, environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _settings(place, environ)
     yield _socket(place, environ)
     yield _lock(place)
+    for live in live_runs(place):
+        if live.run and is_watch(place.runs / live.run):
+            yield Finding("watch", f"live in process {live.pid}: run {live.run}")
 
 
 def _record(place: Project) -> Finding:
@@ -107,7 +112,7 @@ def _socket(place: Project, environ: Mapping[str, str]) -> Finding:
 
 def _silent(place: Project, path: Path) -> Finding:
     """Return what is known of a process that listens and does not reply."""
-    holder = read_holder(place.home / "lock")
+    holder = read_holder(place.home / RUN_LOCK)
     if holder is None:
         return Finding("socket", f"{path} (a process listens and does not reply)", ok=False)
     status = ""
@@ -120,7 +125,7 @@ def _silent(place: Project, path: Path) -> Finding:
 
 
 def _lock(place: Project) -> Finding:
-    holder = read_holder(place.home / "lock")
+    holder = read_holder(place.home / RUN_LOCK)
     if holder is None:
         return Finding("lock", "free")
     where = f" on {holder.host}" if holder.host else ""

@@ -10,7 +10,7 @@ from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError, UsageError
 from unstuck.eventlog.log.load_state import LOG_NAME, current_state
 from unstuck.eventlog.log.log_format import read_lines
-from unstuck.eventlog.storage.lock import Holder, read_holder
+from unstuck.eventlog.storage.lock import Holder, read_holders
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.saved_rows import saved_rows
 from unstuck.words.did_you_mean import near
@@ -114,20 +114,24 @@ def day_rows(place: Project, complain: Callable[[str], None]) -> Iterator[dict[s
 
 def is_live(place: Project, run: str) -> bool:
     """Return whether ``run`` is live. A supervisor on another machine counts as live while it holds the lock."""
-    holder = read_holder(place.home / "lock")
-    if holder is None or holder.run != run:
-        return False
-    from unstuck.processes import is_alive  # an ended run is shown without it
+    return any(holder.run == run and _is_alive(holder) for holder in read_holders(place.home))
 
-    return bool(holder.host) or is_alive(holder.pid, holder.started)
+
+def live_runs(place: Project) -> list[Holder]:
+    """Return the processes that work here: that of a run, then that of a watch; a lock may be held for other work."""
+    holders = read_holders(place.home)
+    return [holder for holder in holders if (place.runs / holder.run / LOG_NAME).exists() and _is_alive(holder)]
 
 
 def live_run(place: Project) -> Holder | None:
-    """Return the process that works a run here; None without one, also where the lock is held for something else."""
-    holder = read_holder(place.home / "lock")
-    if holder is None or not (place.runs / holder.run / LOG_NAME).exists():
-        return None
-    return holder if is_live(place, holder.run) else None
+    """Return the process that works a run here, else that of a watch; None without one."""
+    return next(iter(live_runs(place)), None)
+
+
+def _is_alive(holder: Holder) -> bool:
+    from unstuck.processes import is_alive  # an ended run is shown without it
+
+    return bool(holder.host) or is_alive(holder.pid, holder.started)
 
 
 def task_at(tree: Path, place: Project, run: str) -> str:

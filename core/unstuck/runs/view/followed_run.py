@@ -21,7 +21,9 @@ from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
 from unstuck.runs.view.hook_states import hook_states
-from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of, printed_of
+from unstuck.runs.view.output_files import printed_of
+from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
+from unstuck.runs.view.run_view import NoticeKind, limits_of
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import Since, diff_since
@@ -50,6 +52,7 @@ class FollowedRun:
         self._follower = LogFollower(place.runs / run / LOG_NAME)
         self._follower.read()
         self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
+        self._outputs = Outputs(environ)
         self.clock: Clock = SystemClock()
         self.rules = rules_of(self._settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
@@ -98,7 +101,7 @@ class FollowedRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+        return await self._outputs.tail(self.log, self.state, task, kind, live=True, limit=limit)
 
     async def hooks(self) -> Mapping[str, bool]:
         return await hook_states(self.place.root, self._environ) if self.state.run.kind == "watch" else {}
@@ -157,4 +160,5 @@ class FollowedRun:
         return reply
 
     async def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        return await request(socket_path(runtime_dir(self._environ), self.place.home), message, timeout=_REPLY_S)
+        path = socket_path(runtime_dir(self._environ), self.place.home, watch=self.state.run.kind == "watch")
+        return await request(path, message, timeout=_REPLY_S)

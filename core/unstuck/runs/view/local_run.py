@@ -13,15 +13,9 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.hook_states import hook_states
-from unstuck.runs.view.run_view import (
-    NoticeKind,
-    OutputKind,
-    OutputTail,
-    agents_at_work,
-    limits_of,
-    output_of,
-    printed_of,
-)
+from unstuck.runs.view.output_files import printed_of
+from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
+from unstuck.runs.view.run_view import NoticeKind, agents_at_work, limits_of
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.supervisor import Supervisor
@@ -43,6 +37,7 @@ class LiveRun:
         self.hold, self.choose_rung = supervisor.hold, supervisor.choose_rung
         self.start_takeover, self.end_takeover = supervisor.start_takeover, supervisor.end_takeover
         self.stop = supervisor.stop
+        self._outputs = Outputs(supervisor.core.environ)
         self.rules = supervisor.core.limits
         self.limits = limits_of(self.rules, supervisor.core.settings.window_size)
 
@@ -100,7 +95,7 @@ class LiveRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._core.settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+        return await self._outputs.tail(self.log, self.state, task, kind, live=True, limit=limit)
 
     async def hooks(self) -> Mapping[str, bool]:
         if self.state.run.kind != "watch":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from unstuck.eventlog.state import TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
-from unstuck.runs.view.run_view import OutputKind
+from unstuck.runs.view.outputs import OutputKind
 from unstuck.text import Clean, admit
 
 PIECE = 4_000_000
@@ -53,3 +55,16 @@ async def read_output(path: Path, begin: int | None = None) -> OutputPiece:
         raw = raw[:whole]
     text = await asyncio.to_thread(admit, raw, limit=2 * PIECE)
     return OutputPiece(text, start, start + len(raw), size)
+
+
+async def printed_of(log: Path, attempts: Sequence[str]) -> dict[str, int]:
+    """The sizes in bytes of the outputs of ``attempts``, of those that have one; read beside the event loop."""
+
+    def sizes() -> dict[str, int]:
+        found = {}
+        for attempt in attempts:
+            with suppress(OSError):
+                found[attempt] = (log.parent / "output" / f"{attempt}.log").stat().st_size
+        return found
+
+    return await asyncio.to_thread(sizes) if attempts else {}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,27 +10,16 @@ from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.state import GateRow, State, TaskRow
-from unstuck.eventlog.storage.text_files import read_piece
+from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.view.outputs import OutputKind, OutputTail
 from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.review import Standstill
-from unstuck.text import Clean, admit
+from unstuck.text import Clean
 from unstuck.workspace.project import Project
 
-_TAIL = 16_384
-
 NoticeKind = Literal["needs_you", "resolved", "run"]
-OutputKind = Literal["check", "agent", "prompt"]
-
-
-@dataclass(frozen=True, slots=True)
-class OutputTail:
-    """The end of what a check or an agent printed or an agent was told, and a ``note`` about it; may be empty."""
-
-    text: str = ""
-    note: str = ""
 
 
 class RunView(Protocol):
@@ -155,79 +141,3 @@ def meanwhile(view: RunView) -> str:
         return "Nothing begins before you have decided."
     words = {"ended": "The run is over.", "parked": "The run is paused."}
     return words.get(view.state.run.state, "The run continues meanwhile.")
-
-
-async def printed_of(log: Path, attempts: Sequence[str]) -> dict[str, int]:
-    """The sizes in bytes of the outputs of ``attempts``, of those that have one; read beside the event loop."""
-
-    def sizes() -> dict[str, int]:
-        found = {}
-        for attempt in attempts:
-            with suppress(OSError):
-                found[attempt] = (log.parent / "output" / f"{attempt}.log").stat().st_size
-        return found
-
-    return await asyncio.to_thread(sizes) if attempts else {}
-
-
-async def output_of(log: Path, row: TaskRow | None, kind: OutputKind, *, live: bool, limit: int = 0) -> OutputTail:
-    """The end of what is of ``kind``; of the agent's output ``limit`` bytes are kept while the attempt is ``live``."""
-    if row is None:
-        return OutputTail()
-    if kind == "check":
-        return await _check_output(log.parent / "output", row, live=live)
-    if kind == "prompt":
-        return await _prompt(log.parent / "prompts", row)
-    return await _agent_output(log.parent / "output", row, live=live and row.state == "running", limit=limit)
-
-
-async def _agent_output(folder: Path, row: TaskRow, *, live: bool, limit: int) -> OutputTail:
-    if not row.attempt:
-        return OutputTail(note="no output yet")
-    try:
-        text, size = await _tail(folder / f"{row.attempt}.log")
-    except OSError:
-        return OutputTail(note=f"attempt {row.attempts} leaves no output")
-    if live and size >= limit - limit // 2:
-        note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
-    else:
-        note = f"attempt {row.attempts} is at work" if live else f"end of attempt {row.attempts}"
-    return OutputTail(text, note)
-
-
-async def _check_output(folder: Path, row: TaskRow, *, live: bool) -> OutputTail:
-    """The check's output; of a file that is gone, the end of it that the log kept."""
-    if live and row.state == "judging":
-        with suppress(OSError):
-            text, _ = await _tail(folder / f"{row.attempt}.check.log")
-            return OutputTail(text, "the check runs")
-    check = row.check
-    if check is None or check.result == "none":
-        return OutputTail(note="its check has not run yet" if row.task.verify else "it has no check")
-    note = "the check passed" if check.result == "passed" else f"the check failed with exit code {check.exit_code}"
-    if check.exit_code is None and check.result != "passed":
-        note = check.problem or "the check could not run"
-    try:
-        return OutputTail((await _tail(folder / check.output))[0], note)
-    except OSError:
-        return OutputTail(check.evidence, note)
-
-
-async def _prompt(folder: Path, row: TaskRow) -> OutputTail:
-    """The last prompt of the agent; before the first attempt the task's own prompt."""
-    if not row.attempt:
-        return OutputTail(row.task.prompt, "its prompt; it has not started yet")
-    try:
-        text, size = await _tail(folder / f"{row.attempt}.txt")
-    except OSError:
-        return OutputTail(row.task.prompt, "its prompt")
-    note = f"the end of the prompt of attempt {row.attempts}" if size > _TAIL else f"prompt of attempt {row.attempts}"
-    return OutputTail(text, note)
-
-
-async def _tail(path: Path) -> tuple[Clean, int]:
-    """The end of a file from the beginning of a line on, and the size of all of it. Raises OSError."""
-    raw, size = await read_piece(path, -_TAIL, _TAIL)
-    if size > _TAIL:
-        raw = raw.partition(b"\n")[2] or raw
-    return await asyncio.to_thread(admit, raw, limit=2 * _TAIL), size

@@ -19,9 +19,10 @@ from unstuck.errors import AgentUnusable, ChannelError, RecordError, RecordWrite
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.journal import Journal
+from unstuck.eventlog.log.load_state import is_watch
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import State
-from unstuck.eventlog.storage.lock import ProjectLock
+from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock, alone_in
 from unstuck.eventlog.storage.network_fs import shared_risk
 from unstuck.eventlog.storage.project_list import remember_home
 from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove, run_names
@@ -164,15 +165,15 @@ class Supervisor:
         place = project if isinstance(project, Project) else await locate(_path(project))
         settings = _settings(place, settings, overrides or {}, environ)
         project_home(place.root, place.repository)
-        run = resume or new_run(
-            place.runs, clock.now(), (run for home in place.others for run in run_names(home / "runs"))
-        )
         remember_home(place.home, state_dir(environ))
-        lock = ProjectLock(place.home / "lock", run=run)
-        lock.acquire()
         async with AsyncExitStack() as stack:
-            stack.callback(lock.release)
-            journal = await Journal.open(place.runs / run, run=run, clock=clock)
+            with alone_in(place.home):  # a run and a watch that begin at once get two ids
+                others = (run for home in place.others for run in run_names(home / "runs"))
+                run = resume or new_run(place.runs, clock.now(), others)
+                lock = ProjectLock(place.home / (WATCH_LOCK if _watches(place, start, resume) else RUN_LOCK), run=run)
+                lock.acquire()
+                stack.callback(lock.release)
+                journal = await Journal.open(place.runs / run, run=run, clock=clock)
             stack.push_async_callback(journal.close)
             if listener is not None:
                 journal.on_durable(listener)
@@ -318,7 +319,8 @@ class Supervisor:
         """Listen on the project's socket; a run works without one where the platform has no place for it."""
         answers = Answers(self)
         try:
-            path = socket_path(runtime_dir(environ), self.project.home)
+            watch = self.core.head.run.kind == "watch"
+            path = socket_path(runtime_dir(environ), self.project.home, watch=watch)
             # An answer may end the run; its sender still hears that it was taken.
             finished, waiting = frozenset({"answer", "stop"}), frozenset({"tool", "stay", "events"})
             server = ChannelServer(
@@ -519,3 +521,10 @@ class Supervisor:
         elif self.core.head.run.state in ("running", "blocked"):
             self.core.append(e.StopRequested(reason=reason), actor=actor)
             await self.core.journal.committed()
+
+
+def _watches(place: Project, start: e.RunStarted | None, resume: str | None) -> bool:
+    """Return whether the supervisor is that of a watch."""
+    if resume:
+        return is_watch(place.runs / resume)
+    return start is not None and start.kind == "watch"

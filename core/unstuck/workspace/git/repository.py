@@ -59,7 +59,7 @@ _SETTINGS = (
     "worktree.useRelativePaths=false",
 )
 _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
-_NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock")
+_NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock", "watch.lock")
 _WHERE = ("rev-parse", "--is-inside-work-tree")
 _OWNERSHIP = re.compile(r"(?<=\t)git config --global --add safe\.directory [^\n]+")
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")

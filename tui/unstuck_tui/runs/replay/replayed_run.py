@@ -13,7 +13,8 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State, copied
-from unstuck.runs.view.run_view import NoticeKind, OutputKind, OutputTail, limits_of, output_of
+from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
+from unstuck.runs.view.run_view import NoticeKind, limits_of
 from unstuck.settings.models import Settings
 from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.context import limits_of as rules_of
@@ -106,6 +107,7 @@ class ReplayedRun:
         settings = Settings.thaw(self.state.run.settings)
         self.rules = rules_of(settings)
         self.limits: Mapping[str, int] = limits_of(self.rules, settings.window_size)
+        self._outputs = Outputs()
         self._leaping = asyncio.Lock()
         self._see: Callable[[Record], None] = lambda record: None
         self.turned: Callable[[], None] = lambda: None
@@ -156,7 +158,7 @@ class ReplayedRun:
             self._see(record)
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=False)
+        return await self._outputs.tail(self.log, self.state, task, kind, live=False)
 
     async def hooks(self) -> Mapping[str, bool]:
         return {}

@@ -1,0 +1,86 @@
+"""``unstuck show --transcript``: what an agent said and did, for people and for programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from unstuck.errors import UsageError
+from unstuck.eventlog.state import State, TaskRow
+from unstuck.history.entries import Entry, lines_of
+from unstuck.history.locations import kept_session
+from unstuck.history.output_reader import OutputReader
+from unstuck.runs.queries.run_list import state_of
+from unstuck.runs.view.outputs import session_of, workdir_of
+from unstuck.text import admit
+from unstuck.words.did_you_mean import near
+from unstuck.workspace.project import Project
+from unstuck_tui.cli.common import echo, print_json
+
+_PIECE = 2**16
+
+
+def show_transcript(place: Project, run: str, task: str, *, attempt: int, full: bool, raw: bool, as_json: bool) -> None:
+    """Print what the agent of ``task`` said and did; ``raw``: as it was printed. Raises UsageError."""
+    state, _ = state_of(place, run)
+    row = state.tasks.get(task)
+    if row is None:
+        raise UsageError(f"run {run} has no task {task}{near(task, state.tasks)}: {', '.join(state.tasks) or 'none'}")
+    path = _file(place, run, state, row, attempt)
+    try:
+        entries = None if raw else OutputReader(path, root=workdir_of(state, row)).read(is_ended=True)
+    except OSError as error:
+        raise UsageError(f"{path.name} cannot be read: {error.strerror or error}") from None
+    if entries is None:
+        _print(_printed(path))
+    else:
+        print_entries(entries, full=full, as_json=as_json)
+
+
+def print_entries(entries: Iterable[Entry], *, full: bool, as_json: bool) -> None:
+    """Print the entries; long parts are cut to some lines unless ``full``."""
+    if as_json:
+        print_json(_row(entry) for entry in entries)
+        return
+    lines = (line for entry in entries for line in lines_of(entry, unfold=full))
+    _print(f"{line.sign} {line.text}".rstrip() for line in lines)
+
+
+def _file(place: Project, run: str, state: State, row: TaskRow, attempt: int) -> Path:
+    number = attempt or row.attempts
+    if not 0 < number <= row.attempts:
+        had = f"it had {row.attempts}" if row.attempts else "it has not started yet"
+        raise UsageError(f"task {row.id} has no attempt {number}: {had}" if attempt else f"task {row.id}: {had}")
+    if state.run.kind == "watch":
+        found = kept_session(row.task.agent, session_of(state, row), os.environ)
+        if found is None:
+            raise UsageError(f"the session of {row.id} keeps no transcript here")
+        return found
+    path = place.runs / run / "output" / f"{row.id}.{number}.log"
+    if not path.is_file():
+        raise UsageError(f"attempt {number} of {row.id} has left no output")
+    return path
+
+
+def _printed(path: Path) -> Iterator[str]:
+    """Yield the lines as the agent printed them, without what acts on a terminal. Raises OSError."""
+    with path.open("rb") as file:
+        while piece := file.readlines(_PIECE):
+            for line in piece:
+                yield admit(line.rstrip(b"\r\n"), limit=max(20_000, len(line)))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        echo(line, painted=False)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    """Return the JSON object of an entry; a call without a result has ended nowhere."""
+    row: dict[str, Any] = {"kind": entry.kind, "text": entry.text}
+    row |= {name: value for name in ("at", "agent_id", "tool", "diff") if (value := getattr(entry, name))}
+    if entry.result is not None:
+        row |= {"step": entry.step, "failed": entry.failed, "exit_code": entry.exit_code, "result": entry.result}
+    return row
