@@ -215,9 +215,9 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     def _go_to_start(self) -> None:
         """Go to the end of what is followed, else to the first line."""
-        last = len(self._lines.texts) - 1
+        self._lines.move_to(len(self._lines.texts) - 1 if self._follows and self._content != "prompt" else 0)
         # How far it can scroll shows only once the lines have their place.
-        self.call_after_refresh(self._lines.move_to, last if self._follows and self._content != "prompt" else 0)
+        self.call_after_refresh(lambda: self._lines.scroll_to_line(self._lines.cursor))
 
     async def _said(self, row: TaskRow, file: Path | None) -> tuple[Entry, ...] | None:
         """What the agent said and did in the attempt; None where it printed plain text."""
