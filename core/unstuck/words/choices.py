@@ -35,6 +35,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("skip", "2", *_SKIP),
         ChoiceWords("abandon", "3", *_ABANDON),
         ChoiceWords("retry", "4", "Retry with another approach", _APPROACH),
+        ChoiceWords("check", "c", "Check again", "You have fixed it: the check runs now, without the agent."),
     ),
     "loop": (
         ChoiceWords("show_me", "1", "Show me how", _WRITE),

@@ -21,6 +21,7 @@ from unstuck.escalation.precedence import (
     Finish,
     Halt,
     Redispatch,
+    checked_again,
     chosen,
     decide,
 )
@@ -72,7 +73,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
     await hand_over(core, row, to_check=True)
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
-    report = row.report or _NO_REPORT
+    report = (row.report if row.chosen != "check" else None) or _NO_REPORT
     files = await files_of(core, row) if failed_itself(report) else ""
     rules = core.head.run.check_rules
     done = settled(
@@ -208,7 +209,10 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
     if row.chosen == "first":
         _begin_again(core, row)
         return
-    decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
+    if row.chosen == "check":
+        decision = checked_again(facts)
+    else:
+        decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
     match decision:
         case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
