@@ -113,14 +113,31 @@ def test_every_answer_has_a_key(kind: str) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_the_same_key_means_the_same() -> None:
-    """2 skips and 3 abandons wherever that is asked about a task; never is one the other's key."""
-    keys = {(action.area, action.id.partition(".")[2]): action.keys for action in ACTIONS}
-    for area in ("stuck", "loop", "timeout", "integration", "recovery"):
-        assert keys[area, "skip"] == "2"
-        assert keys[area, "abandon"] == "3"
-    assert keys["question", "skip"] == "s"
-    assert keys["question", "abandon"] == "x"
+_SAME = {
+    "tell": "show_me", "continue__once": "continue", "leave": "continue", "first": "restart", "deny": "no",
+    "stay": "no", "yes": "allow", "allow__task": "this task", "continue__task": "this task",
+}  # fmt: skip
+"""Choices with another name for the same in their own question."""
+_OWN = {
+    ("timeout", "stop"): "restart", ("recovery", "stop"): "restart",
+    ("remediation", "retry"): "check", ("integration", "retry"): "check", ("room", "retry"): "check",
+    ("remediation", "skip"): "continue",
+}  # fmt: skip
+"""Choices whose name means something else in this question."""
+
+
+def test_one_key_has_one_meaning_in_all_dialogs() -> None:
+    """The digits keep the order of the question of a stuck task; every other choice has a letter."""
+    meanings: dict[str, set[str]] = {}
+    for action in ACTIONS:
+        if action.does.startswith("choose("):
+            name = action.id.partition(".")[2]
+            meaning = _OWN.get((action.area, name), _SAME.get(name, name))
+            for key in action.keys.split(","):
+                meanings.setdefault(key, set()).add(meaning)
+    assert {key: found for key, found in meanings.items() if len(found) > 1} == {}
+    digits = {key: found for key, found in meanings.items() if key.isdigit()}
+    assert digits == {"1": {"show_me"}, "2": {"skip"}, "3": {"abandon"}, "4": {"retry"}}
 
 
 @pytest.mark.parametrize("kind", ["integration", "disk", "remediation", "recovery"])

@@ -35,7 +35,9 @@ from unstuck.supervision.gates.gate_types import CHOICES, accept, effect_of
 
 PATIENCE = 60
 EFFECTS = {
-    "stuck": {"show_me": "prepare", "skip": "skipped", "abandon": "abandoned", "retry": "prepare"},
+    "stuck": {
+        "show_me": "prepare", "skip": "skipped", "abandon": "abandoned", "retry": "prepare", "check": "recheck",
+    },  # fmt: skip
     "loop_detected": {
         "show_me": "prepare",
         "skip": "skipped",

@@ -23,6 +23,7 @@ _ASKS = {HELD: "is paused", AGENT: "has an agent that needs you", DENIED: "has a
 _FACT_LIMIT = 2_000
 _SAID_LIMIT, _FOUND_LINES = 300, 3
 _SIGNAL = "UNSTUCK {"
+_HEADS = ("diff --git ", "index ", "--- ", "new file mode ", "deleted file mode ")
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
@@ -117,6 +118,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Weakened", "\n".join(each(context.get("weakened")))
     yield "Files", ", ".join(each(context.get("paths"))) + _more(context)
     under = said(context.get("under_way"))
+    yield "Its side", _hunks(context.get("mine"))
+    yield "Others", _hunks(context.get("theirs"))
     yield "Worktree", said(context.get("tree")) + (f", in the middle of {under}" if under else "")
     yield "Branch", said(context.get("branch"))
     yield "Trouble", said(context.get("trouble"))
@@ -155,6 +158,12 @@ def _findings(state: State, row: GateRow) -> str:
     return "\n".join(
         f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown
     )
+
+
+def _hunks(diff: object) -> str:
+    """The hunks of a diff under the names of their files."""
+    lines = (line for line in said(diff).splitlines() if not line.startswith(_HEADS))
+    return "\n".join(line.removeprefix("+++ b/") for line in lines)
 
 
 def _more(context: Mapping[str, Any]) -> str:

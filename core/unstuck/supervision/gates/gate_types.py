@@ -21,7 +21,7 @@ Effect = Literal[
 ]  # fmt: skip
 
 STUCK_CHOICES = ("show_me", "skip", "abandon", "retry")
-"""The choices of a ``stuck`` gate whose task has no check, or an agent at work."""
+"""The choices of a ``stuck`` gate without a check to run: that of an agent at work, or of no run."""
 CHOICES: dict[str, tuple[str, ...]] = {
     "stuck": (*STUCK_CHOICES, "check"),
     "loop_detected": (*STUCK_CHOICES, "continue"),
@@ -259,7 +259,7 @@ class GateManager:
             task=task_id,
             key=agent_id,
             context={**context, **({"project_id": project_id} if project_id else {})},
-            choices=CHOICES[name],
+            choices=STUCK_CHOICES if name == "stuck" else CHOICES[name],
         )
         self._gates[gate.id] = gate
         self._open[task_id, name] = gate.id
