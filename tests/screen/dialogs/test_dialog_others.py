@@ -277,6 +277,8 @@ async def test_leaving_and_stopping(opening: Opening) -> None:
 async def test_leaving_when_nobody_works(opening: Opening) -> None:
     """Nothing is asked where nothing is at stake."""
     async with opening() as world:
+        world.reports(None)
+        await world.done()
         world.app.questions.leave()
         await world.pilot.pause()
         await world.pilot.pause()

@@ -9,7 +9,7 @@ from textual import events, on
 from textual.widgets import Input, TextArea
 
 from unstuck.errors import RecordError
-from unstuck.runs.view.run_view import RunView
+from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.base_app import BaseApp
 from unstuck_tui.control.clipboard import copy
@@ -113,7 +113,7 @@ class UnstuckApp(BaseApp):
 
     def action_suspend(self) -> None:
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
-        if self.view.goes_on:
+        if self.view.goes_on or (agents_at_work(self.view.state) and not self.view.is_elsewhere):
             self.notify(
                 "This would suspend the run with its agents. Leave the screen instead: "
                 f"{spoken('app.quit')} can leave them at work.",
