@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unstuck.words.amounts import sized, time_of_day
+from unstuck.words.amounts import day_time, full_time, sized
 from unstuck.words.labels import Tone, level_word
 from unstuck.words.restores import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
@@ -39,7 +39,7 @@ def coverage(row: Row) -> str:
 
 def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
     texts = {
-        "TIME": when(row["created"], seconds=True),
+        "TIME": day_time(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
         "REASON": str(row["reason"]),
         "LEVEL": level_word(rung) or "-",
@@ -58,6 +58,7 @@ def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[
 def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """The coverage of a checkpoint, with the files that it leaves out by name."""
     lines = field_lines("checkpoint", row["id"], width)
+    lines += field_lines("saved", f"{full_time(row['created'])} (the time in the id is UTC)", width)
     lines += field_lines("why", row["reason"], width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("tree", row["tree"], width)
@@ -89,14 +90,6 @@ def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str) -> li
         lines.append(under_way_text(under_way))
     lines += ["".join(cell.text for cell in _change(row, _PLAN_WIDTH)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
-
-
-def when(time: str, *, seconds: bool = False) -> str:
-    """Day and time where the person is: ``11-22 08:30``."""
-    try:
-        return f"{time[5:10]} {time_of_day(time, seconds=seconds)}"
-    except ValueError:
-        return "-"
 
 
 def _change(row: Row, width: int) -> tuple[Cell, ...]:
