@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.screen.terminal.conftest import Desk, Terminal
+from tests.screen.terminal.test_terminal_captures import Tmux
 
 from unstuck.processes import until_over
 from unstuck.processes.orphans import is_over
@@ -342,3 +346,41 @@ def test_my_repair_is_checked_without_the_agent(hands: Hands) -> None:
     terminal.until("every task succeeded")
     assert leave(terminal) == 0
     assert len(hands.prompts()) == 1
+
+
+def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands) -> None:
+    """In a real tmux: after a shell and the end of the screen every line of both stands whole, one below the other."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    server = ("tmux", "-S", f"{os.environ['UNSTUCK_RUNTIME_DIR']}/tmux", "-f", "/dev/null")
+    news = hands.pipe("news")
+    end = os.open(news, os.O_RDWR)
+    hands.environment |= {"SEEN": str(hands.seen), "UNSTUCK_NOTIFY": "off", "TERM": "tmux-256color"}
+    words = [f"{name}={value}" for name, value in hands.environment.items()]
+    command = ["env", *words, str(Path(sys.executable).with_name("unstuck")), "run", "--verify", "sh check.sh", "--"]
+    run = hands.seen.parent / "run.sh"
+    run.write_text(f"{shlex.join([*command, 'sh', hands.agent('true')])}\n", encoding="utf-8")
+    window = Tmux(server, end, "hands")
+    try:
+        window.tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "hands", "-c", str(hands.root), "PS1='at$ ' sh")
+        window.tmux("pipe-pane", "-t", "hands", f"exec cat > {news}")
+        window.see("at$")
+        window.press(f"sh {run}", "enter")
+        window.see("task is stuck", OPEN)
+        window.press("C-o")
+        window.see(PROMPT)
+        for number in range(5):
+            window.press(f"echo line {number}", "enter")
+            window.see(f"\nline {number}")
+        window.press("exit", "enter")
+        window.see("editing has ended", BACK)
+        window.press("escape")
+        window.press("C-c")
+        window.see("unstuck answer")
+        shown = window.text.splitlines()
+        assert [line for line in shown if line.startswith("line ")] == [f"line {number}" for number in range(5)]
+        last = max(number for number, line in enumerate(shown) if line == "line 4")
+        assert not any("unstuck answer" in line for line in shown[:last])
+    finally:
+        subprocess.run([*server, "kill-server"], capture_output=True, check=False)
+        os.close(end)
