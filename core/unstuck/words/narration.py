@@ -64,6 +64,8 @@ def event_text(record: Record) -> str:
     """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     texts = [text] if isinstance(text, str) else text
+    if isinstance(record.event, e.RunStarted):
+        return " ".join(texts)
     return next((one for one in texts if not one.lstrip().startswith(_PHASE)), "").strip()
 
 
