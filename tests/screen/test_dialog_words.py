@@ -356,3 +356,11 @@ def test_a_contradicted_check_offers_a_command_that_tells_the_truth() -> None:
         to_answer(question.gate, edit, "  ")
     assert option(question, "option_1").takes == ""
     assert ("Check", "pytest -q | tail -3") in question.facts
+
+
+def test_the_last_sign_is_seen_from_the_question() -> None:
+    """Eleven minutes later the question still says when the last sign was, and not that it was just now."""
+    row = replace(gate("timeout", last_sign="output, 15 s ago"), opened="2026-11-21T14:20:00.000Z")
+    facts = dict(question_of(state_of(task("web")), row).facts)
+    assert facts["Last sign"].startswith("output, 15 s before this question, which came at ")
+    assert " ago" not in facts["Last sign"]

@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.contract import AGENT, DENIED, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
-from unstuck.words.amounts import span, time_of_day, used_of
+from unstuck.words.amounts import clock_time, span, time_of_day, used_of
 from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
@@ -106,7 +106,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         )
     yield "Seen", "; ".join(each(context.get("signals")))
     yield "Processes", ", ".join(each(context.get("processes")))
-    yield "Last activity", said(context.get("last_sign"))
+    yield "Last sign", _last_sign(row)
     yield "Ended", _ending(context)
     yield "Context", said(context.get("context"))
     yield "Phase", said(context.get("phase"))
@@ -158,6 +158,14 @@ def _findings(state: State, row: GateRow) -> str:
     return "\n".join(
         f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown
     )
+
+
+def _last_sign(row: GateRow) -> str:
+    """The last sign of life of the agent, seen from the moment of the question."""
+    sign = said(row.gate.context.get("last_sign"))
+    if not sign.endswith(" ago"):
+        return sign
+    return f"{sign.removesuffix(' ago')} before this question, which came at {clock_time(row.opened)}"
 
 
 def _hunks(diff: object) -> str:

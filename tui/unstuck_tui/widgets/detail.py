@@ -244,7 +244,7 @@ class Detail(Horizontal):
         if self._page == "changes":
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
-        return timeline_lines(moments, now=self._tracker.clock.monotonic(), width=width)
+        return timeline_lines(moments, self._tracker.state.attempts, now=self._tracker.clock.monotonic(), width=width)
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""

@@ -97,7 +97,7 @@ class FollowedRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+        return await output_of(self.log, self.state, task, kind, live=True, limit=limit)
 
     async def changes(self, task: str) -> tuple[str, str]:
         row = self.state.tasks.get(task)

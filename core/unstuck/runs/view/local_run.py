@@ -91,7 +91,7 @@ class LiveRun:
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._core.settings.output_limit
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=True, limit=limit)
+        return await output_of(self.log, self.state, task, kind, live=True, limit=limit)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
         if self.held:

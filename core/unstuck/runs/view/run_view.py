@@ -150,28 +150,37 @@ def meanwhile(view: RunView) -> str:
     return words.get(view.state.run.state, "The run continues meanwhile.")
 
 
-async def output_of(log: Path, row: TaskRow | None, kind: OutputKind, *, live: bool, limit: int = 0) -> OutputTail:
+async def output_of(log: Path, state: State, task: str, kind: OutputKind, *, live: bool, limit: int = 0) -> OutputTail:
     """The end of what is of ``kind``; of the agent's output ``limit`` bytes are kept while the attempt is ``live``."""
+    row = state.tasks.get(task)
     if row is None:
         return OutputTail()
     if kind == "check":
         return await _check_output(log.parent / "output", row, live=live)
     if kind == "prompt":
         return await _prompt(log.parent / "prompts", row)
-    return await _agent_output(log.parent / "output", row, live=live and row.state == "running", limit=limit)
+    meanwhile = _standing(state, row) if live and row.state == "running" else ""
+    return await _agent_output(log.parent / "output", row, meanwhile, limit=limit)
 
 
-async def _agent_output(folder: Path, row: TaskRow, *, live: bool, limit: int) -> OutputTail:
+def _standing(state: State, row: TaskRow) -> str:
+    """What the agent of ``row`` does now."""
+    attempt, gate = state.attempts.get(row.attempt), state.gates.get(row.gate)
+    runs_on = gate is not None and gate.gate.standing == "runs_on"
+    return "is paused" if attempt is not None and attempt.state == "held" and not runs_on else "is at work"
+
+
+async def _agent_output(folder: Path, row: TaskRow, meanwhile: str, *, limit: int) -> OutputTail:
     if not row.attempt:
         return OutputTail(note="no output yet")
     try:
         text, size = await _tail(folder / f"{row.attempt}.log")
     except OSError:
         return OutputTail(note=f"attempt {row.attempts} leaves no output")
-    if live and size >= limit - limit // 2:
+    if meanwhile and size >= limit - limit // 2:
         note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
     else:
-        note = f"attempt {row.attempts} is at work" if live else f"end of attempt {row.attempts}"
+        note = f"attempt {row.attempts} {meanwhile}" if meanwhile else f"end of attempt {row.attempts}"
     return OutputTail(text, note)
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
-from unstuck.eventlog.state import State, TaskRow
+from unstuck.eventlog.state import AttemptRow, State, TaskRow
 from unstuck.eventlog.usage import usage_of
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
@@ -113,13 +113,19 @@ def _tone_of(line: str) -> Tone:
     return "good" if line.startswith("+") else "bad" if line.startswith("-") else "plain"
 
 
-def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
-    """The attempts, one line each: time, escalation level, outcome and duration."""
-    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not started yet", "quiet"),)]
+def timeline_lines(
+    moments: Iterable[TimelineEntry], attempts: Mapping[str, AttemptRow], *, now: float, width: int
+) -> list[Line]:
+    """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held."""
+    return [_moment(moment, attempts.get(moment.attempt), now, width) for moment in moments] or [
+        (Cell(" not started yet", "quiet"),)
+    ]
 
 
-def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
+def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
+    if attempt is not None and lasted is not None:
+        lasted = attempt.used(now) if moment.live else max(0.0, lasted - attempt.held)
     time = f" {time_of_day(moment.time)}  "
     label = f"{fit(moment.label, _LABEL)} "
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)

@@ -194,7 +194,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         text, tone = "paused", "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
-        text = span(now - attempt.started) if attempt is not None else ""
+        text = span(attempt.used(now)) if attempt is not None else ""
     elif row.state == "ended" and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)

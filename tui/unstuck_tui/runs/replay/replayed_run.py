@@ -155,7 +155,7 @@ class ReplayedRun:
             self._see(record)
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
-        return await output_of(self.log, self.state.tasks.get(task), kind, live=False)
+        return await output_of(self.log, self.state, task, kind, live=False)
 
     async def changes(self, task: str) -> tuple[str, str]:
         return "", ""
