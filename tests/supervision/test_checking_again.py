@@ -132,7 +132,7 @@ async def test_a_rule_that_always_checks_again_ends_at_a_person(
     async with Supervisor.open(repo, AT_ONCE, person=True, policy=lambda state: rules) as supervisor:
         record = records(supervisor)
         working = asyncio.ensure_future(supervisor.supervise(stuck(repo), agent))
-        await record.until(lambda: [row for row in supervisor.core.head.open_gates()])
+        await record.until(supervisor.core.head.open_gates)
         gate = await record.asked()
         given = [event for event in record.of(e.GateAnswered) if event.choice == "check"]
         assert len(given) == 20

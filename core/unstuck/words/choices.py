@@ -79,7 +79,9 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("allow__always", "A", "Allow such calls: always", "Not asked again in any project of yours."),
     ),
     "remediation": (
-        ChoiceWords("retry", "c", "Check again", "You have fixed it in that worktree or around it: the check runs now."),
+        ChoiceWords(
+            "retry", "c", "Check again", "You have fixed it in that worktree or around it: the check runs now."
+        ),
         ChoiceWords("skip", "l", "Continue anyway", "The tasks start although the baseline check fails."),
         ChoiceWords("abandon", "3", "Give up", "The run stops.", "x"),
     ),

@@ -390,3 +390,23 @@ async def test_a_long_question_keeps_its_hint(showing: Showing, size: tuple[int,
         await stage.pass_time(0.3)
         assert "esc leaves it open" in stage.text
         assert "more lines: page down" in stage.text
+
+
+async def test_every_answer_is_in_view_on_the_smallest_screen(opening: Opening) -> None:
+    """At 60 by 16 all answers of a stuck task stand on the screen, with some of what there is to read."""
+    async with opening(size=(60, 16)) as world:
+        world.fails()
+        await world.asked()
+        await world.awake()
+        await world.pilot.pause()
+        shown = world.shown()
+        for answer in (
+            "1 Show me how",
+            "2 Skip this part",
+            "3 Abandon the task",
+            "4 Retry with another",
+            "c Check again",
+        ):
+            assert answer in shown
+        assert "currency" in shown
+        assert "esc leaves it open" in shown

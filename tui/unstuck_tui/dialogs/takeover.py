@@ -75,8 +75,8 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         yield LineField(placeholder="Why, in a line", id="line")
 
     def chosen(self, choice: Option) -> None:
-        if choice.name == "again" or choice.name == "check":
-            self.finish((choice.name, ""))
+        if choice.name != "tell":
+            self.finish(("check" if choice.name == "check" else "again", ""))
             return
         self.add_class("-typing")
         line = self.query_one("#line", Input)

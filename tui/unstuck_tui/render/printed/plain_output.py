@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import GateRow, State
-from unstuck.text import one_line
 from unstuck.words.amounts import clock_time
 from unstuck.words.labels import GROUPS, asked_about, group_of
 from unstuck.words.narration import lines_of
