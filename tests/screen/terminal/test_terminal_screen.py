@@ -122,3 +122,14 @@ def test_what_was_warned_of_before_the_screen_is_on_it(desk: Desk) -> None:
     assert "! uncommitted changes are not seen by tasks" in desk.unstuck("events").stdout
     terminal.kill(signal.SIGTERM)
     terminal.ended()
+
+
+def test_keys_typed_before_a_replay_is_there(desk: Desk) -> None:
+    """Moving keys that come before the screen is up break nothing: it comes up, and the next ones move it."""
+    assert desk.unstuck("run", "--headless", "--verify", "sh check.sh", "--", "true").returncode == 3
+    terminal = desk.terminal("replay", "last", size=(120, 40))
+    for _ in range(40):
+        terminal.write("n g<>+-p \x1b[C\x1b[D")
+    terminal.until("REPLAY", "n failure")
+    terminal.press(key_of("replay.begin"), key_of("app.quit"))
+    assert terminal.ended() == 0, terminal.text
