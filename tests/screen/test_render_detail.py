@@ -236,3 +236,16 @@ def test_a_diff_that_is_shortened_claims_no_total() -> None:
 
     assert head(diff) == "since chk: 1 file, +10000 -0, the first 5000 lines of it"
     assert head(admit(diff, limit=1_000)).startswith("since chk: at least 1 file, +")
+
+
+def test_another_secret_is_said_to_be_another() -> None:
+    """Where a change is only in a value that is not shown, its new line says that it is another one."""
+    diff = "\n".join(
+        (
+            "diff --git a/app.py b/app.py", "--- a/app.py", "+++ b/app.py", "@@ -1,3 +1,3 @@", "-KEY = '[redacted]'",
+            "-port = 80", "+KEY = '[redacted]'", "+port = 81", " TOKEN = '[redacted]'", "@@ -9 +9 @@",
+            "+KEY = '[redacted]'",
+        )
+    )  # fmt: skip
+    told = ["".join(cell.text for cell in line).strip() for line in changes_lines("chk-1", diff, note="", width=80)]
+    assert [line for line in told if "another value" in line] == ["+KEY = '[redacted]'  (another value)"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,6 +29,7 @@ from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pi
 
 _STEP = 'UNSTUCK {"step"'
 
+_SECRET = "[redacted]"
 _SET_IN = "  "
 _LABEL = 16
 _SECONDS = 8
@@ -95,8 +96,21 @@ def changes_lines(since: str, diff: str, *, note: str, width: int) -> list[Line]
     lines = diff.splitlines()
     least = "at least " if _CUT.search(diff) else ""  # what was left out in its middle cannot be counted
     text = f"  since {since}: " + (least + _count_of(lines) if lines else "no file has changed")
-    told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in lines[:_DIFF_LINES]]
+    shown = _secrets_named(lines[:_DIFF_LINES])
+    told: list[Line] = [(Cell(_set_in(line, width).rstrip(), _tone_of(line)),) for line in shown]
     return [(Cell(fit(text, width), "quiet"),), *told]
+
+
+def _secrets_named(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a diff; where only a secret differs, which is not shown, the new line says so."""
+    removed: set[str] = set()
+    for line in lines:
+        if line.startswith("@@"):
+            removed.clear()
+        elif line.startswith("-"):
+            removed.add(line[1:])
+        is_other = line.startswith("+") and _SECRET in line and line[1:] in removed
+        yield f"{line}  (another value)" if is_other else line
 
 
 def _count_of(lines: Sequence[str]) -> str:
