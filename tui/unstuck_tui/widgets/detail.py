@@ -286,6 +286,8 @@ class Detail(Horizontal):
             return self._chosen
         if row.state == "ready" or row.state == "blocked":
             return "prompt"
+        if row.state == "judging":
+            return "check"
         is_working = row.state == "running" and not needs_person(self._tracker.state, row)
         return "agent" if is_working or row.check is None else "check"
 

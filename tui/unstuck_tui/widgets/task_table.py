@@ -104,7 +104,10 @@ class TaskTable(Lines, can_focus=True):
         if row is None:
             return ()
         now = self._tracker.clock.monotonic()
-        spent = self._tracker.history.spent(row.id) if row.state == "ended" else 0.0
+        history = self._tracker.history
+        spent = history.spent(row.id) if row.state == "ended" else 0.0
+        if row.state == "judging" and (since := history.checked_since(row.id)) is not None:
+            spent = now - since
         return task_cells(
             self._state,
             row,

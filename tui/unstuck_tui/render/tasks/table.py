@@ -116,7 +116,7 @@ def task_cells(
     marked: bool = False,
     still: bool = False,
 ) -> tuple[Cell, ...]:
-    """The line of one task; ``spent`` is what its attempts have taken, in seconds.
+    """The line of one task; ``spent`` is what its attempts or a check that runs have taken, in seconds.
 
     ``still``: nothing can be recorded for the moment, so no agent goes on.
     """
@@ -195,7 +195,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(attempt.used(now)) if attempt is not None else ""
-    elif row.state == "ended" and spent:
+    elif (row.state == "ended" or row.state == "judging") and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
 
