@@ -188,6 +188,14 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         await become(lambda: stage.story.core.row("later").status == "skipped")
 
 
+async def test_a_task_that_has_ended_takes_no_decision(showing: Showing) -> None:
+    """One line says so, instead of a dialog in which each choice does."""
+    async with showing(story=True, pops=False) as stage:
+        await stage.pilot.press("g", "m")
+        await become(lambda: "models: not possible: it has ended" in stage.text)
+        assert not stage.app.screen.is_modal
+
+
 async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Showing) -> None:
     """One has ended and one has not begun: neither gets more time, and each for its own reason."""
     async with showing(story=True, pops=False) as stage:

@@ -80,12 +80,13 @@ def test_quitting_asks_and_stops_the_agents(work: Working) -> None:
 def test_quitting_asks_while_a_check_runs(desk: Desk) -> None:
     """No agent is at work, and the run goes on all the same: the question comes, and says what is under way."""
     up, go = desk.pipe("up"), desk.pipe("go")
-    (desk.root / "check.sh").write_text(f"echo up > {up}; cat {go}; true\n", encoding="utf-8")
+    (desk.root / "check.sh").write_text(f"echo said by the check; echo up > {up}; cat {go}; true\n", encoding="utf-8")
     environment = {"UNSTUCK_CHECK_POLICY__BASELINE": "0"}
     desk.environment |= environment
     terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
     terminal.until("TASK", "checking")
     up.read_text(encoding="utf-8")
+    terminal.until("said by the check", "the check runs")
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "No agent is at work at this moment", "task is checking", "esc stays")
     terminal.press(key_of("app.quit"))  # q again stays, as esc does
