@@ -48,12 +48,15 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         _SKIP,
         _ABANDON,
         _RETRY,
-        ChoiceWords("continue__once", "l", "Not a loop, continue: once", "You are asked again at the next repetition."),
+        ChoiceWords("continue__once", "l", "Let it continue: once", "You are asked again at the next repetition."),
         ChoiceWords(
-            "continue__pattern", "P", "Not a loop: this pattern", "You are not asked about this repetition again."
+            "continue__pattern", "P", "Let it continue: this pattern", "You are not asked about this repetition again."
         ),
         ChoiceWords(
-            "continue__task", "T", "Not a loop: this task", "You are not asked about repetitions of this task again."
+            "continue__task",
+            "T",
+            "Let it continue: this task",
+            "You are not asked about this task's repetitions again.",
         ),
     ),
     "timeout": (

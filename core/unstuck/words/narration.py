@@ -475,7 +475,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.RestoreDone: ("restored", "↺", "quiet"),
     e.GateOpened: ("asked", "!", "ask"),
     e.GateAnswered: ("answer", "›", "plain"),
-    e.GateWithdrawn: ("withdrawn", "·", "quiet"),
+    e.GateWithdrawn: ("closed", "·", "quiet"),
     e.PermissionRevoked: ("revoked", "·", "quiet"),
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),

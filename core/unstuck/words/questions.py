@@ -91,7 +91,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Agent", _ending(context)
         yield "Said", _last_words(state, row)
         yield "Findings", _findings(state, row)
-        yield "Changed", "; ".join(each(context.get("files")))
+        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"

@@ -92,7 +92,7 @@ async def test_a_question_that_is_out_of_date(overdue: Opening) -> None:
 
 
 async def test_a_loop_is_waved_on_once(opening: Opening) -> None:
-    """*Not a loop, go on*: the held call goes on; three more of the same are asked about again."""
+    """*Let it continue: once*: the held call goes on; three more of the same are asked about again."""
     async with opening() as world:
         agent = world.loops(rounds=7)
         await world.asked()

@@ -263,7 +263,7 @@ def _hint(takes: str) -> str:
         "line": f"enter sends · {back}, your text is kept",
         "reason": f"enter sends · {back}, your text is kept",
         "command": f"enter sends · {back}, your text is kept",
-        "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
-        "tokens": f"enter sends: how many tokens more, such as 50000 · {back}",
-        "cost": f"enter sends: how many dollars more, such as 2.50 · {back}",
+        "duration": f"how long, such as 90 (seconds), 15m or 1h30m · enter sends · {back}",
+        "tokens": f"how many tokens more, such as 50000 · enter sends · {back}",
+        "cost": f"how many dollars more, such as 2.50 · enter sends · {back}",
     }[takes]

@@ -69,7 +69,7 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
     if gate.id in core.takeovers.active:
         raise UsageError(f"{task} is already being edited by hand")
     if "show_me" not in gate.gate.choices and gate.gate.type != "integration":
-        raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
+        raise UsageError(f"{task} has a question to answer first: {gate.gate.type.replace('_', ' ')}")
     if gate.gate.attempt and gate.gate.standing == "runs_on":
         if is_ours:
             answer_gate(core.journal, gate.id, Answer(choice="continue"), via="screen")

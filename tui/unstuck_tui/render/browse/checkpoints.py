@@ -26,22 +26,38 @@ COLUMNS = (
 _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _NAMED = 200
+_REASONS = {
+    "good": "check passed",
+    "pivot": "before a new approach",
+    "ask": "you were asked",
+    "baseline": "start",
+    "loads": "tests ran",
+    "hand-over": "before your edit",
+    "hand-back": "after your edit",
+    "rollback": "before a restore",
+    "progress": "new session",
+}
 _STATUS = 10
 _PLAN_WIDTH = 96
+
+
+def reason_words(reason: str) -> str:
+    """The reason of a checkpoint as people read it."""
+    return _REASONS.get(reason, reason)
 
 
 def coverage(row: Row) -> str:
     """The gaps of a checkpoint, in a few words."""
     parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
     parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
-    return ", ".join(parts) or "all"
+    return ", ".join(parts) or "complete"
 
 
 def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
     texts = {
         "TIME": day_time(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
-        "REASON": str(row["reason"]),
+        "REASON": reason_words(str(row["reason"])),
         "LEVEL": level_word(rung) or "-",
         "SIZE": sized(row["size"]),
         "FILES": str(row["files"]),
@@ -59,10 +75,10 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """The coverage of a checkpoint, with the files that it leaves out by name."""
     lines = field_lines("checkpoint", row["id"], width)
     lines += field_lines("saved", f"{full_time(row['created'])} (the time in the id is UTC)", width)
-    lines += field_lines("why", row["reason"], width)
+    lines += field_lines("why", reason_words(str(row["reason"])), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("tree", row["tree"], width)
-    lines += field_lines("covers", f"{row['files']} files, about {sized(row['size'])} for it", width)
+    lines += field_lines("covers", f"{row['files']} files, {sized(row['size'])} added to the store", width)
     for entry in row["not_covered"][:_NAMED]:
         lines += field_lines("without", f"{entry['path']} ({entry['why']})", width, tone="wait")
     if row["ignored"]:
