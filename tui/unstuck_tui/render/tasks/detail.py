@@ -182,7 +182,7 @@ def failure_lines(
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
-        lines.append((Cell(" no failure so far", "quiet"),))
+        lines.append((Cell(" no failure", "quiet"),))
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
