@@ -37,8 +37,9 @@ else:
 Actor = Literal["human", "timer", "policy", "agent"]
 Level = Literal["first", "retry", "pivot", "research", "human", "continue"]
 Choice = Literal[
-    "show_me", "skip", "abandon", "retry", "extend", "continue", "stop", "choose", "allow", "deny", "done", "adopt"
-]
+    "show_me", "skip", "abandon", "retry", "extend", "continue", "stop", "choose", "allow", "deny", "done", "adopt",
+    "check",
+]  # fmt: skip
 GateTypeName = Literal[
     "stuck", "timeout", "loop_detected", "question", "permission",
     "remediation", "budget", "integration", "recovery", "disk",

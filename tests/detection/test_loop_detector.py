@@ -324,7 +324,7 @@ def test_results_find_their_calls_by_id() -> None:
 
 
 def test_dismissed_patterns_stay_quiet() -> None:
-    """*Not a loop* holds for this pattern, and for the task where that was said."""
+    """*Let it continue* holds for this pattern, and for the task where that was said."""
     detector = LoopDetector()
     found = steps(detector, *[("cat a.py", "x = 1")] * 3)[-1]
     assert found is not None

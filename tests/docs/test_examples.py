@@ -27,7 +27,7 @@ TRY = re.compile(r"try: (?P<place>[\w/]+)(?:, exits (?P<code>\d+))?(?:, as (?P<f
 RUN = re.compile(r"\b\d{8}-\d{6}(?:-\d+)?\b")
 GATE = re.compile(r"\bg\d+-[0-9a-f]{4}\b")
 VARYING = (
-    (re.compile(r"\d\d:\d\d:\d\d"), "TIME"),
+    (re.compile(r"\d\d:\d\d:\d\d(?:Z|[+-]\d\d(?::\d\d)?)?"), "TIME"),
     (RUN, "RUN"),
     (GATE, "GATE"),
     (re.compile(r"\([\d.]+ s\)"), "(N s)"),

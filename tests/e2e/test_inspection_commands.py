@@ -143,9 +143,9 @@ def test_events_are_those_of_the_log(unstuck: Unstuck, parked: dict[str, Any]) -
     assert [(row["seq"], row["event"], row["task"]) for row in rows] == [
         (row["seq"], row["event"], row["task"]) for row in log
     ]
-    lines = unstuck("events").out.splitlines()
+    lines = unstuck("events", env={"TZ": "UTC"}).out.splitlines()
     assert len(lines) == len(log)
-    assert lines[0].split()[:5] == ["1", log[0]["time"][11:19], "policy", "-", "run_started"]
+    assert lines[0].split()[:5] == ["1", f"{log[0]['time'][11:19]}Z", "policy", "-", "run_started"]
     asked = unstuck.inside("events", "--type", "gate_opened").out
     assert "! I am stuck and need help." in asked
     assert unstuck.inside("events", "--type", "gate_opened", "--since", "1h", "--json").rows == [

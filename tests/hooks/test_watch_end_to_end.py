@@ -207,7 +207,7 @@ async def test_the_third_identical_failure_holds_the_next_call(watching: Watchin
 
 
 async def test_continue_lets_the_held_call_through(watching: Watching) -> None:
-    """*Not a loop*: the call goes on without a word, and three more of the same are needed to ask again."""
+    """*Let it continue*: the call goes on without a word, and three more of the same are needed to ask again."""
     async with watching() as world:
         await world.say("UserPromptSubmit")
         await world.fail(3)

@@ -57,7 +57,7 @@ def test_held_at_the_hook_and_answered_on_the_screen(name: str, lab: Labs) -> No
         with one.working() as process:
             terminal.until("waits for you")
             terminal.press(key_of("gate.answer"))
-            terminal.until("Show me how", "Not a loop", AWAKE)
+            terminal.until("Show me how", "Let it continue", AWAKE)
             one.lab.model.wait(lambda asked: asked.answered == 3, seconds=PATIENCE)
             held = len(one.lab.model.asked)
             assert process.poll() is None

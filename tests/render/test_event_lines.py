@@ -97,7 +97,7 @@ def said(name: str, /, **changes: Any) -> list[str]:
     """What an event with these fields says, without time and task."""
     event = an_event(name)
     event = type(event)(**{**{field: getattr(event, field) for field in type(event).model_fields}, **changes})
-    return [line.removeprefix("20:14:09  web  ") for line in lines(event)]
+    return [line.removeprefix("20:14:09Z  web  ") for line in lines(event)]
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))
@@ -116,7 +116,7 @@ def test_no_event_can_draw_on_the_terminal(name: str) -> None:
 
 def test_an_event_of_a_later_version_is_shown() -> None:
     """A log of tomorrow can be looked at today."""
-    assert lines(Unknown(), name="moon_landed") == ("20:14:09  web  (moon_landed: an event of a later version)",)
+    assert lines(Unknown(), name="moon_landed") == ("20:14:09Z  web  (moon_landed: an event of a later version)",)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_the_phase_of_a_task_in_its_plan() -> None:
     ended = EVENTS["attempt_ended"](report=Report(phase=Clean("GREEN: Implementing"), exit_code=0))
     texts = [event_text(Record(event=event, name="x", **envelope)) for event in (begun, ended)]  # type: ignore[arg-type]
     assert texts == ["▶ attempt 1", "agent ended (0.0 s)"]
-    assert [line[15:] for line in lines(ended)] == ["  → Phase: GREEN: Implementing", "  agent ended (0.0 s)"]
+    assert [line[16:] for line in lines(ended)] == ["  → Phase: GREEN: Implementing", "  agent ended (0.0 s)"]
 
 
 def test_silent_checks_stay_silent() -> None:

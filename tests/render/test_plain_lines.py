@@ -32,7 +32,7 @@ class Told:
         time = f"2026-11-22T14:{int(mono) // 60:02d}:{int(mono) % 60:02d}.000Z"
         fields: dict[str, Any] = {"task": task, "attempt": attempt, "actor": "policy", "run": "r", "name": event.name}
         record = Record(seq=next(self.numbers), time=time, mono=mono, event=event, **fields)
-        return [line[10:] for line in self.plain.lines(record)]
+        return [line[11:] for line in self.plain.lines(record)]
 
     def begin(self, mono: float, task: str, limit: float = 900) -> list[str]:
         guidance = Guidance(attempt=f"{task}.1", number=1, level="first", text=Clean(""), workdir=Path("/"))
@@ -64,7 +64,7 @@ def test_no_line_begins_with_a_sign() -> None:
         plain = PlainLines()
         for record in read_records(log):
             for line in plain.lines(record):
-                said = line[10:].removeprefix(record.task).strip()
+                said = line[11:].removeprefix(record.task).strip()
                 assert not said or said[0] not in "▶✓✗!?→◷…↻~×", line
 
 
@@ -82,12 +82,12 @@ def test_who_needs_me_is_said_once_and_taken_back() -> None:
 def test_what_acts_by_itself_is_said_with_its_time() -> None:
     """When time is up, when it is tried again, and what a timer answers: with the time of day, once."""
     told = Told()
-    assert "acts automatically: web has used up its time at 14:10:01" in told.begin(1, "web", 600)
+    assert "acts automatically: web has used up its time at 14:10:01Z" in told.begin(1, "web", 600)
     warned = e.LoopWarned(pattern="a", repeats=2, evidence=Clean("again"))
     assert not any("acts by itself" in line for line in told.tell(2, warned, "web"))
     told.tell(3, e.AttemptEnded(report=Report(exit_code=1), seconds=2), "web", "web.1")
     retry = e.TransientErrorRetry(error_type="HTTP_ERROR", retry=1, delay_seconds=60, climb=Climb(transient=1))
-    assert "acts automatically: web tries again at 14:01:04" in told.tell(4, retry, "web")
+    assert "acts automatically: web tries again at 14:01:04Z" in told.tell(4, retry, "web")
     told.tell(5, e.GateOpened(gate="g2", type="timeout"), "cart")
     timer = told.tell(6, e.TimerStarted(gate="g2", seconds=30, choice="extend"), "cart")
     assert any(line.startswith("acts automatically: g2 is answered with") and "14:00:36" in line for line in timer)

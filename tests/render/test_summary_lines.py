@@ -62,13 +62,13 @@ def test_a_timeline_of_a_task() -> None:
     assert row_lines(row) == [
         "  web                  succeeded   asked you    3 attempts",
         "    used: 1200 tokens (first 1200 tokens)",
-        "    14:24:00  first          ✗ assert 401 == 200  (1m 02s)",
-        "    14:24:00  retry 1        ✗ assert 401 == 200 · raw body  (1m 02s)  chk-20261121-142410",
-        "    14:31:00  asked          ! stuck g1-aaaa: show-me endpoint secret, by a person  (1m 20s)",
-        "    14:31:00  asked          ! stuck g2-aaaa: waits for an answer",
-        "    14:24:00  asked you      ✓  (1m 02s)  chk-20261121-142410",
-        "    14:24:00  asked you      ▶ raw body  chk-20261121-142410",
-        "    14:24:00  retry 1        ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
+        "    14:24:00Z  first          ✗ assert 401 == 200  (1m 02s)",
+        "    14:24:00Z  retry 1        ✗ assert 401 == 200 · raw body  (1m 02s)  chk-20261121-142410",
+        "    14:31:00Z  asked          ! stuck g1-aaaa: show-me endpoint secret, by a person  (1m 20s)",
+        "    14:31:00Z  asked          ! stuck g2-aaaa: waits for an answer",
+        "    14:24:00Z  asked you      ✓  (1m 02s)  chk-20261121-142410",
+        "    14:24:00Z  asked you      ▶ raw body  chk-20261121-142410",
+        "    14:24:00Z  retry 1        ▷ timed out · raw body  (1m 02s)  chk-20261121-142410",
     ]
     long = row | {"timeline": [ATTEMPT] * 100}
     assert len(row_lines(long)) == 43
@@ -94,7 +94,7 @@ def test_a_run_of_several_days_says_each() -> None:
     row["days"] = {"2026-11-21": LOAD, "2026-11-22": NOTHING, "2026-11-23": LOAD}  # type: ignore[assignment]
     lines = row_lines(row)
     assert lines[:2] == [
-        "run r  paused  started 2026-11-21 14:20:00",
+        "run r  paused  started 2026-11-21 14:20:00Z",
         "  used: cost 1.5, 3 s of work; budget: 1m 00s",
     ]
     assert [line.strip()[:10] for line in lines[2:]] == ["people: 2 ", "2026-11-21", "2026-11-23"]
@@ -125,7 +125,7 @@ def test_every_event_is_one_line() -> None:
         when, name = "2026-11-22T07:25:12.000Z", event.name
         return event_line(Record(seq=7, time=when, mono=1, run="r", actor="policy", event=event, name=name, task=task))
 
-    assert told(e.TaskUnblocked(task_id="web")) == "     7  07:25:12  policy  web               task_unblocked"
+    assert told(e.TaskUnblocked(task_id="web")) == "     7  07:25:12Z  policy  web               task_unblocked"
     assert told(e.GateOpened(gate="g1", type="stuck")).endswith("gate_opened             ! I am stuck and need help.")
     assert told(e.RunParked(gates=("g1",)), "").split()[3:5] == ["-", "run_parked"]
 

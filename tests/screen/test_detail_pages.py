@@ -178,10 +178,13 @@ async def test_the_output_of_a_check_that_runs_is_read_at_once(showing: Showing)
     async with showing(size=(120, 40)) as stage:
         await worked(stage)
         printed(stage, "web.1.check.log", "first test passed\n")
-        await stage.press("output.check")
         await stage.pass_time(1)
         assert "first test passed" in stage.text
         assert "the check runs" in stage.text
+        for seconds in ("41s", "42s"):  # and how long it has run
+            await stage.pass_time(40 if seconds == "41s" else 1)
+            row = next(row for row in stage.rows() if "web" in row and "checking" in row)
+            assert seconds in row
 
 
 async def test_an_output_that_is_gone_leaves_what_the_log_kept(showing: Showing) -> None:

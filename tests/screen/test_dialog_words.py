@@ -113,14 +113,31 @@ def test_every_answer_has_a_key(kind: str) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_the_same_key_means_the_same() -> None:
-    """2 skips and 3 abandons wherever that is asked about a task; never is one the other's key."""
-    keys = {(action.area, action.id.partition(".")[2]): action.keys for action in ACTIONS}
-    for area in ("stuck", "loop", "timeout", "integration", "recovery"):
-        assert keys[area, "skip"] == "2"
-        assert keys[area, "abandon"] == "3"
-    assert keys["question", "skip"] == "s"
-    assert keys["question", "abandon"] == "x"
+_SAME = {
+    "tell": "show_me", "continue__once": "continue", "leave": "continue", "first": "restart", "deny": "no",
+    "stay": "no", "yes": "allow", "allow__task": "this task", "continue__task": "this task",
+}  # fmt: skip
+"""Choices with another name for the same in their own question."""
+_OWN = {
+    ("timeout", "stop"): "restart", ("recovery", "stop"): "restart",
+    ("remediation", "retry"): "check", ("integration", "retry"): "check", ("room", "retry"): "check",
+    ("remediation", "skip"): "continue",
+}  # fmt: skip
+"""Choices whose name means something else in this question."""
+
+
+def test_one_key_has_one_meaning_in_all_dialogs() -> None:
+    """The digits keep the order of the question of a stuck task; every other choice has a letter."""
+    meanings: dict[str, set[str]] = {}
+    for action in ACTIONS:
+        if action.does.startswith("choose("):
+            name = action.id.partition(".")[2]
+            meaning = _OWN.get((action.area, name), _SAME.get(name, name))
+            for key in action.keys.split(","):
+                meanings.setdefault(key, set()).add(meaning)
+    assert {key: found for key, found in meanings.items() if len(found) > 1} == {}
+    digits = {key: found for key, found in meanings.items() if key.isdigit()}
+    assert digits == {"1": {"show_me"}, "2": {"skip"}, "3": {"abandon"}, "4": {"retry"}}
 
 
 @pytest.mark.parametrize("kind", ["integration", "disk", "remediation", "recovery"])
@@ -339,3 +356,11 @@ def test_a_contradicted_check_offers_a_command_that_tells_the_truth() -> None:
         to_answer(question.gate, edit, "  ")
     assert option(question, "option_1").takes == ""
     assert ("Check", "pytest -q | tail -3") in question.facts
+
+
+def test_the_last_sign_is_seen_from_the_question() -> None:
+    """Eleven minutes later the question still says when the last sign was, and not that it was just now."""
+    row = replace(gate("timeout", last_sign="output, 15 s ago"), opened="2026-11-21T14:20:00.000Z")
+    facts = dict(question_of(state_of(task("web")), row).facts)
+    assert facts["Last sign"].startswith("output, 15 s before this question, which came at ")
+    assert " ago" not in facts["Last sign"]

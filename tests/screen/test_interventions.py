@@ -56,14 +56,14 @@ async def asked(stage: Stage) -> None:
 
 
 async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Showing) -> None:
-    """h lets the agent stand still and asks what now; c lets it go on, and it ends as if nothing had been."""
+    """h lets the agent stand still and asks what now; l lets it go on, and it ends as if nothing had been."""
     async with showing() as stage:
         working, process = await at_work(stage, "web")
         await stage.pilot.press("h")
         await asked(stage)
         assert "web is paused" in stage.text
         assert process.status() == psutil.STATUS_STOPPED
-        await stage.pilot.press("c")
+        await stage.pilot.press("l")
         (place(stage) / "web.go").touch()
         assert (await working).status == "succeeded"
 
@@ -98,7 +98,7 @@ async def test_one_decision_for_all_that_are_marked(showing: Showing) -> None:
         await stage.pilot.press("g", "space", "space", "m")
         await asked(stage)
         assert "Decide about 2 tasks" in stage.text
-        await stage.pilot.press("1", *"20m", "enter")
+        await stage.pilot.press("e", *"20m", "enter")
         core = stage.story.core
         later = core.clock.monotonic() + 1200
         await become(lambda: [round(row.deadline or 0) for row in core.head.attempts.values()] == [round(later)])
@@ -121,7 +121,7 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
         assert "○*docs" in stage.text
         await stage.pilot.press("m")
         await asked(stage)
-        await stage.pilot.press("5")
+        await stage.pilot.press("s")
         await become(lambda: not stage.app.screen.is_modal)
         await stage.settled()
         assert "*docs" not in stage.text
@@ -138,7 +138,7 @@ async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Sho
         async def written_for(moves: str, *typed: str) -> str:
             await stage.pilot.press(moves, "m")
             await asked(stage)
-            await stage.pilot.press("3", *typed)
+            await stage.pilot.press("r", *typed)
             words = stage.app.screen.query_one("#line", Input).value
             await stage.pilot.press("escape", "escape")
             return str(words)
@@ -175,9 +175,9 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         await stage.settled()
         await stage.pilot.press("m")
         await asked(stage)
-        await stage.pilot.press("1")
+        await stage.pilot.press("e")
         assert "not possible: no agent works at it: it has not begun" in stage.text
-        await stage.pilot.press("8")
+        await stage.pilot.press("p")
         assert "not possible: it has not begun" in stage.text
         await stage.pilot.press("escape", "h")
         await asked(stage)
@@ -186,6 +186,14 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         assert "In your own words" not in stage.text
         await stage.pilot.press("s")
         await become(lambda: stage.story.core.row("later").status == "skipped")
+
+
+async def test_a_task_that_has_ended_takes_no_decision(showing: Showing) -> None:
+    """One line says so, instead of a dialog in which each choice does."""
+    async with showing(story=True, pops=False) as stage:
+        await stage.pilot.press("g", "m")
+        await become(lambda: "models: not possible: it has ended" in stage.text)
+        assert not stage.app.screen.is_modal
 
 
 async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Showing) -> None:
@@ -213,7 +221,7 @@ async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Showing) -> None:
         assert "h pauses it · m changes" in stage.text
         await stage.pilot.press("escape", "m")
         await asked(stage)
-        await stage.pilot.press("8")
+        await stage.pilot.press("p")
         await become(lambda: stage.story.core.row("web").status == "succeeded")
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
         await become(lambda: "pivot: web" in stage.text)

@@ -32,6 +32,17 @@ async def test_hints_change_with_what_has_the_keys(showing: Showing) -> None:
         assert footer.hints == before
 
 
+async def test_a_terminal_without_the_focus_has_its_footer(showing: Showing) -> None:
+    """The screen opens in a pane that is not the active one: the keys stand in the footer all the same."""
+    async with showing(story=True, pops=False) as stage:
+        stage.app.app_focus = False
+        footer = KeyHints()
+        await stage.main.mount(footer)
+        stage.main.refresh_bindings()
+        await stage.settled()
+        assert {"help", "quit"} <= {hint.label for hint in footer.hints}
+
+
 async def test_a_click_presses_the_key(showing: Showing) -> None:
     """Each hint takes the mouse, and says more below it; where they do not all fit the wheel leads to the others."""
     async with showing(size=(60, 16), story=True, pops=False) as stage:

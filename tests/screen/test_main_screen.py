@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.runs.view.run_view import meanwhile
+from unstuck.supervision.gates.service import open_gate
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.runs.log.index import indexed
@@ -89,7 +90,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
             assert "web" in stage.text
             assert "60x16" not in stage.text
         await stage.press("task.open")
-        assert "has not failed" in stage.text
+        assert "no failure" in stage.text
         await stage.pilot.resize_terminal(20, 5)
         await stage.settled()
         said = " ".join(stage.text.split())
@@ -361,6 +362,28 @@ async def test_a_filtered_task_comes_when_it_matches(showing: Showing) -> None:
         stage.story.start("cart")
         await stage.settled()
         assert stage.shown == ["cart"]
+
+
+async def test_sorting_a_long_plan_shows_what_comes_first(showing: Showing) -> None:
+    """In a plan of many tasks what needs me comes into view when I sort by that, wherever the cursor was."""
+    async with showing(size=(100, 30), pops=False) as stage:
+        for number in range(60):
+            stage.story.task(f"task-{number:02}")
+        stage.story.task("urgent")
+        stage.story.start("urgent")
+        open_gate(stage.story.core, "question", task="urgent", key="k", context={"question": "Which?"})
+        await stage.settled()
+        await stage.press("table.first")
+        await stage.settled()
+        assert "urgent" not in "\n".join(row for row in stage.rows() if "task-" in row)
+        await stage.press("sort.state")
+        await stage.settled()
+        assert stage.shown[0] == "urgent"
+        assert stage.main.query_one(TaskTable).selected == "task-00"  # it is in view still
+        await stage.press("table.last", "sort.state")
+        await stage.settled()
+        assert stage.main.query_one(TaskTable).selected == "urgent"
+        assert stage.main.query_one(TaskTable).scroll_offset.y == 0
 
 
 async def test_sorting_keeps_the_cursor_on_its_task(showing: Showing) -> None:

@@ -81,7 +81,8 @@ async def test_x_jumps_to_errors(showing: Showing) -> None:
         await stage.press("view.pager", "pager.trouble")
         assert "line 151 of 301" in stage.text
         assert "ValueError: this is wrong" in stage.text
-        await stage.press("pager.agent", "pager.trouble")
+        await stage.press("pager.agent")
+        await stage.press("pager.trouble")
         assert "No line of this text tells of an error" in stage.text
 
 

@@ -81,7 +81,7 @@ async def test_the_recovery_screen_as_it_is_kept(showing: Showing) -> None:
     cut_off = CutOff()
     async with showing(size=(80, 24), before=cut_off) as stage:
         await awake(stage)
-        await stage.pilot.press("j", "j", "5", "k", "4")
+        await stage.pilot.press("j", "j", "d", "k", "4")
         for size in ((80, 24), (120, 40)):
             await stage.pilot.resize_terminal(*size)
             await stage.pilot.pause()
@@ -171,16 +171,16 @@ async def test_a_check_is_run_on_demand_and_refuses_what_it_contradicts(showing:
         await awake(stage)
         await stage.pilot.press("c")
         await asyncio.gather(*(worker.wait() for worker in stage.app.workers if worker.group == "checks"))
-        await stage.pilot.press("5")
+        await stage.pilot.press("d")
         await stage.pilot.pause()
         assert "its check fails now" in stage.text
-        assert "› 1 Continue" in stage.text
+        assert "› l Continue" in stage.text
         (stage.story.core.root / "done").touch()
         await stage.pilot.press("c")
         await asyncio.gather(*(worker.wait() for worker in stage.app.workers if worker.group == "checks"))
-        await stage.pilot.press("5")
+        await stage.pilot.press("d")
         await stage.pilot.pause()
-        assert "› 5 It is done" in stage.text
+        assert "› d It is done" in stage.text
         await stage.pilot.press("j", "j", "c")
         await stage.pilot.pause()
         assert "it has no check" in stage.text

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from unstuck.contract import Guidance, Report
+from unstuck.contract import Guidance, Report, Task
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.text import Clean
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.state import State
+from unstuck.text import Clean, admit
 from unstuck_tui.render.tasks.detail import output_lines, timeline_lines
 from unstuck_tui.runs.history import KEPT, History
 
@@ -31,23 +33,25 @@ class Told:
     """A history that is fed record by record, a minute apart."""
 
     def __init__(self) -> None:
-        self.history, self.count = History(), 0
+        self.history, self.state, self.count = History(), State(), 0
+        self.say(e.TaskAdded(work=Task(id="web", prompt=admit("x"))))
+        self.count = 0
 
     def say(self, event: e.Event, task: str = "web", attempt: str = "", actor: Any = "policy") -> None:
         self.count += 1
-        self.history.see(
-            Record(
-                seq=self.count,
-                time=f"2026-11-21T{14 + self.count // 60:02}:{self.count % 60:02}:00.000Z",
-                mono=60.0 * self.count,
-                run="r",
-                actor=actor,
-                event=event,
-                name=event.name,
-                task=task,
-                attempt=attempt,
-            )
+        record = Record(
+            seq=self.count,
+            time=f"2026-11-21T{14 + self.count // 60:02}:{self.count % 60:02}:00.000Z",
+            mono=60.0 * self.count,
+            run="r",
+            actor=actor,
+            event=event,
+            name=event.name,
+            task=task,
+            attempt=attempt,
         )
+        fold(self.state, record)
+        self.history.see(record)
 
     def start(self, number: int, level: Any = "first", approach: str = "", task: str = "web") -> None:
         guidance = Guidance(
@@ -70,7 +74,7 @@ class Told:
         self.say(e.DirectiveIssued(level=level, line=10, climb=Climb(**counts), limit=limit))
 
     def lines(self, width: int = 80, now: float = 0.0, task: str = "web") -> list[str]:
-        told = timeline_lines(self.history.of(task), now=now, width=width)
+        told = timeline_lines(self.history.of(task), self.state.attempts, now=now, width=width)
         return ["".join(cell.text for cell in line) for line in told]
 
 
@@ -100,6 +104,19 @@ def test_a_live_attempt_counts_up() -> None:
     assert told.lines(now=60.0 + 75)[0].rstrip().endswith("1m 15s")
     told.fail(1, 80)
     assert told.lines(now=9_999.0)[0].rstrip().endswith("1m 20s")
+
+
+def test_a_suspended_attempt_does_not_count_on() -> None:
+    """From the question on its time stands still, goes on with the answer, and is left out of what it took."""
+    told = Told()
+    told.start(1)  # at 1:00
+    told.say(e.GateOpened(gate="g1", type="timeout", attempt_id="web.1"), "web", "web.1")  # at 2:00
+    for now in (150.0, 9_999.0):
+        assert told.lines(now=now)[0].rstrip().endswith("1m 00s")
+    told.say(e.GateAnswered(gate="g1", choice="continue", effect="go_on"), "web", "web.1", actor="human")  # at 3:00
+    assert told.lines(now=210.0)[0].rstrip().endswith("1m 30s")
+    told.fail(1, 180)
+    assert told.lines(now=9_999.0)[0].rstrip().endswith("2m 00s")
 
 
 def test_question_and_answer_are_part_of_it() -> None:

@@ -134,3 +134,16 @@ def test_no_text_holds_up_the_screen(suffix: str) -> None:
     diff = f"diff --git a/x.{suffix} b/x.{suffix}\n--- a/x.{suffix}\n+++ b/x.{suffix}\n@@ -0,0 +1,8 @@\n"
     lines: list[DiffLine] = read_diff(diff + "".join(f"+{line}\n" for line in hard))
     assert len(lines) == 4 + len(hard)
+
+
+def test_another_secret_is_said_to_be_another() -> None:
+    """Where a change is only in a value that is not shown, its new line says that it is another one."""
+    diff = "\n".join(
+        (
+            "diff --git a/app.py b/app.py", "--- a/app.py", "+++ b/app.py", "@@ -1,3 +1,3 @@", "-KEY = '[redacted]'",
+            "-port = 80", "+KEY = '[redacted]'", "+port = 81", " TOKEN = '[redacted]'", "@@ -9 +9 @@",
+            "+KEY = '[redacted]'",
+        )
+    )  # fmt: skip
+    shown = [line.strip() for line in told(unified(read_diff(diff), 80))]
+    assert [line for line in shown if "another value" in line] == ["+KEY = '[redacted]'  (another value)"]

@@ -35,7 +35,13 @@ from unstuck.supervision.gates.gate_types import CHOICES, accept, effect_of
 
 PATIENCE = 60
 EFFECTS = {
-    "stuck": {"show_me": "prepare", "skip": "skipped", "abandon": "abandoned", "retry": "prepare"},
+    "stuck": {
+        "show_me": "prepare",
+        "skip": "skipped",
+        "abandon": "abandoned",
+        "retry": "prepare",
+        "check": "recheck",
+    },
     "loop_detected": {
         "show_me": "prepare",
         "skip": "skipped",

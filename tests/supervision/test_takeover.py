@@ -265,7 +265,7 @@ async def test_what_cannot_be_taken_over_says_why(desk: OpenDesk) -> None:
         assert at.supervisor.core.head.open_gates() == ()
         await at.supervisor.core.clock.advance(600)
         await become(lambda: bool(at.supervisor.state.open_gates()))
-        with pytest.raises(UsageError, match="waits for another answer first: timeout"):
+        with pytest.raises(UsageError, match="has a question to answer first: timeout"):
             await at.supervisor.start_takeover("web")
         assert at.logged(e.HandedOver) == []
         await at.supervisor.answer(at.supervisor.state.open_gates()[0].id, Answer(choice="abandon"))

@@ -547,12 +547,25 @@ def chosen(facts: Facts, level: Literal["pivot", "research", "human"]) -> Decisi
     return Direct(level="research", line=0, climb=replace(stepped, approach=""))
 
 
+def checked_again(facts: Facts) -> Decision:
+    """Return the question after a check that a person ran without an attempt; no escalation level is used."""
+    asked = _check_could_not_run(facts)
+    if isinstance(asked, AskQuestion):
+        return asked
+    identity = facts.diagnosis.identity if facts.diagnosis else facts.climb.signature
+    climb = facts.climb if identity == facts.climb.signature else facts.climb.noting(identity, "")
+    return _to_person(facts, climb, line=0, reason="the check has failed again")
+
+
 def _ask(facts: Facts, *, line: int, reason: str) -> Decision:
+    return _to_person(facts, _noted(facts)[0], line=line, reason=reason)
+
+
+def _to_person(facts: Facts, climb: Climb, *, line: int, reason: str) -> Decision:
     if not facts.may_ask:
         headline = facts.diagnosis.headline if facts.diagnosis else reason
         return Halt(reason="task_limit_exceeded", details=f"{headline} ({reason})")
-    climb = replace(_noted(facts)[0], rung="human")
-    return Direct(level="human", line=line, climb=climb, checkpoint="ask", reason=reason)
+    return Direct(level="human", line=line, climb=replace(climb, rung="human"), checkpoint="ask", reason=reason)
 
 
 def _noted(facts: Facts) -> tuple[Climb, bool]:

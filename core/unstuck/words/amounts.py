@@ -92,9 +92,35 @@ def time_of_day(time: str, *, seconds: bool = False) -> str:
         return one_line(time[11 : 19 if seconds else 16])
 
 
-def day_and_time(time: str) -> str:
-    """An ISO 8601 time as day, hours, minutes and seconds where the person is."""
+def clock_time(time: str) -> str:
+    """An ISO 8601 time as the time of day where the person is, with its zone: ``14:30:05+01``, ``13:30:05Z``.
+
+    ``--since`` reads it. Anything else gives the place of the time in it, as far as it has one.
+    """
     try:
-        return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}" if time else ""
+        return _zoned(datetime.fromisoformat(time), "%H:%M:%S")
+    except (ValueError, OverflowError):
+        return one_line(time[11:19])
+
+
+def day_time(time: str, *, seconds: bool = False) -> str:
+    """An ISO 8601 time as day and time where the person is: ``11-22 08:30``; a dash for anything else."""
+    try:
+        return datetime.fromisoformat(time).astimezone().strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return "-"
+
+
+def full_time(time: str) -> str:
+    """An ISO 8601 time as date and time where the person is, with its zone: ``2026-11-22 14:30:05+01``."""
+    try:
+        return _zoned(datetime.fromisoformat(time), "%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError):
         return one_line(time)
+
+
+def _zoned(then: datetime, form: str) -> str:
+    here = then.astimezone()
+    zone = here.strftime("%z")
+    hours, minutes = zone[:3], zone[3:]
+    return here.strftime(form) + ("Z" if zone == "+0000" else f"{hours}:{minutes}" if minutes != "00" else hours)

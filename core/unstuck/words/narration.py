@@ -11,7 +11,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck.text.last_words import last_line
-from unstuck.words.amounts import limit_of, span, time_of_day, used_of
+from unstuck.words.amounts import clock_time, limit_of, span, used_of
 from unstuck.words.exit_words import exit_words
 from unstuck.words.labels import (
     ACTORS,
@@ -46,9 +46,7 @@ _ARGUMENTS = {"show_me": "TEXT", "retry": "[APPROACH]", "deny": "[REASON]", "ext
 
 def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str, ...]:
     """The lines for ``record``, each part ``spell``ed; none for an event that only the record needs."""
-    start = f"{time_of_day(record.time, seconds=True)}  " + (
-        f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else ""
-    )
+    start = f"{clock_time(record.time)}  " + (f"{one_line(record.task, _NAME_WIDTH)}  " if record.task else "")
     room = max(_AT_LEAST, _WIDTH - len(start))
     message = _said(record)
     texts = (message,) if isinstance(message, str) else message or ()
@@ -58,7 +56,7 @@ def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str,
 def event_line(record: Record) -> str:
     """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
     task = one_line(record.task, _NAME_WIDTH) or "-"
-    start = f"{record.seq:>6}  {time_of_day(record.time, seconds=True)}  {record.actor:<6}  {task:<16}  "
+    start = f"{record.seq:>6}  {clock_time(record.time)}  {record.actor:<6}  {task:<16}  "
     return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(event_text(record), _WIDTH)}".rstrip()
 
 
@@ -66,6 +64,8 @@ def event_text(record: Record) -> str:
     """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
     texts = [text] if isinstance(text, str) else text
+    if isinstance(record.event, e.RunStarted):
+        return " ".join(texts)
     return next((one for one in texts if not one.lstrip().startswith(_PHASE)), "").strip()
 
 
@@ -475,7 +475,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.RestoreDone: ("restored", "↺", "quiet"),
     e.GateOpened: ("asked", "!", "ask"),
     e.GateAnswered: ("answer", "›", "plain"),
-    e.GateWithdrawn: ("withdrawn", "·", "quiet"),
+    e.GateWithdrawn: ("closed", "·", "quiet"),
     e.PermissionRevoked: ("revoked", "·", "quiet"),
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),

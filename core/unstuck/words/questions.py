@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.contract import AGENT, DENIED, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
-from unstuck.words.amounts import span, time_of_day, used_of
+from unstuck.words.amounts import clock_time, span, time_of_day, used_of
 from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
@@ -23,6 +23,7 @@ _ASKS = {HELD: "is paused", AGENT: "has an agent that needs you", DENIED: "has a
 _FACT_LIMIT = 2_000
 _SAID_LIMIT, _FOUND_LINES = 300, 3
 _SIGNAL = "UNSTUCK {"
+_HEADS = ("diff --git ", "index ", "--- ", "new file mode ", "deleted file mode ")
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
@@ -90,7 +91,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Agent", _ending(context)
         yield "Said", _last_words(state, row)
         yield "Findings", _findings(state, row)
-        yield "Changed", "; ".join(each(context.get("files")))
+        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
@@ -105,7 +106,7 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         )
     yield "Seen", "; ".join(each(context.get("signals")))
     yield "Processes", ", ".join(each(context.get("processes")))
-    yield "Last activity", said(context.get("last_sign"))
+    yield "Last sign", _last_sign(row)
     yield "Ended", _ending(context)
     yield "Context", said(context.get("context"))
     yield "Phase", said(context.get("phase"))
@@ -117,6 +118,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Weakened", "\n".join(each(context.get("weakened")))
     yield "Files", ", ".join(each(context.get("paths"))) + _more(context)
     under = said(context.get("under_way"))
+    yield "Its side", _hunks(context.get("mine"))
+    yield "Others", _hunks(context.get("theirs"))
     yield "Worktree", said(context.get("tree")) + (f", in the middle of {under}" if under else "")
     yield "Branch", said(context.get("branch"))
     yield "Trouble", said(context.get("trouble"))
@@ -155,6 +158,20 @@ def _findings(state: State, row: GateRow) -> str:
     return "\n".join(
         f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown
     )
+
+
+def _last_sign(row: GateRow) -> str:
+    """The last sign of life of the agent, seen from the moment of the question."""
+    sign = said(row.gate.context.get("last_sign"))
+    if not sign.endswith(" ago"):
+        return sign
+    return f"{sign.removesuffix(' ago')} before this question, which came at {clock_time(row.opened)}"
+
+
+def _hunks(diff: object) -> str:
+    """The hunks of a diff under the names of their files."""
+    lines = (line for line in said(diff).splitlines() if not line.startswith(_HEADS))
+    return "\n".join(line.removeprefix("+++ b/") for line in lines)
 
 
 def _more(context: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ async def test_a_timeout_is_extended(overdue: Opening) -> None:
 
 
 async def test_a_timeout_runs_on(overdue: Opening) -> None:
-    """*Let it run*: the same attempt ends when it likes."""
+    """*No time limit*: the same attempt ends when it likes."""
     async with overdue() as (world, agent):
         await world.choose("timeout.continue")
         await world.until(lambda: not world.supervisor.state.open_gates())
@@ -73,7 +73,7 @@ async def test_a_timeout_ends_the_task(overdue: Opening, action: str, status: st
     """Skip and abandon have the keys they have everywhere."""
     assert key_of(action) == key_of(action.replace("timeout", "stuck"))
     async with overdue() as (world, agent):
-        await world.choose(action)
+        await world.choose(*[action] * (2 if status == "abandoned" else 1))
         assert (await world.done()).status == status
     assert len(agent.told) == 1
 
@@ -92,7 +92,7 @@ async def test_a_question_that_is_out_of_date(overdue: Opening) -> None:
 
 
 async def test_a_loop_is_waved_on_once(opening: Opening) -> None:
-    """*Not a loop, go on*: the held call goes on; three more of the same are asked about again."""
+    """*Let it continue: once*: the held call goes on; three more of the same are asked about again."""
     async with opening() as world:
         agent = world.loops(rounds=7)
         await world.asked()
@@ -156,7 +156,7 @@ async def test_a_looping_task_ends(opening: Opening) -> None:
             agent = world.loops(rounds=9, name=status)
             await world.asked()
             await world.awake()
-            await world.choose(action)
+            await world.choose(*[action] * (2 if status == "abandoned" else 1))
             assert (await world.done()).status == status
             assert len(agent.told) == 1
 
@@ -216,7 +216,7 @@ async def test_a_question_ends_the_task(opening: Opening) -> None:
             agent = world.reports(asks("1", "2"), name=status)
             await world.asked()
             await world.awake()
-            await world.choose(action)
+            await world.choose(*[action] * (2 if status == "abandoned" else 1))
             assert (await world.done()).status == status
             assert len(agent.told) == 1
 
@@ -264,7 +264,7 @@ async def test_leaving_a_run_that_ends_meanwhile(showing: Opening) -> None:
 
 
 async def test_leaving_and_stopping(opening: Opening) -> None:
-    """*Stop all agents*: the agent is ended, and the run can be gone on with."""
+    """*Stop the run*: the agent is ended, and the run can be gone on with."""
     async with opening() as world:
         await world.hangs()
         await world.leaves()
@@ -277,6 +277,8 @@ async def test_leaving_and_stopping(opening: Opening) -> None:
 async def test_leaving_when_nobody_works(opening: Opening) -> None:
     """Nothing is asked where nothing is at stake."""
     async with opening() as world:
+        world.reports(None)
+        await world.done()
         world.app.questions.leave()
         await world.pilot.pause()
         await world.pilot.pause()

@@ -61,14 +61,52 @@ async def test_skip_and_abandon_by_key_cursor_and_mouse(stuck: Opening) -> None:
             await world.reopen()
             assert f"{name} is stuck" in world.shown()
             if name == "keyed":
-                await world.choose("stuck.abandon")
+                await world.choose("stuck.abandon", "stuck.abandon")
             elif name == "clicked":
-                await world.pilot.click(offset=world.place_of("Abandon the task"))
-                await world.pilot.pause()
+                for _ in range(2):
+                    await world.pilot.click(offset=world.place_of("Abandon the task"))
+                    await world.pilot.pause()
             else:
                 await world.choose("choices.down")
                 await world.press("enter")
             await ends("skipped" if name == "moved" else "abandoned")
+
+
+async def test_abandoning_takes_the_same_key_twice(stuck: Opening) -> None:
+    """The first press says what the second one does; another key, or the cursor, takes it back."""
+    async with stuck() as (world, _):
+        await world.choose("stuck.abandon")
+        assert "Press 3 again: Abandon the task" in world.shown()
+        await world.choose("choices.down")
+        assert "Press 3 again" not in world.shown()
+        await world.choose("stuck.abandon")
+        await world.choose("stuck.show_me")
+        await world.choose("dialog.back")
+        await world.choose("stuck.abandon")
+        assert world.is_asking
+        assert world.supervisor.state.gates[world.gate].status == "open"
+        await world.choose("stuck.abandon")
+        assert (await world.done()).status == "abandoned"
+
+
+async def test_q_leaves_a_question_as_escape_does(stuck: Opening) -> None:
+    """q closes the dialog and the question stays open; in a text it is a letter."""
+    async with stuck() as (world, _):
+        await world.choose("stuck.show_me")
+        await world.press("q")
+        assert world.is_asking
+        await world.choose("dialog.back")
+        await world.press("q")
+        assert not world.is_asking
+        assert world.supervisor.state.gates[world.gate].status == "open"
+
+
+async def test_the_check_runs_again_from_the_dialog(stuck: Opening) -> None:
+    """A task without a check refuses it and says why."""
+    async with stuck() as (world, agent):
+        await world.choose("stuck.check")
+        assert "not possible: the task has no check" in world.shown()
+        assert len(agent.told) == 2
 
 
 async def test_what_the_stuck_dialog_says(opening: Opening) -> None:
@@ -352,3 +390,23 @@ async def test_a_long_question_keeps_its_hint(showing: Showing, size: tuple[int,
         await stage.pass_time(0.3)
         assert "esc leaves it open" in stage.text
         assert "more lines: page down" in stage.text
+
+
+async def test_every_answer_is_in_view_on_the_smallest_screen(opening: Opening) -> None:
+    """At 60 by 16 all answers of a stuck task stand on the screen, with some of what there is to read."""
+    async with opening(size=(60, 16)) as world:
+        world.fails()
+        await world.asked()
+        await world.awake()
+        await world.pilot.pause()
+        shown = world.shown()
+        for answer in (
+            "1 Show me how",
+            "2 Skip this part",
+            "3 Abandon the task",
+            "4 Retry with another",
+            "c Check again",
+        ):
+            assert answer in shown
+        assert "currency" in shown
+        assert "esc leaves it open" in shown

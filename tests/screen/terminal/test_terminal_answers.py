@@ -84,7 +84,7 @@ def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Desk) -> None:
     terminal.press(key_of("stuck.skip"))
     terminal.until("! api     stuck")
     asked(terminal, "api is stuck", OPEN)
-    terminal.press(key_of("stuck.abandon"))
+    terminal.press(*[key_of("stuck.abandon")] * 2)
     terminal.until("not every task succeeded")
     assert leave(terminal) == 1
     (told,) = desk.prompts("docs")
@@ -106,7 +106,7 @@ def test_a_time_out_is_extended(desk: Desk) -> None:
     """Time is up: the agent stands still until the person gives it more, and then ends its one attempt well."""
     go = desk.pipe("go")
     terminal = run(desk, "--timeout", "1s", agent=f"cat {go}; touch done")
-    asked(terminal, "task has used up its time", "Let it run", "the agent is suspended meanwhile")
+    asked(terminal, "task has used up its time", "No time limit", "the agent is suspended meanwhile")
     terminal.press(key_of("timeout.extend"))
     terminal.until("enter sends")
     terminal.write("20m")

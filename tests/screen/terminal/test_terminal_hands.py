@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.screen.terminal.conftest import Desk, Terminal
+from tests.screen.terminal.test_terminal_captures import Tmux
 
 from unstuck.processes import until_over
 from unstuck.processes.orphans import is_over
@@ -133,7 +137,7 @@ def test_a_program_that_leaves_the_terminal_in_disorder(hands: Hands, tmp_path: 
     editor.write_text("#!/bin/sh\nstty sane\necho from the list\nexec cat\n", encoding="utf-8")  # once it is in front
     terminal.press(key_of("gate.answer"))
     terminal.until(OPEN)
-    terminal.press(key_of("stuck.abandon"))
+    terminal.press(*[key_of("stuck.abandon")] * 2)
     terminal.until("not every task succeeded")
     terminal.press(key_of("view.browse"))
     terminal.until("identity")
@@ -289,3 +293,94 @@ def test_a_run_that_ends_meanwhile_waits_for_me(hands: Hands) -> None:
     terminal.write("exit\n")
     assert terminal.ended() == 5
     assert terminal.is_clean()
+
+
+def plan_of_a_conflict(desk: Hands) -> str:
+    """Two tasks that write the same line; ``two`` ends after ``one`` has come in."""
+    (desk.root / "line.txt").write_text("base\n", encoding="utf-8")
+    subprocess.run(["git", "add", "line.txt"], cwd=desk.root, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Line"], cwd=desk.root, check=True)
+    door, inside = desk.pipe("door"), desk.pipe("in")
+    scripts = {
+        "one": f": > {door}; echo one > line.txt",
+        "two": f": < {door}; : < {inside}; echo two > line.txt",
+        "bell": f": > {inside}; touch bell.txt",
+    }
+    agents = {name: {"command": ["sh", desk.agent(text, f"{name}.sh")]} for name, text in scripts.items()}
+    tasks = [{"id": name, "agent": name, "prompt": name, "verify": f"grep {name} line.txt"} for name in ("one", "two")]
+    tasks.append({"id": "bell", "agent": "bell", "prompt": "bell", "verify": "test -f bell.txt", "needs": ["one"]})
+    file = desk.seen.parent / "plan.yaml"
+    file.write_text(json.dumps({"max_parallel": 2, "agents": agents, "tasks": tasks}), encoding="utf-8")
+    return str(file)
+
+
+def test_a_conflict_is_resolved_from_the_question_that_asks_for_it(hands: Hands) -> None:
+    """The question shows both sides; its shell stands in the worktree with the merge begun; *check again* brings the
+    result in, and no agent runs for it."""
+    terminal = hands.terminal("run", plan_of_a_conflict(hands), size=(120, 40))
+    terminal.until("conflict in line.txt", "waits for you")
+    terminal.press(key_of("gate.answer"))
+    terminal.until("its result conflicts", "+two", "+one", "^o shell", OPEN)
+    terminal.clear()
+    terminal.press(key_of("dialog.shell"))
+    terminal.until("the files of two", "The merge has begun", "line.txt", PROMPT)
+    terminal.write("grep -c '<<<<<<<' line.txt && printf 'one\\ntwo\\n' > line.txt; exit\n")
+    terminal.until("editing has ended", "changed line.txt", "Check again", BACK)
+    assert "Tell the agent" not in terminal.text
+    terminal.press(key_of("hands.check"))
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert len(hands.prompts("two")) == 1
+    branch = f"unstuck/{hands.folder().name}/_run:line.txt"
+    shown = subprocess.run(["git", "show", branch], cwd=hands.root, capture_output=True, check=True, text=True)
+    assert shown.stdout == "one\ntwo\n"
+
+
+def test_my_repair_is_checked_without_the_agent(hands: Hands) -> None:
+    """Stuck: I mend it in a shell and have it checked; the task is done, and its agent had one attempt."""
+    terminal = stuck(hands)
+    into_the_shell(terminal)
+    terminal.write("touch done; exit\n")
+    terminal.until("You have changed 1 file: added done", "Check again", BACK)
+    terminal.press(key_of("hands.check"))
+    terminal.until("every task succeeded")
+    assert leave(terminal) == 0
+    assert len(hands.prompts()) == 1
+
+
+def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands) -> None:
+    """In a real tmux: after a shell and the end of the screen every line of both stands whole, one below the other."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    server = ("tmux", "-S", f"{os.environ['UNSTUCK_RUNTIME_DIR']}/tmux", "-f", "/dev/null")
+    news = hands.pipe("news")
+    end = os.open(news, os.O_RDWR)
+    hands.environment |= {"SEEN": str(hands.seen), "UNSTUCK_NOTIFY": "off", "TERM": "tmux-256color"}
+    words = [f"{name}={value}" for name, value in hands.environment.items()]
+    command = ["env", *words, str(Path(sys.executable).with_name("unstuck")), "run", "--verify", "sh check.sh", "--"]
+    run = hands.seen.parent / "run.sh"
+    run.write_text(f"{shlex.join([*command, 'sh', hands.agent('true')])}\n", encoding="utf-8")
+    window = Tmux(server, end, "hands")
+    try:
+        window.tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "hands", "-c", str(hands.root), "PS1='at$ ' sh")
+        window.tmux("pipe-pane", "-t", "hands", f"exec cat > {news}")
+        window.see("at$")
+        window.press(f"sh {run}", "enter")
+        window.see("task is stuck", OPEN)
+        window.press("C-o")
+        window.see(PROMPT)
+        for number in range(5):
+            window.press(f"echo line {number}", "enter")
+            window.see(f"\nline {number}")
+        window.press("exit", "enter")
+        window.see("editing has ended", BACK)
+        window.press("escape")
+        window.press("C-c")
+        window.see("unstuck answer")
+        shown = window.text.splitlines()
+        assert [line for line in shown if line.startswith("line ")] == [f"line {number}" for number in range(5)]
+        last = max(number for number, line in enumerate(shown) if line == "line 4")
+        assert not any("unstuck answer" in line for line in shown[:last])
+    finally:
+        subprocess.run([*server, "kill-server"], capture_output=True, check=False)
+        os.close(end)

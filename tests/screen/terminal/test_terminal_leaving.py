@@ -77,6 +77,47 @@ def test_quitting_asks_and_stops_the_agents(work: Working) -> None:
     assert not (work.root / "done").exists()
 
 
+def test_quitting_asks_while_a_check_runs(desk: Desk) -> None:
+    """No agent is at work, and the run goes on all the same: the question comes, and says what is under way."""
+    up, go = desk.pipe("up"), desk.pipe("go")
+    (desk.root / "check.sh").write_text(f"echo said by the check; echo up > {up}; cat {go}; true\n", encoding="utf-8")
+    environment = {"UNSTUCK_CHECK_POLICY__BASELINE": "0"}
+    desk.environment |= environment
+    terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", desk.agent("true"))
+    terminal.until("TASK", "checking")
+    up.read_text(encoding="utf-8")
+    terminal.until("said by the check", "the check runs")
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "No agent is at work at this moment", "task is checking", "esc stays")
+    terminal.press(key_of("app.quit"))  # q again stays, as esc does
+    terminal.gone("Leave the screen?")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+
+
+def test_suspended_agents_keep_the_run_in_the_foreground(work: Working) -> None:
+    """Ctrl+Z while the only agent is paused: the run is not suspended, so answers from elsewhere arrive."""
+    terminal = at_work(work)
+    terminal.press(key_of("task.hold"))
+    terminal.until("task is paused", "esc leaves it open")
+    terminal.press(key_of("dialog.back"))
+    terminal.gone("task is paused")
+    terminal.press(key_of("app.quit"))
+    terminal.until("Leave the screen?", "1 agent is suspended: task", "esc stays")
+    terminal.press(key_of("quit.stay"))
+    terminal.gone("Leave the screen?")
+    terminal.press(key_of("app.suspend"))
+    terminal.until("This would suspend the run", "TASK")
+    (gate,) = [row["gate"] for row in work.rows() if "gate" in row]
+    assert work.unstuck("answer", gate, "continue").returncode == 0
+    work.go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+
+
 def test_quitting_can_be_taken_back(work: Working) -> None:
     """Quit and stay: the screen is there as before. Ctrl+Z while an agent works: a line says why not and what instead.
 

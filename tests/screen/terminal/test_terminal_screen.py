@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from itertools import pairwise
 
 from tests.screen.terminal.conftest import Desk
@@ -101,3 +103,33 @@ def test_a_terminal_without_unicode(desk: Desk) -> None:
 def test_what_an_encoding_lacks_takes_as_many_cells() -> None:
     """A wide sign is two letters wide, an accent of its own takes none, and what there is stays as it is."""
     assert "▶ é 日本 ü e\u0301".encode("latin-1", IN_CELLS) == "> é ???? ü e".encode("latin-1")
+
+
+def test_what_was_warned_of_before_the_screen_is_on_it(desk: Desk) -> None:
+    """Uncommitted changes that no task sees are named on the screen, too, and in the event log."""
+    (desk.root / "check.sh").write_text("true\n", encoding="utf-8")
+    tasks = [{"id": name, "prompt": name, "verify": "true"} for name in ("one", "two")]
+    plan = {"max_parallel": 2, "agents": {"coder": {"command": ["cat", str(desk.pipe("go"))]}}, "tasks": tasks}
+    file = desk.seen.parent / "plan.yaml"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    subprocess.run(["git", "add", "check.sh"], cwd=desk.root, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Check"], cwd=desk.root, check=True)
+    (desk.root / "check.sh").write_text("false\n", encoding="utf-8")
+    terminal = desk.terminal("run", str(file), size=(120, 40))
+    terminal.until("TASK", "uncommitted changes are not seen by tasks", "check.sh")
+    terminal.write("\x0c")  # ctrl+l
+    terminal.gone("uncommitted changes")
+    assert "! uncommitted changes are not seen by tasks" in desk.unstuck("events").stdout
+    terminal.kill(signal.SIGTERM)
+    terminal.ended()
+
+
+def test_keys_typed_before_a_replay_is_there(desk: Desk) -> None:
+    """Moving keys that come before the screen is up break nothing: it comes up, and the next ones move it."""
+    assert desk.unstuck("run", "--headless", "--verify", "sh check.sh", "--", "true").returncode == 3
+    terminal = desk.terminal("replay", "last", size=(120, 40))
+    for _ in range(40):
+        terminal.write("n g<>+-p \x1b[C\x1b[D")
+    terminal.until("REPLAY", "n failure")
+    terminal.press(key_of("replay.begin"), key_of("app.quit"))
+    assert terminal.ended() == 0, terminal.text

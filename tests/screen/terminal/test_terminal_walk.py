@@ -164,7 +164,7 @@ class Walk:
 
     def make_room(self) -> None:
         """There is room before anybody looks: found full again, the same would be asked at once."""
-        key = self.person._offered(r"│ (\S)  Look again[\s\S]*esc (?:leaves it|cancels)", str)
+        key = self.person._offered(r"│ (\S)  Check again[\s\S]*esc (?:leaves it|cancels)", str)
         self._room(resource.RLIM_INFINITY)
         self.person.press(key)
 
@@ -175,7 +175,7 @@ class Walk:
     def mend_the_ground(self) -> None:
         """What only a person has goes where the dialog says."""
         (Path(self.person.fact("Worktree")) / "licence.txt").write_text("paid\n", encoding="utf-8")
-        self.person.choose("Look again")
+        self.person.choose("Check again")
 
     def resolve(self) -> None:
         """The two results are brought together in the tree, and by the command, that the dialog names."""
@@ -185,11 +185,11 @@ class Walk:
         git("-C", tree, *merge[1].split()[1:], code=1)
         (Path(tree) / "shop" / "greeting.txt").write_text("Welcome. Bienvenue.\n", encoding="utf-8")
         git("-C", tree, "commit", "-qam", "Both")
-        self.person.choose("Try again")
+        self.person.choose("Check again")
 
     def give_more(self) -> None:
         assert self.person.fact("Used") == "60,000 of 50,000 tokens"
-        self.person.choose("Extend")
+        self.person.choose("Add to the budget")
         self.person.write("100000")
 
     def another_way(self) -> None:
@@ -200,7 +200,7 @@ class Walk:
 ANSWERS: dict[str, Callable[[Walk], None]] = {
     "is stuck": Walk.show_how,
     "repeats itself": Walk.another_way,
-    LET_RUN: lambda walk: walk.person.choose("Let it run"),
+    LET_RUN: lambda walk: walk.person.choose("No time limit"),
     "asks to restore its files": lambda walk: walk.person.choose("Allow"),
     "asks": lambda walk: walk.person.choose("USD"),
     "The baseline check fails": Walk.mend_the_ground,
@@ -309,7 +309,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     assert person.terminal.ended() == -signal.SIGKILL
     person = Person(shop.terminal(size=(120, 40)))
     person.see("was interrupted: 1 task was at work", "hangs-silently", "enter: resume the run")
-    person.press(re.search(r"(\d) Restore and redo", person.terminal.text)[1])  # type: ignore[index]
+    person.press(re.search(r"(\S) Restore and redo", person.terminal.text)[1])  # type: ignore[index]
     person.see("restore, redo")
     person.press("enter")
     person.see("every task succeeded", "9 done")

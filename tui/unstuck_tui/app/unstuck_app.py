@@ -9,7 +9,8 @@ from textual import events, on
 from textual.widgets import Input, TextArea
 
 from unstuck.errors import RecordError
-from unstuck.runs.view.run_view import RunView
+from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.base_app import BaseApp
 from unstuck_tui.control.clipboard import copy
@@ -23,6 +24,11 @@ from unstuck_tui.screens.main import MainScreen
 
 if TYPE_CHECKING:
     from unstuck.supervision.recovery.review import Standstill
+
+
+JUST_S = 60.0
+"""Seconds for which a run has just begun."""
+_WARNED_S = 60.0
 
 
 class UnstuckApp(BaseApp):
@@ -41,6 +47,8 @@ class UnstuckApp(BaseApp):
     def on_mount(self) -> None:
         if self.view.recovery is not None:
             self.run_worker(self._recover(self.view.recovery), group="recovery")
+        elif not self.view.is_past:
+            self.run_worker(self._warn(), group="warnings")
 
     def save_unsent(self) -> str:
         return self.questions.save_unsent()
@@ -69,6 +77,22 @@ class UnstuckApp(BaseApp):
             RecoveryScreen(standstill, clock=self.tracker.clock)
         ):
             self.exit()
+
+    async def _warn(self) -> None:
+        """Say what was found out before the start of a run that has just begun; ``unstuck events`` says it, too."""
+        from unstuck.eventlog.events import RunStarted
+        from unstuck.eventlog.log.record_reader import RunReader
+
+        now = self.view.clock.now()
+        reader = RunReader(self.view.log.parent)
+        try:
+            first = await asyncio.to_thread(lambda: next(reader.records(), None))
+        except RecordError:
+            return
+        if first is None or not isinstance(first.event, RunStarted) or now - (seconds_of(first.time) or 0.0) > JUST_S:
+            return
+        for warning in first.event.warnings:
+            self.notify(warning, severity="warning", timeout=_WARNED_S, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.AppFocus | events.AppBlur):
@@ -113,7 +137,7 @@ class UnstuckApp(BaseApp):
 
     def action_suspend(self) -> None:
         """Back to the shell, where nothing is left undone meanwhile: the run stands in this process."""
-        if self.view.goes_on:
+        if self.view.goes_on or (agents_at_work(self.view.state) and not self.view.is_elsewhere):
             self.notify(
                 "This would suspend the run with its agents. Leave the screen instead: "
                 f"{spoken('app.quit')} can leave them at work.",

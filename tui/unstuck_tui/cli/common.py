@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+_TIME = re.compile(r"\d{1,2}:\d\d")
+_DAY_S = 86_400
 _LIMITS = ("tokens", "cost", "time", "task_tokens", "task_cost", "attempt_tokens", "attempt_cost")
 project_option = click.option(
     "--project", "-C", type=click.Path(path_type=Path), default=Path(), help="Use the project in this directory."
@@ -182,8 +185,12 @@ def moment_of(said: str) -> float:
         return now - parse_duration(said)
     except ValueError:
         pass
-    today = datetime.fromtimestamp(now).astimezone().date().isoformat()
     try:
-        return datetime.fromisoformat(said if "-" in said else f"{today}T{said}").timestamp()
+        if not _TIME.match(said):
+            return datetime.fromisoformat(said).timestamp()
+        here = datetime.fromisoformat(f"1970-01-02T{said}").tzinfo
+        today = datetime.fromtimestamp(now).astimezone(here).date().isoformat()
+        moment = datetime.fromisoformat(f"{today}T{said}").timestamp()
+        return moment if moment <= now else moment - _DAY_S  # it is past midnight
     except (ValueError, OverflowError):
         raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None

@@ -68,6 +68,10 @@ class Interventions:
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:
             question = decision_question(self._view.state, tasks)
+            if all(option.refused for option in question.options):
+                said = "\n".join(dict.fromkeys(named(question.about, option.refused) for option in question.options))
+                self._app.notify(said, severity="warning", timeout=10, markup=False)
+                return
             dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._questions.drafts)
             answer = await self._app.push_screen_wait(dialog)
         finally:

@@ -303,7 +303,7 @@ class QuestionController:
 
     async def _leave(self) -> None:
         state = self._tracker.state
-        if self._view.is_past or self._view.is_elsewhere or not agents_at_work(state):
+        if self._view.is_past or self._view.is_elsewhere or not (agents_at_work(state) or self._view.goes_on):
             self._app.exit()
             return
         self._leaving = QuitDialog(state, clock=self._tracker.clock)

@@ -30,6 +30,7 @@ from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of
 
 _NAMED = 4
+_TELLS = ("The agent is shown your changes", "The result is checked and brought in when you say so")
 
 
 class TakeoverController:
@@ -67,11 +68,13 @@ class TakeoverController:
                 self._app.notify(message, severity="warning", timeout=20, markup=False)
                 return None
             notes += self._meanwhile(asked)
-            dialog = TakeoverDialog(taken, back, notes, self._drafts, clock=self._tracker.clock)
+            dialog = TakeoverDialog(taken, row.gate, back, notes, self._drafts, clock=self._tracker.clock)
             chosen = await self._app.push_screen_wait(dialog)
             if chosen is None:
                 return None
             what, why = chosen
+            if what == "check":
+                return taken.gate, Answer(choice="check" if "check" in row.gate.choices else "retry")
             if what == "tell":
                 text = by_hand(why, back.changes, back.diff, files=back.files, others=taken.others)
                 return taken.gate, Answer(choice="show_me", text=text)
@@ -150,8 +153,10 @@ def _notice(taken: Takeover, command: str, program: Program) -> str:
     leave = "the shell (exit)" if program == "shell" else "the editor"
     lines = [
         f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run continues.",
-        f"The agent is shown your changes: leave {leave} to come back.",
+        f"{_TELLS[bool(taken.merging)]}: leave {leave} to come back.",
     ]
+    if taken.merging:
+        lines.append(f"The merge has begun. Remove the conflict markers from {some(taken.merging, _NAMED)}.")
     if taken.others:
         others = ", ".join(map(one_line, taken.others[:_NAMED]))
         lines.append(f"These files are shared: agents of {others} may change them meanwhile.")

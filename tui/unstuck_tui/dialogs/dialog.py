@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
@@ -30,7 +30,7 @@ QUIET_S = 0.3
 _LABEL = 32
 _FRAME = 2
 _LEAST = 3
-_LOW, _WIDE = 30, 150
+_TINY, _LOW, _WIDE = 20, 30, 150
 _READING_SHARE = 0.34
 Result = TypeVar("Result")
 Choice = TypeVar("Choice", bound=Option)
@@ -50,6 +50,12 @@ class Choices(OptionList):
         if width not in self._height_at:
             self._height_at[width] = super().get_content_height(container, viewport, width)
         return self._height_at[width]
+
+    def say(self, lines: Sequence[tuple[str, Table]]) -> None:
+        """Show the choices, by their ids, in these lines."""
+        self._height_at.clear()
+        for id, line in lines:
+            self.replace_option_prompt(id, line)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         screen = self.screen
@@ -107,7 +113,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def __init__(self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str) -> None:
         super().__init__()
         self.is_awake = False
-        self._is_over = False
+        self._is_over = self._is_tiny = False
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
 
     def compose(self) -> ComposeResult:
@@ -118,9 +124,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             with Reading(id="reading", can_focus=False):
                 yield from self.compose_reading()
             yield Static("", id="more", markup=False)
-            keys = max((cell_len(option.key) for option in self._options), default=1)
-            width = _widest(self._options)
-            yield Choices(*(Line(_line(option, keys, width), id=option.name) for option in self._options), id="choices")
+            yield Choices(*(Line(line, id=option.name) for option, line in self._choice_lines()), id="choices")
             yield from self.compose_fields()
             yield Static("", id="trouble", markup=False)
             yield Static("", id="hint", markup=False)
@@ -143,7 +147,16 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def on_resize(self, event: events.Resize) -> None:
         self._fit_to(event.size.height)
 
+    def _choice_lines(self) -> Iterator[tuple[Choice, Table]]:
+        keys = max((cell_len(option.key) for option in self._options), default=1)
+        width = _widest(self._options)
+        for option in self._options:
+            yield option, _line(option, keys, width, cut=self._is_tiny)
+
     def _fit_to(self, height: int) -> None:
+        was_tiny, self._is_tiny = self._is_tiny, height < _TINY
+        if self._is_tiny != was_tiny and self.query(Choices):
+            self.query_one(Choices).say([(option.name, line) for option, line in self._choice_lines()])
         self.set_class(height < _LOW, "-short")
         self.set_class(self.app.size.width >= _WIDE, "-wide")
 
@@ -262,15 +275,18 @@ def choices_of(area: Area, said: Mapping[str, tuple[str, str]] = MappingProxyTyp
     return [Option(name=name, key=spoken(action.id), label=label, touches=more) for name, action, (label, more) in told]
 
 
-def _line(choice: Option, keys: int, width: int) -> Table:
-    """Key, name and what it would touch, each in a column of its own; a name without more takes all the room."""
+def _line(choice: Option, keys: int, width: int, *, cut: bool) -> Table:
+    """Key, name and effect, each in a column of its own; a name without an effect takes all the room.
+
+    ``cut``: the effect keeps to one line, so that all choices are in view.
+    """
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(width=max(1, keys))
     label = Text(choice.label, style="dim" if choice.refused else "bold")
     more = choice.refused or choice.touches
     if more:
         row.add_column(width=width)
-        row.add_column(ratio=1)
+        row.add_column(ratio=1, no_wrap=cut, overflow="ellipsis")
         row.add_row(Text(choice.key or "·"), label, Text(more, style="dim"))
     else:
         row.add_column(ratio=1)

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, OptionList, Static, TextArea
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer
@@ -71,13 +71,14 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "", place: tuple[int, int] = (1, 1)
     ) -> None:
         question = keyed(question)
-        hands = f" · {spoken('dialog.shell')} do it yourself in a shell, {spoken('dialog.editor')} in your editor"
-        self._by_hand = hands if any(_is_shown(option) for option in question.options) else ""
+        hands = f" · {spoken('dialog.shell')} shell · {spoken('dialog.editor')} editor"
+        self._by_hand = hands if _takes_over(question) else ""
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
         self._drafts, self._before, self._place = drafts, trouble, place
         self._chosen: AnswerOption | None = None
+        self._confirming = ""
         self._overtaken = ""
         for option in question.options:
             if keys := keys_of_option(option):
@@ -113,12 +114,22 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         return self._chosen is not None
 
     def chosen(self, choice: AnswerOption) -> None:
-        if choice.jump is not None:
+        again, self._confirming = self._confirming == choice.name, choice.name
+        if choice.choice == "abandon" and not again:
+            self.complain(f"Press {choice.key} again: {choice.label}. {choice.touches}")
+        elif choice.jump is not None:
             self.finish(Jump(choice.jump))
         elif choice.takes:
             self._write(choice)
         else:
             self._answer(choice, "")
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Leave a choice that waits for its second press."""
+        event.stop()
+        if self._confirming not in ("", event.option_id):
+            self._confirming = ""
+            self.complain("")
 
     def _write(self, option: AnswerOption) -> None:
         """Open the field that ``option`` needs, with what was begun before."""
@@ -137,7 +148,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             line.placeholder = _HOW_MUCH[option.takes]
             line.display = True
             self.set_focus(line)
-        self.show_hint(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if _is_shown(option) else ""))
+        self.show_hint(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if option.choice == "show_me" else ""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._written(event)
@@ -238,9 +249,10 @@ def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:
     return (f"▸ {text}", "bold $text-error") if line.is_failure else (f"  {text}", "$foreground")
 
 
-def _is_shown(option: AnswerOption) -> bool:
-    """True for an answer that can be shown by hand instead of written."""
-    return option.choice == "show_me" and option.takes == "lines" and not option.refused
+def _takes_over(question: Question) -> bool:
+    """True where a person may edit the task's files instead of answering."""
+    shown = any(one.choice == "show_me" and one.takes == "lines" and not one.refused for one in question.options)
+    return shown or (question.gate.type == "integration" and bool(question.gate.task))
 
 
 def _hint(takes: str) -> str:
@@ -251,7 +263,7 @@ def _hint(takes: str) -> str:
         "line": f"enter sends · {back}, your text is kept",
         "reason": f"enter sends · {back}, your text is kept",
         "command": f"enter sends · {back}, your text is kept",
-        "duration": f"enter sends: 90 (seconds), 15m, 1h30m · {back}",
-        "tokens": f"enter sends: how many tokens more, such as 50000 · {back}",
-        "cost": f"enter sends: how many dollars more, such as 2.50 · {back}",
+        "duration": f"how long, such as 90 (seconds), 15m or 1h30m · enter sends · {back}",
+        "tokens": f"how many tokens more, such as 50000 · enter sends · {back}",
+        "cost": f"how many dollars more, such as 2.50 · enter sends · {back}",
     }[takes]

@@ -13,13 +13,14 @@ from unstuck.clock import Clock
 from unstuck.eventlog.state import State
 from unstuck.runs.answers.question import Option
 from unstuck.runs.view.run_view import agents_at_work
-from unstuck.words.labels import counted, some
+from unstuck.words.labels import counted, some, word_of
 from unstuck_tui.dialogs.dialog import Dialog, choices_of
 from unstuck_tui.keys.actions import bindings_of, spoken
 
 QuitChoice = Literal["stop", "leave", "stay"]
 
 _NAMED = 6
+_BETWEEN = ("judging", "undecided", "preparing", "backoff")
 
 
 class QuitDialog(Dialog[QuitChoice, Option]):
@@ -48,9 +49,18 @@ class QuitDialog(Dialog[QuitChoice, Option]):
 
 
 def at_stake(state: State) -> str:
-    """The agents at work, and the questions that wait for the person."""
-    working, asked = agents_at_work(state), len(state.open_gates())
-    text = "No agent is at work at this moment"
+    """The agents at work and those suspended, else the tasks between two attempts, and the questions that wait."""
+    held = sorted({attempt.task for attempt in state.attempts.values() if attempt.state == "held"})
+    working, asked = [task for task in agents_at_work(state) if task not in held], len(state.open_gates())
+    parts = []
     if working:
-        text = f"{counted(len(working), 'agent is', 'agents are')} at work: {some(working, _NAMED)}"
-    return text + (f" · {counted(asked, 'question waits', 'questions wait')} for you" if asked else "")
+        parts.append(f"{counted(len(working), 'agent is', 'agents are')} at work: {some(working, _NAMED)}")
+    if held:
+        parts.append(f"{counted(len(held), 'agent is', 'agents are')} suspended: {some(held, _NAMED)}")
+    if not parts:
+        parts.append("No agent is at work at this moment")
+        busy = [f"{row.id} is {word_of(state, row)}" for row in state.tasks.values() if row.state in _BETWEEN]
+        parts += [some(busy, _NAMED)] if busy else []
+    if asked:
+        parts.append(f"{counted(asked, 'question waits', 'questions wait')} for you")
+    return " · ".join(parts)

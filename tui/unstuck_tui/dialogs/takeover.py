@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from unstuck.clock import Clock
+from unstuck.contract import Gate
 from unstuck.runs.answers.question import Option
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
@@ -24,7 +25,7 @@ WHY_LIMIT = 4_000
 _DIFF_LINES = 400
 _WIDTH = 100
 _WHY = "why"
-TakeoverAnswer = tuple[Literal["tell", "again"], str]
+TakeoverAnswer = tuple[Literal["tell", "check", "again"], str]
 
 
 class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
@@ -41,13 +42,16 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     """
 
     def __init__(
-        self, taken: Takeover, back: TakeoverChanges, notes: Sequence[str], drafts: Drafts, *, clock: Clock
+        self, taken: Takeover, gate: Gate, back: TakeoverChanges, notes: Sequence[str], drafts: Drafts, *, clock: Clock
     ) -> None:
         self._taken, self._back, self._notes, self._drafts = taken, back, notes, drafts
         self.about = taken.task
         does = "the agent is told what you changed, and why" if back.files else "what to do, in your words"
         again = "you continue to edit its files"
-        choices = choices_of("hands", {"tell": ("Tell the agent", does), "again": ("Keep editing", again)})
+        checks = "the result is checked and brought in" if gate.type == "integration" else "without the agent"
+        said = {"tell": ("Tell the agent", does), "check": ("Check again", checks), "again": ("Keep editing", again)}
+        offered = {"tell": "show_me" in gate.choices, "check": "check" in gate.choices or gate.type == "integration"}
+        choices = [choice for choice in choices_of("hands", said) if offered.get(choice.name, True)]
         leaves = f"{spoken('dialog.back')} leaves the question open: your changes stay in the files"
         super().__init__(f"{taken.task}: editing has ended", choices, clock=clock, hint=leaves)
         self._leaving = leaves
@@ -73,8 +77,8 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
         yield LineField(placeholder="Why, in a line", id="line")
 
     def chosen(self, choice: Option) -> None:
-        if choice.name == "again":
-            self.finish(("again", ""))
+        if choice.name != "tell":
+            self.finish(("check" if choice.name == "check" else "again", ""))
             return
         self.add_class("-typing")
         line = self.query_one("#line", Input)

@@ -64,7 +64,7 @@ class Action:
 
 
 def _choice(area: Area, name: str, keys: str, label: str, help: str) -> Action:
-    """A choice of a dialog; in all dialogs about a task, the same key means the same."""
+    """A choice of a dialog; in all dialogs, the same key means the same."""
     return Action(f"{area}.{name}", keys, f"choose('{name}')", label, help, area)
 
 
@@ -264,7 +264,7 @@ ACTIONS: tuple[Action, ...] = (
     _choice("confirm", "yes", "y", "Do it", "Do what is shown."),
     _choice("confirm", "no", "n", "Cancel", "Change nothing."),
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
-    Action("dialog.back", "escape", "back", "back", "Go back from the text to the choices, then close.", "dialog"),
+    Action("dialog.back", "escape,q", "back", "back", "Go back from the text to the choices, then close.", "dialog"),
     Action("dialog.next", "tab", "next_question", "next question", "Go to the next question that waits.", "dialog"),
     Action("dialog.copy", "ctrl+y", "copy", "copy", "Copy the question, also to a file.", "dialog"),
     Action("dialog.shell", "ctrl+o", "by_hand('shell')", "in a shell",
@@ -275,9 +275,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("choices.up", "k", "cursor_up", "up", "Previous choice.", "choices"),
     Action("choices.read_down", "pagedown,ctrl+d", "screen.read(1)", "read on", "Read the next page.", "choices"),
     Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back", "Read the previous page.", "choices"),
-    _choice("hands", "tell", "1", "Tell the agent", "The agent is told what you changed, and why."),
-    _choice("hands", "again", "2", "Keep editing", "You continue to edit its files."),
-    *(_choice(group, one.name, one.key, one.label, one.effect)
+    _choice("hands", "tell", "1,t", "Tell the agent", "The agent is told what you changed, and why."),
+    _choice("hands", "check", "c", "Check again", "The check runs now, without the agent."),
+    _choice("hands", "again", "w", "Keep editing", "You continue to edit its files."),
+    *(_choice(group, one.name, ",".join(filter(None, (one.key, one.also))), one.label, one.effect)
         for group, choices in CHOICE_WORDS.items() for one in choices),
     Action("standstill.begin", "enter", "screen.begin", "begin", "Do all that is listed and resume the run.",
         "standstill"),
@@ -296,9 +297,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("standstill.help", "question_mark,f1", "app.help", "help", "List all keys.", "standstill"),
     Action("standstill.leave", "escape,q,ctrl+q", "screen.undecided", "leave",
         "Leave: nothing is decided, and all stays as it was found.", "standstill"),
-    _choice("quit", "stop", "1", "Stop all agents", "Every agent is ended; the run can be resumed."),
-    _choice("quit", "leave", "2", "Leave them at work", "The run continues without a screen."),
-    _choice("quit", "stay", "3", "Stay", "Back to the screen."),
+    _choice("quit", "stop", "S", "Stop the run", "Every agent is ended; you can resume the run later."),
+    _choice("quit", "leave", "l", "Let it continue", "The run continues without a screen."),
+    _choice("quit", "stay", "n", "Stay", "Back to the screen."),
 )  # fmt: skip
 
 

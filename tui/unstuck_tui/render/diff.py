@@ -23,6 +23,7 @@ _LINES = 5_000
 _COLOURED = 300
 """Characters of the longest line that is coloured."""
 _NUMBER = 5
+_SECRET = "[redacted"
 _SINCE: dict[Since, str] = {
     "start": "its start",
     "attempt": "the start of its last attempt",
@@ -75,10 +76,12 @@ def read_diff(diff: str, *, coloured: bool = True) -> list[DiffLine]:
     lexer: Lexer | None = None
     old = new = 0
     in_hunk = False
+    removed: set[str] = set()
     for line in diff.splitlines()[:_LINES]:
         text = laid_out(line).rstrip()
         if hunk := _HUNK.match(line):
             old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
+            removed.clear()
         elif line.startswith("diff --git "):
             in_hunk = False
         elif not in_hunk and line.startswith("+++ ") and coloured:
@@ -86,7 +89,12 @@ def read_diff(diff: str, *, coloured: bool = True) -> list[DiffLine]:
         elif in_hunk and line[:1] in _KINDS:
             kind = _KINDS[line[0]]
             is_old, is_new = kind != "added", kind != "removed"
-            found.append(DiffLine(kind, _coloured(text[1:], lexer, _TONES[kind]), old * is_old, new * is_new))
+            parts = _coloured(text[1:], lexer, _TONES[kind])
+            if kind == "removed":
+                removed.add(text)
+            elif kind == "added" and _SECRET in text and f"-{text[1:]}" in removed:
+                parts += (("  (another value)", "quiet"),)  # nothing else shows what has changed
+            found.append(DiffLine(kind, parts, old * is_old, new * is_new))
             old, new = old + is_old, new + is_new
             continue
         found.append(DiffLine("head", ((text, "quiet"),)))

@@ -33,6 +33,7 @@ class History:
         self._unread: dict[str, list[Record]] = {}
         self._labels: dict[str, str] = {}
         self._spent: dict[str, float] = {}
+        self._checks: dict[str, float] = {}
         self.failures: dict[str, FailureCount] = {}
 
     def of(self, task: str) -> tuple[TimelineEntry, ...]:
@@ -44,6 +45,10 @@ class History:
         self._read(task)
         return self._spent.get(task, 0.0)
 
+    def checked_since(self, task: str) -> float | None:
+        """The monotonic time at which the check of ``task`` became due; None where that is not known."""
+        return self._checks.get(task)
+
     def copied(self) -> History:
         """A second history that tells the same, and goes on by itself."""
         other = History()
@@ -53,7 +58,7 @@ class History:
             other._unread[task] = list(unread)
         for identity, seen in self.failures.items():
             other.failures[identity] = replace(seen, tasks=set(seen.tasks))
-        other._labels, other._spent = dict(self._labels), dict(self._spent)
+        other._labels, other._spent, other._checks = dict(self._labels), dict(self._spent), dict(self._checks)
         return other
 
     def see(self, record: Record) -> None:
@@ -63,6 +68,9 @@ class History:
             return
         if isinstance(record.event, e.CheckFinished):
             self._count_failure(record, record.event)
+            self._checks.pop(task, None)
+        elif isinstance(record.event, e.AttemptEnded | e.GateAnswered):
+            self._checks[task] = record.mono
         unread = self._unread.get(task)
         if unread is None:
             self._unread[task] = [record]
@@ -87,6 +95,7 @@ class History:
             new.first = old.first
             new.count += old.count
             new.tasks |= old.tasks
+        self._checks = before._checks | self._checks
         for task, seconds in before._spent.items():
             self._spent[task] = self._spent.get(task, 0.0) + seconds
 

@@ -191,6 +191,8 @@ class Tracker:
             attempt = self.state.attempts.get(row.attempt)
             deadline = attempt.deadline if attempt is not None else None
             self.timed[task] = inf if deadline is None else deadline - SOON_S
+        elif state == "judging":
+            self.timed[task] = inf
         elif state == "backoff":
             self.timed[task] = -inf
             self._waits = True

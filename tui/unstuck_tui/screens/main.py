@@ -86,6 +86,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._view, self._tracker, self._questions, self._notifier = view, tracker, questions, notifier
         self._missed = Changes()
         self._measuring = False
+        self._is_up = False
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -114,6 +115,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._tracker.state.run.kind == "watch" and not self._tracker.state.tasks:
             start(self, "hooks", self._look_for_hooks)
         self.call_after_refresh(self.frame)
+        self._is_up = True
+        self.refresh_bindings()
 
     async def _look_back(self) -> None:
         """Read the history from before this screen, where there is any."""
@@ -229,8 +232,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._share_out(self.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide actions that lead nowhere from the footer."""
-        if self.is_small:
+        """Hide actions that lead nowhere from the footer. A key that comes before the screen is up does nothing."""
+        if self.is_small or not self._is_up:
             return False
         table = self._table
         at_table = table.has_focus and not self.has_class("-opened")

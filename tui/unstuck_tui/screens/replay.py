@@ -133,7 +133,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _OWN:
-            return not (self.is_small or isinstance(self.focused, Input))
+            return self._is_up and not (self.is_small or isinstance(self.focused, Input))
         return action != "answer" and super().check_action(action, parameters)
 
     def action_log(self) -> None:

@@ -27,7 +27,7 @@ from textual.message import Message
 
 from unstuck.text import sanitise
 from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
-from unstuck_tui.terminal.handoff import LEFT_ON, Handoff
+from unstuck_tui.terminal.handoff import LEFT_BY_KILLED, LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.textual_internals import RedirectedDriver
 
@@ -271,7 +271,7 @@ class TerminalDriver(RedirectedDriver):
             self._resume_after_loan()
             raise
         # The keys of its own that it had are given back by itself, unless it was killed; there may be others' below.
-        self._resume_after_loan("\x1b[<u" if code < 0 else "")
+        self._resume_after_loan(LEFT_BY_KILLED if code < 0 else "")
         return code
 
     def _recall(self) -> None:

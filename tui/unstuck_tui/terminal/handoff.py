@@ -19,10 +19,15 @@ from pathlib import Path
 from threading import Thread
 
 LEFT_ON = (
-    "\x1b[?1l\x1b>\x1b[4l\x1b[r\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
-    "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?1049l\x1b[?25h"
+    "\x1b[?1l\x1b>\x1b[4l\x1b7\x1b[r\x1b8\x1b(B\x0f\x1b[0m\x1b[>4m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l"
+    "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?1047l\x1b[?25h"
 )
-"""Ends what a program that was killed may have left on: keys, margins, signs, colours, mouse, paste, its own screen."""
+"""Ends what a program may have left on: keys, margins, signs, colours, mouse, paste, its own screen.
+
+The cursor stays where it is, which neither the end of margins nor 1049 would do: later lines come below the program's.
+"""
+LEFT_BY_KILLED = "\x1b[<u\x1b[?1049l"
+"""Ends what a program that was killed has not ended itself: the keys of its own, and its own screen with its cursor."""
 _STOPPED_S = 0.05
 _IF_WE_DIE = """read -r line && exit
 for group in $(ps -A -o ppid= -o pgid= | awk -v of="$1" '$1 == of { print $2 }') "$1"

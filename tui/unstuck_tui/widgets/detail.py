@@ -279,7 +279,7 @@ class Detail(Horizontal):
         if self._page == "changes":
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
-        return timeline_lines(moments, now=self._tracker.clock.monotonic(), width=width)
+        return timeline_lines(moments, self._tracker.state.attempts, now=self._tracker.clock.monotonic(), width=width)
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""
@@ -340,6 +340,8 @@ class Detail(Horizontal):
             return self._chosen
         if row.state == "ready" or row.state == "blocked":
             return "prompt"
+        if row.state == "judging":
+            return "check"
         is_working = row.state == "running" and not needs_person(self._tracker.state, row)
         return "agent" if is_working or row.check is None else "check"
 

@@ -81,8 +81,11 @@ class KeyHints(Widget, can_focus=False):
         self.app.screen_change_signal.subscribe(self, self._look)
 
     def _look(self, changed: Screen[object]) -> None:
-        """Look up the keys, as after every change of focus. Under a dialog they are not known."""
-        if self.app.screen is not self.screen or not self.app.app_focus:
+        """Look up the keys, as after every change of focus; without the terminal's focus only the first time.
+
+        Under a dialog they are not known.
+        """
+        if self.app.screen is not self.screen or (self._hints and not self.app.app_focus):
             return
         first: dict[str, Hint] = {}
         palette = None

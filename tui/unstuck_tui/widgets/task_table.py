@@ -104,7 +104,10 @@ class TaskTable(Lines, can_focus=True):
         if row is None:
             return ()
         now = self._tracker.clock.monotonic()
-        spent = self._tracker.history.spent(row.id) if row.state == "ended" else 0.0
+        history = self._tracker.history
+        spent = history.spent(row.id) if row.state == "ended" else 0.0
+        if row.state == "judging" and (since := history.checked_since(row.id)) is not None:
+            spent = now - since
         return task_cells(
             self._state,
             row,
@@ -243,9 +246,12 @@ class TaskTable(Lines, can_focus=True):
         self.action_sort_by(next_sorting(self._sorting))
 
     def action_sort_by(self, sorting: Sorting) -> None:
+        """Sort, and keep the task under the cursor; not where that would hide what the order puts first."""
         self._sorting = sorting
         self._arrange()
-        if self._selected:
+        if sorting in ("state", "time") and self._places.get(self._selected, 0) >= self.size.height:
+            self._move_to(self._order[0])
+        elif self._selected:
             self.scroll_to_line(self._places[self._selected])
 
     async def on_click(self, event: events.Click) -> None:

@@ -151,8 +151,11 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         # The step that asked is repeated with the answer.
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing")
-    # A result with a conflict is checked again, because it has changed since.
     change_gate(state, event.gate, status="delivered")
+    if gate.type == "stuck":
+        # No agent has worked since: if the check fails again, the person is asked again.
+        return replace(task, state="judging", check=None, directive=None, chosen="check")
+    # A result with a conflict is checked again, because it has changed since.
     return replace(task, state="judging", check=None, directive=None)
 
 

@@ -113,6 +113,8 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         directive=None,
         prepared=replace(guidance, text=Clean(guidance.text.removesuffix(event.note))),
     )
+    if (row := state.tasks.get(record.task)) is not None and row.chosen == "check":
+        change_task(state, record, chosen="")
     for gate in guidance.answers:
         change_gate(state, gate, status="sent")
 

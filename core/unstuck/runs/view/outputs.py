@@ -70,7 +70,7 @@ class Outputs:
         if at_work and size >= limit - limit // 2:
             note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
         else:
-            note = f"attempt {row.attempts} is at work" if at_work else f"end of attempt {row.attempts}"
+            note = f"attempt {row.attempts} {_standing(state, row)}" if at_work else f"end of attempt {row.attempts}"
         return OutputTail(text, note, entries)
 
     async def _of_session(self, state: State, row: TaskRow, *, at_work: bool) -> OutputTail:
@@ -94,6 +94,13 @@ class Outputs:
         if reader is None or reader.path != path:
             reader = self._reader = OutputReader(path, root=root)
         return await asyncio.to_thread(reader.read, is_ended=is_ended)
+
+
+def _standing(state: State, row: TaskRow) -> str:
+    """Return whether the agent of ``row`` is at work or paused."""
+    attempt, gate = state.attempts.get(row.attempt), state.gates.get(row.gate)
+    runs_on = gate is not None and gate.gate.standing == "runs_on"
+    return "is paused" if attempt is not None and attempt.state == "held" and not runs_on else "is at work"
 
 
 def session_of(state: State, row: TaskRow) -> str:

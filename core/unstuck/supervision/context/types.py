@@ -39,7 +39,8 @@ class Takeover:
     """A takeover: ``folder`` is the agent's directory in the worktree, ``since`` the checkpoint of its files.
 
     The agent of ``task`` waits at ``gate`` with this ``standing``; empty where none is alive.
-    ``others`` are tasks whose agents may change the same files meanwhile.
+    ``others`` are tasks whose agents may change the same files meanwhile. ``merging`` are the files with conflict
+    markers of a merge that has begun.
     """
 
     task: str
@@ -48,6 +49,7 @@ class Takeover:
     since: str
     standing: str = ""
     others: tuple[str, ...] = ()
+    merging: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

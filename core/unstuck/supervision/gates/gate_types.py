@@ -20,10 +20,11 @@ Effect = Literal[
     "prepare", "skipped", "abandoned", "recheck", "integrate", "go_on", "tell", "stop", "remediate", "halt",
 ]  # fmt: skip
 
-_STUCK = ("show_me", "skip", "abandon", "retry")
+STUCK_CHOICES = ("show_me", "skip", "abandon", "retry")
+"""The choices of a ``stuck`` gate without a check to run: that of an agent at work, or of no run."""
 CHOICES: dict[str, tuple[str, ...]] = {
-    "stuck": _STUCK,
-    "loop_detected": (*_STUCK, "continue"),
+    "stuck": (*STUCK_CHOICES, "check"),
+    "loop_detected": (*STUCK_CHOICES, "continue"),
     "timeout": ("extend", "continue", "stop", "retry", "skip", "abandon"),
     "question": ("choose", "show_me", "skip", "abandon"),
     "permission": ("allow", "deny"),
@@ -191,6 +192,8 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
             return "skipped"
         case _, "abandon":
             return "abandoned"
+        case "stuck", "check":
+            return "recheck"
         case "integration", "retry" if gate.task and answer.text:
             return "prepare"
         case "integration", "retry":
@@ -263,7 +266,7 @@ class GateManager:
             task=task_id,
             key=agent_id,
             context={**context, **({"project_id": project_id} if project_id else {})},
-            choices=CHOICES[name],
+            choices=STUCK_CHOICES if name == "stuck" else CHOICES[name],
         )
         self._gates[gate.id] = gate
         self._open[task_id, name] = gate.id

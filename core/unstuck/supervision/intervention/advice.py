@@ -17,6 +17,7 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt.preparation import gathered
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
+from unstuck.supervision.gates.gate_types import STUCK_CHOICES
 from unstuck.supervision.memory.answer_memory import told_before
 from unstuck.supervision.memory.failure_memory import ways_for
 from unstuck.supervision.outcome.stuck_question import described, reported
@@ -72,7 +73,9 @@ async def advise(core: RunContext, row: TaskRow, climb: Climb, said: Reported) -
         case Direct(level="human", climb=climb, reason=reason):
             row = replace(row, climb=climb)
             context = described(core, row, await reported(core, row, reason=reason))
-            question = Question(type="stuck", key="stuck", context=context, task=row.id, attempt=row.attempt)
+            question = Question(
+                type="stuck", key="stuck", context=context, task=row.id, attempt=row.attempt, choices=STUCK_CHOICES
+            )
             return Advice(text=_failure(found), climb=climb, identity=found.identity, question=question)
         case Direct(climb=climb) | BackOff(climb=climb):
             row = replace(row, climb=climb)

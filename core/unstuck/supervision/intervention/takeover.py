@@ -43,6 +43,7 @@ async def start_takeover(core: RunContext, task: str) -> Takeover:
     row = core.row(task)
     _refuse(core, gate, is_ours=gate.id != before)
     keep_open(core, gate.id)
+    merging = await _merge_begun(core, gate)
     since = await _since(core, row, gate)
     if core.head.gates[gate.id].status != "open":
         raise UsageError(f"{task} has had its answer just now")
@@ -53,6 +54,7 @@ async def start_takeover(core: RunContext, task: str) -> Takeover:
         since=since,
         standing=gate.gate.standing if gate.gate.attempt else "",
         others=_others(core, row),
+        merging=merging,
     )
     event = e.HandedOver(gate=gate.id, checkpoint=since, others=tuple(map(one_line, taken.others)))
     core.append(event, task=task, attempt=row.attempt, actor="human")
@@ -66,12 +68,20 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
     task = gate.gate.task
     if gate.id in core.takeovers.active:
         raise UsageError(f"{task} is already being edited by hand")
-    if "show_me" not in gate.gate.choices:
-        raise UsageError(f"{task} waits for another answer first: {gate.gate.type.replace('_', ' ')}")
+    if "show_me" not in gate.gate.choices and gate.gate.type != "integration":
+        raise UsageError(f"{task} has a question to answer first: {gate.gate.type.replace('_', ' ')}")
     if gate.gate.attempt and gate.gate.standing == "runs_on":
         if is_ours:
             answer_gate(core.journal, gate.id, Answer(choice="continue"), via="screen")
         raise UsageError(f"the agent of {task} cannot be held: it would keep changing the same files")
+
+
+async def _merge_begun(core: RunContext, gate: GateRow) -> tuple[str, ...]:
+    """Begin the merge of a conflict that a person resolves; return the files that have conflict markers."""
+    if gate.gate.type != "integration" or core.worktrees is None:
+        return ()
+    conflict = await core.worktrees.begin_merge(gate.gate.task, f"{gate.gate.task}: so far")
+    return conflict.paths if conflict is not None else ()
 
 
 async def _since(core: RunContext, row: TaskRow, gate: GateRow) -> str:

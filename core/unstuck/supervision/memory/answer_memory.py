@@ -55,7 +55,9 @@ def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: 
         signature = _signature_of(gate)
         # What had to be asked again did not help, and was kept as that when it was asked.
         again = any(_signature_of(later) == signature for later in asked[number + 1 :])
-        if gate.answer is not None and signature and not again and about in ("", signature):
+        if gate.answer is None or gate.answer.choice == "check":
+            continue  # it has told the agent nothing
+        if signature and not again and about in ("", signature):
             _remember_answer(core.memory, core.run, gate, signature, outcome)
 
 

@@ -21,6 +21,7 @@ from unstuck.escalation.precedence import (
     Finish,
     Halt,
     Redispatch,
+    checked_again,
     chosen,
     decide,
 )
@@ -62,6 +63,7 @@ from unstuck.supervision.outcome.proof import end_cut_off, prove
 from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
 from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.worktrees.worktrees import Worktrees
 
 _NO_REPORT = Report()
 
@@ -72,7 +74,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
     await hand_over(core, row, to_check=True)
     tree = core.workdir(core.tree_of(row))
     label = row.attempt or row.id
-    report = row.report or _NO_REPORT
+    report = (row.report if row.chosen != "check" else None) or _NO_REPORT
     files = await files_of(core, row) if failed_itself(report) else ""
     rules = core.head.run.check_rules
     done = settled(
@@ -208,7 +210,10 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
     if row.chosen == "first":
         _begin_again(core, row)
         return
-    decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
+    if row.chosen == "check":
+        decision = checked_again(facts)
+    else:
+        decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
     match decision:
         case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
@@ -513,14 +518,25 @@ async def integrate(core: RunContext, row: TaskRow) -> None:
         return
     if core.may_ask:
         context |= await saved_before(core, row)
+        sides = await _sides(core.worktrees, row.id, context["paths"])
         if core.row(row.id).state != "judging":
             return
         # Where the person can resolve it, and what has to go in there.
         tree, branch = str(core.tree_of(row)), core.worktrees.branch
         context |= {"task_id": row.id, "tree": tree, "branch": branch, "answers": _what_answers_do(row.id, branch)}
+        context |= sides
         open_gate(core, "integration", task=row.id, key="integration", context=context)
     else:
         halt(core, row, "integration_conflict", str(context["problem"]))
+
+
+async def _sides(worktrees: Worktrees, task: str, paths: list[str]) -> dict[str, str]:
+    """Return the changes of both sides in the files of a conflict; nothing where they cannot be found."""
+    try:
+        mine, theirs = await worktrees.sides(task, paths) if paths else ("", "")
+    except WorkspaceError:
+        return {}
+    return {"mine": mine, "theirs": theirs}
 
 
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.eventlog.storage.text_files import write_text
 from unstuck.supervision.checkpointing import changed, said_of
 from unstuck.supervision.context.context import RunContext
+from unstuck.supervision.gates.gate_types import CHOICES, STUCK_CHOICES
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
 from unstuck.supervision.outcome.agent_failure import about_ending, own_failure
@@ -34,7 +35,10 @@ async def ask(core: RunContext, row: TaskRow) -> None:
     if row.diagnosis is not None and row.diagnosis.identity:
         remember_answers(core, row, "failed", about=row.diagnosis.identity)
     context = described(core, row, report) | said_of(saved) | {"baseline": _before(row)}
-    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name)
+    choices = CHOICES["stuck"]
+    if row.task.verify is None:
+        choices, context["refused"] = STUCK_CHOICES, {"check": "the task has no check"}
+    open_gate(core, "stuck", task=row.id, key="stuck", context=context, report=name, choices=choices)
 
 
 async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = "") -> StuckReport:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from unstuck.errors import GitError, IntegrationConflict, ProjectError, WorkspaceError
 from unstuck.eventlog.storage.durable_files import make_directory
 from unstuck.processes import working_in
-from unstuck.text import admit, one_line
+from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.refs import commit_at, head
 from unstuck.workspace.git.repo_status import has_branch, trees
@@ -35,6 +35,7 @@ _BASELINE = "_baseline-"
 _SCRATCH = "_delivery"
 _OWN = ".unstuck"
 _MESSAGE_LIMIT = 10_000
+_SIDE_LIMIT = 8_000
 _MERGE = (
     "--ff",
     "--no-edit",
@@ -169,6 +170,14 @@ class Worktrees:
             sides = [await place.git(*log, span, "--", *paths) for span in (f"{tip}..{own}", f"{own}..{tip}")]
             mine, theirs = (tuple(one_line(line, 200) for line in side.line.splitlines()) for side in sides)
             return Conflict(tuple(paths), mine, theirs)
+
+    async def sides(self, task: str, paths: Sequence[str]) -> tuple[Clean, Clean]:
+        """Return what the task and what the other results have changed in ``paths``, each as a unified diff."""
+        own, tip = await self._existing(task).commit(), await self.tip()
+        diff = "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--merge-base"
+        found = [await self._git(*diff, *pair, "--", *paths) for pair in ((tip, own or tip), (own or tip, tip))]
+        mine, theirs = (admit(side.out, limit=_SIDE_LIMIT) for side in found)
+        return mine, theirs
 
     async def integrate(self, task: str, message: str) -> str | None:
         """Commit all of the task's work and merge it into the run's branch; its agent must have ended.

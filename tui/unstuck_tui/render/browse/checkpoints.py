@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unstuck.words.amounts import sized, time_of_day
+from unstuck.words.amounts import day_time, full_time, sized
 from unstuck.words.labels import Tone, level_word
 from unstuck.words.restores import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
@@ -26,22 +26,38 @@ COLUMNS = (
 _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _NAMED = 200
+_REASONS = {
+    "good": "check passed",
+    "pivot": "before a new approach",
+    "ask": "you were asked",
+    "baseline": "start",
+    "loads": "tests ran",
+    "hand-over": "before your edit",
+    "hand-back": "after your edit",
+    "rollback": "before a restore",
+    "progress": "new session",
+}
 _STATUS = 10
 _PLAN_WIDTH = 96
+
+
+def reason_words(reason: str) -> str:
+    """The reason of a checkpoint as people read it."""
+    return _REASONS.get(reason, reason)
 
 
 def coverage(row: Row) -> str:
     """The gaps of a checkpoint, in a few words."""
     parts = [f"{len(row['not_covered'])} left out"] if row["not_covered"] else []
     parts += [f"{row['ignored']} ignored"] if row["ignored"] else []
-    return ", ".join(parts) or "all"
+    return ", ".join(parts) or "complete"
 
 
 def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[Cell, ...]:
     texts = {
-        "TIME": when(row["created"], seconds=True),
+        "TIME": day_time(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
-        "REASON": str(row["reason"]),
+        "REASON": reason_words(str(row["reason"])),
         "LEVEL": level_word(rung) or "-",
         "SIZE": sized(row["size"]),
         "FILES": str(row["files"]),
@@ -58,10 +74,11 @@ def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[
 def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """The coverage of a checkpoint, with the files that it leaves out by name."""
     lines = field_lines("checkpoint", row["id"], width)
-    lines += field_lines("why", row["reason"], width)
+    lines += field_lines("saved", f"{full_time(row['created'])} (the time in the id is UTC)", width)
+    lines += field_lines("why", reason_words(str(row["reason"])), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("tree", row["tree"], width)
-    lines += field_lines("covers", f"{row['files']} files, about {sized(row['size'])} for it", width)
+    lines += field_lines("covers", f"{row['files']} files, {sized(row['size'])} added to the store", width)
     for entry in row["not_covered"][:_NAMED]:
         lines += field_lines("without", f"{entry['path']} ({entry['why']})", width, tone="wait")
     if row["ignored"]:
@@ -89,14 +106,6 @@ def plan_words(id: str, tree: str, changes: Sequence[Row], under_way: str) -> li
         lines.append(under_way_text(under_way))
     lines += ["".join(cell.text for cell in _change(row, _PLAN_WIDTH)).rstrip() for row in changes[:_NAMED]]
     return lines + ([f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else [])
-
-
-def when(time: str, *, seconds: bool = False) -> str:
-    """Day and time where the person is: ``11-22 08:30``."""
-    try:
-        return f"{time[5:10]} {time_of_day(time, seconds=seconds)}"
-    except ValueError:
-        return "-"
 
 
 def _change(row: Row, width: int) -> tuple[Cell, ...]:

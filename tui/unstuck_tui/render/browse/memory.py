@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unstuck.words.amounts import day_time
 from unstuck.words.labels import Tone
-from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
@@ -34,7 +34,7 @@ def memory_text(row: Row) -> str:
 def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
     outcome = _outcome(row)
     texts = {
-        "WHEN": when(str(row["when"])) if row["when"] else "-",
+        "WHEN": day_time(str(row["when"])) if row["when"] else "-",
         "KIND": str(row["kind"]),
         "OUTCOME": outcome,
         "TASK": str(row["task"] or "-"),

@@ -9,8 +9,8 @@ from typing import Any
 from unstuck.eventlog.state import State
 from unstuck.runs.deletion.inventory import Inventory
 from unstuck.supervision.recovery.facts import TaskRecovery, was_cut_off
+from unstuck.words.amounts import day_time
 from unstuck.words.labels import Tone, error_name, level_word
-from unstuck_tui.render.browse.checkpoints import when
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.printed.deletion import inventory_lines
@@ -95,7 +95,7 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
 
 def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
     """The facts about a task that was cut off; with ``facts`` also what it has left, and how one goes on."""
-    attempt = f"{row.attempt}, begun {when(row.last)}; its end is not known" if row.attempt else ""
+    attempt = f"{row.attempt}, begun {day_time(row.last)}; its end is not known" if row.attempt else ""
     checkpoint = "" if row.checkpoint == "none" else row.checkpoint
     lines = field_lines("task", f"{row.task}, {row.was} when run {row.run} was interrupted", width)
     lines += field_lines("at work", attempt, width, tone="wait")
@@ -114,7 +114,7 @@ def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
     tasks = ", ".join(f"{count} {word}" for word, count in row.get("tasks", {}).items())
     texts = {
         "RUN": str(row["run"]),
-        "STARTED": when(str(row["started"])) if row.get("started") else "-",
+        "STARTED": day_time(str(row["started"])) if row.get("started") else "-",
         "STATE": _LIVE if is_live else str(row.get("exit_reason") or row["state"]).replace("_", " "),
         "KIND": str(row.get("kind", "-")),
         "TASKS": str(row.get("problem") or tasks or "-"),

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import GateRow, State
-from unstuck.words.amounts import time_of_day
+from unstuck.words.amounts import clock_time
 from unstuck.words.labels import GROUPS, asked_about, group_of
 from unstuck.words.narration import lines_of
 
@@ -51,7 +51,7 @@ class PlainLines:
     def lines(self, record: Record) -> Iterator[str]:
         fold(self._state, record)
         yield from lines_of(record, spell=in_words)
-        start = f"{time_of_day(record.time, seconds=True)}  "
+        start = f"{clock_time(record.time)}  "
         for text in (*self._needs(), *self._by_itself(record), *self._now(record)):
             yield start + text
 
@@ -113,8 +113,8 @@ class PlainLines:
 
 
 def _at(record: Record, due: float) -> str:
-    """The time of day where the person is at the monotonic time ``due``."""
+    """The time of day at the monotonic time ``due``."""
     try:
-        return f"{(datetime.fromisoformat(record.time) + timedelta(seconds=due - record.mono)).astimezone():%H:%M:%S}"
+        return clock_time((datetime.fromisoformat(record.time) + timedelta(seconds=due - record.mono)).isoformat())
     except (ValueError, OverflowError):
         return "an unknown time"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.text import one_line
-from unstuck.words.amounts import ago, day_and_time, limit_of, span, time_of_day
+from unstuck.words.amounts import ago, clock_time, full_time, limit_of, span
 from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
 
 Row = Mapping[str, Any]
@@ -75,7 +75,7 @@ def _run(row: Row) -> list[str]:
     limits = [limit_of(name, limit) for name, limit in row["budget"].items()]
     budget = f"; budget: {', '.join(limits)}" if limits else ""
     lines = [
-        f"run {row['run']}  {run_state(row)}  started {day_and_time(row['started'])}",
+        f"run {row['run']}  {run_state(row)}  started {full_time(str(row['started']))}",
         f"  used: {', '.join(used)}{budget}",
     ]
     if words := load_words(row["load"]):
@@ -146,7 +146,7 @@ def _moment(moment: Row) -> str:
     """One line of a timeline: time, escalation level, outcome, and checkpoint."""
     lasted = f"  ({span(moment['seconds'])})" if moment["seconds"] is not None else ""
     saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
-    time = time_of_day(str(moment["time"]), seconds=True)
+    time = clock_time(str(moment["time"]))
     if moment["kind"] == "question":
         return f"    {time}  {'asked':<14} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
     level = level_word(str(moment["rung"]))

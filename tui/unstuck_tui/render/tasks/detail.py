@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
-from unstuck.eventlog.state import State, TaskRow
+from unstuck.eventlog.state import AttemptRow, State, TaskRow
 from unstuck.eventlog.usage import usage_of
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
@@ -86,13 +86,19 @@ def page_names(area: Literal["page", "output"], names: Sequence[str], shown: str
     return ""
 
 
-def timeline_lines(moments: Iterable[TimelineEntry], *, now: float, width: int) -> list[Line]:
-    """The attempts, one line each: time, escalation level, outcome and duration."""
-    return [_moment(moment, now, width) for moment in moments] or [(Cell(" not started yet", "quiet"),)]
+def timeline_lines(
+    moments: Iterable[TimelineEntry], attempts: Mapping[str, AttemptRow], *, now: float, width: int
+) -> list[Line]:
+    """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held."""
+    return [_moment(moment, attempts.get(moment.attempt), now, width) for moment in moments] or [
+        (Cell(" not started yet", "quiet"),)
+    ]
 
 
-def _moment(moment: TimelineEntry, now: float, width: int) -> Line:
+def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
+    if attempt is not None and lasted is not None:
+        lasted = attempt.used(now) if moment.live else max(0.0, lasted - attempt.held)
     time = f" {time_of_day(moment.time)}  "
     label = f"{fit(moment.label, _LABEL)} "
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
@@ -135,7 +141,7 @@ def failure_lines(
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
-        lines.append((Cell(f" {'no failure' if row.attempts else 'has not failed'}", "quiet"),))
+        lines.append((Cell(" no failure", "quiet"),))
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"

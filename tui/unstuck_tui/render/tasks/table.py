@@ -123,7 +123,7 @@ def task_cells(
     still: bool = False,
     printed: Sequence[float] = (),
 ) -> tuple[Cell, ...]:
-    """The line of one task; ``spent`` is what its attempts have taken, in seconds.
+    """The line of one task; ``spent`` is what its attempts or a check that runs have taken, in seconds.
 
     ``printed`` are the bytes that its agent printed of late, the latest last.
 
@@ -208,8 +208,8 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         text, tone = "paused", "wait"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
-        text = span(now - attempt.started) if attempt is not None else ""
-    elif row.state == "ended" and spent:
+        text = span(attempt.used(now)) if attempt is not None else ""
+    elif (row.state == "ended" or row.state == "judging") and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
 
