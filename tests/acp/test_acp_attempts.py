@@ -131,6 +131,20 @@ async def test_a_nudge_and_words_reach_the_turn(talking: Talks) -> None:
         assert ("success", "better", 0) in steps(talk)
 
 
+async def test_allowed_calls_are_a_loop_like_others(talking: Talks) -> None:
+    """An agent that asks about each call, and gets a yes each time, is told all the same that it repeats itself; the
+    log says so once it has the message."""
+    again = [run(f"cat shop.py; {FAILING}", ask=True) for _ in range(3)]
+    async with talking(rule(*again, act("hear"), run("echo better")), steers=True) as talk:
+        work = talk.work()
+        for _ in again:
+            await talk.answer("allow")
+        await work
+        (warned,), (told,) = talk.events(e.LoopWarned), talk.events(e.LoopTold)
+        assert warned.pattern == told.pattern
+        assert ("success", "better", 0) in steps(talk)
+
+
 @pytest.mark.parametrize("aborts", [False, True])
 async def test_words_end_a_turn_that_cannot_hear_them(aborts: bool, talking: Talks) -> None:
     """Otherwise the turn is cancelled and the next one begins with the words, in the same session and process; also

@@ -216,6 +216,39 @@ def test_a_cache_that_the_end_of_a_turn_names_does_not_count() -> None:
     assert (seen.tokens, seen.written) == (1311, 77)
 
 
+@pytest.mark.parametrize(
+    ("told", "kind", "text", "code"),
+    [
+        (
+            {
+                "result": "[Command exited with code 2]\n\n[stderr]\nls: cannot access 'none'\n",
+                "error": "Command exited with code 2",
+                "success": False,
+            },
+            "failure",
+            "\n[stderr]\nls: cannot access 'none'\n",
+            2,
+        ),
+        ({"result": "shop.py\n", "success": True}, "success", "shop.py\n", None),
+        (
+            {"result": "", "error": "Command failed: Command was aborted", "success": False},
+            "failure",
+            "Command failed: Command was aborted",
+            None,
+        ),
+    ],
+)
+def test_what_cline_runs(told: dict[str, Any], kind: str, text: str, code: int | None) -> None:
+    """It says ``completed`` of every call; its commands and their results stand in lists."""
+    updates = Updates(quirks_of(("cline", "--acp")))
+    call = {"toolCallId": "c1", "title": "run_commands: ls none", "kind": "execute"}
+    begun = {"sessionUpdate": "tool_call", **call, "status": "pending", "rawInput": {"commands": ["ls none"]}}
+    over = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed", "rawOutput": [told]}
+    action, result = [*updates.update(begun), *updates.update(over)]
+    assert (action.kind, action.tool, action.text) == ("action", "bash", "ls none")
+    assert (result.kind, result.text.strip(), result.exit_code) == (kind, text.strip(), code)
+
+
 @pytest.mark.parametrize(("named", "tokens"), [({}, 1311), ({"cached_tokens": 6000}, 311)])
 async def test_what_gemini_keeps_of_its_cache_does_not_count(
     tmp_path: Path, named: dict[str, int], tokens: int

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.agents.command.presets import PRESETS, can_resume, preset_command, protocol_of, resumed, stream_of
+from unstuck.agents.command.presets import (
+    PRESETS,
+    can_resume,
+    preset_command,
+    protocol_of,
+    reports_tokens,
+    resumed,
+    stream_of,
+)
 from unstuck.agents.command.prompt_delivery import place
 from unstuck.agents.streams import STREAMS
 from unstuck.errors import UsageError
@@ -188,3 +196,11 @@ def test_the_callers_own_settings_of_codex_come_last() -> None:
     command = preset_command("codex-app-server", ("-c", 'sandbox_mode="read-only"'))
     assert command[-1] == 'sandbox_mode="read-only"'
     assert command.index('sandbox_mode="workspace-write"') < len(command) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"), [("claude", True), ("codex", True), ("acp:gemini", True), ("aider", True), ("acp:cline", False)]
+)
+def test_who_tells_what_it_used(name: str, tokens: bool) -> None:
+    """A budget can hold an agent that prints its tokens, or says them; Cline over ACP does neither."""
+    assert reports_tokens(preset_command(name)) is tokens

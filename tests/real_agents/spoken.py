@@ -68,16 +68,28 @@ def screen(lab: Lab, *arguments: str) -> Iterator[Terminal]:
 
 
 def answered_by_a_person(
-    lab: Lab, agent: str, *more: str, code: int | None = 2, counts: bool = True, asks: bool = False
+    lab: Lab,
+    agent: str,
+    *more: str,
+    code: int | None = 2,
+    counts: bool | None = True,
+    asks: bool = False,
+    looks: bool = True,
 ) -> None:
     """A failing command is on record with its exit code; the permission is denied on the screen with a reason, and the
     stuck question is answered there: the model hears both in its next requests.
 
     ``code`` is None for an agent that does not tell how a command ended; without ``counts`` it does not tell of all
-    that it used; one that ``asks`` wants to be allowed to write, too.
+    that it used, with None of nothing; one that ``asks`` wants to be allowed to write, too, and one that not even
+    ``looks`` to look.
     """
     (lab.repo / "unstuck.yaml").write_text(NO_LADDER)
     with screen(lab, "run", "--verify", VERIFY, "--agent", agent, TASK, *more) as terminal:
+        if not looks:
+            terminal.until(FAILING, "waits for you")
+            terminal.press(key_of("gate.answer"))
+            terminal.until("wants to do something", _AWAKE)
+            terminal.press(key_of("permission.allow"))
         terminal.until("make deploy", "waits for you")
         terminal.press(key_of("gate.answer"))
         terminal.until("wants to do something", "make deploy", _AWAKE)
@@ -113,28 +125,28 @@ def answered_by_a_person(
     assert any(step["kind"] == "action" and "no-such-file" in step["text"] for step in steps)
     if code is not None:
         assert next(step for step in steps if step["kind"] == "failure")["exit_code"] == code
-    gates = ["permission", "stuck", *(["permission"] if asks else [])]
+    gates = [*([] if looks else ["permission"]), "permission", "stuck", *(["permission"] if asks else [])]
     assert [record["data"]["type"] for record in lab.events("gate_opened")] == gates
     assert len(lab.events("answer_delivered")) == gates.count("permission")
     assert {record["actor"] for record in lab.events("gate_answered")} == {"human"}
     used = sum(record["data"]["tokens"] for record in lab.events("usage_counted"))
-    assert used >= 110 * (
-        len(lab.model.asked) if counts else 1
-    )  # what it asks without tools, such as a title, comes on top
+    # What it asks without tools, such as a title, comes on top.
+    assert used >= 110 * (len(lab.model.asked) if counts else 0 if counts is None else 1)
 
 
 def steered(lab: Lab, *work: str) -> None:
     """It repeats itself: what is answered to the question about that reaches the turn that is under way, and the
     one attempt ends well."""
-    rules = f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n- {{gate: permission, answer: allow}}\n"
+    allowed = "- {gate: permission, answer: allow, always: true}\n"
+    rules = f"- {{gate: loop_detected, answer: show_me, text: {ADVICE}}}\n{allowed}"
     (lab.repo / "answers.yaml").write_text(rules)
     lab.unstuck("run", "--headless", "--answers", "answers.yaml", *work)
     assert len(lab.events("attempt_started")) == 1
-    gate, *others = [record["data"] for record in lab.events("gate_opened")]
-    assert gate["type"] == "loop_detected"
-    assert {other["type"] for other in others} <= {"permission"}  # some want to be allowed to write
+    gates = [record["data"] for record in lab.events("gate_opened")]
+    # Some want to be allowed to write, or all that they do.
+    assert [gate["type"] for gate in gates if gate["type"] != "permission"] == ["loop_detected"]
     delivered = [record["data"]["gate"] for record in lab.events("answer_delivered")]
-    assert delivered == [one["gate"] for one in (gate, *others)]
+    assert delivered == [gate["gate"] for gate in gates]
     assert any(ADVICE in asked.last for asked in lab.model.asked)
     # It is told of the repetition before anybody is asked.
     told = re.compile(rf"\d times: .*{FAILING.split()[-1]}")  # some give only a title of what they call

@@ -18,16 +18,17 @@ class Speaker(NamedTuple):
     """An agent: its program, what a run of it is given here, how its model deploys, and what it tells of a failure.
 
     ``code`` is the exit code of a failing command as it tells it, None where it tells of none; ``counts``: all that it
-    uses is told; ``asks``: it may not write by a command without being allowed to; ``remembers``: its model is told
-    again what was said in a session that is gone on with.
+    uses is told, None where nothing is; ``asks``: it may not write by a command without being allowed to; ``looks``: it
+    may look; ``remembers``: its model is told again what was said in a session that is gone on with.
     """
 
     program: str
     arguments: tuple[str, ...] = ()
     deploy: Turn = Turn(text="I deploy.", command="make deploy")
     code: int | None = 2
-    counts: bool = True
+    counts: bool | None = True
     asks: bool = False
+    looks: bool = True
     remembers: bool = True
 
 
@@ -38,7 +39,7 @@ SPEAKERS = {
     "gemini": Speaker("gemini", ("--model", "gemini-2.5-flash"), code=None, counts=False, asks=True, remembers=False),
     "qwen": Speaker("qwen", ("--auth-type", "openai"), asks=True, remembers=False),
     "opencode": Speaker("opencode", counts=False),
-    "cline": Speaker("cline"),
+    "cline": Speaker("cline", counts=None, asks=True, looks=False),
 }
 
 
@@ -60,7 +61,9 @@ def test_answered_on_the_screen(name: str, lab: Labs) -> None:
     """A person at the screen says no with a reason, and shows the way when it is stuck."""
     speaker = SPEAKERS[name]
     one, more = opened(name, lab, lambda asked: spoken.gets_stuck(asked, speaker.deploy))
-    spoken.answered_by_a_person(one, f"acp:{name}", *more, code=speaker.code, counts=speaker.counts, asks=speaker.asks)
+    told = speaker._asdict()
+    asked = {what: told[what] for what in ("code", "counts", "asks", "looks")}
+    spoken.answered_by_a_person(one, f"acp:{name}", *more, **asked)
 
 
 @pytest.mark.parametrize("name", list(SPEAKERS))

@@ -142,6 +142,8 @@ def test_what_happens_beside_the_ladder() -> None:
     told.say(e.ResearchDone(insights=(Clean("a"), Clean("b"))))
     told.say(e.RestoreDone(target="chk-1", changed=4))
     told.say(e.LoopWarned(pattern="p", repeats=3, evidence=Clean("ls again")))
+    assert "has been told" not in "\n".join(told.lines())
+    told.say(e.LoopTold(pattern="p"))
     told.say(e.AgentTimeout(agent_id="a", task_id="web", elapsed_ms=900_000))
     told.say(e.CheckFlaked(command="make test"))
     told.say(e.TaskEnded(task_id="web", status="skipped", reason="later"))
@@ -151,6 +153,7 @@ def test_what_happens_beside_the_ladder() -> None:
         "found 2 findings",
         "chk-1, 4 files",
         "3 times: ls again",
+        "the agent has been told",
         "15m 00s",
         "flaky",
         " - skipped: later",

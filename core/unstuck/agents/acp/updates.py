@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from unstuck.agents.acp_agents import Quirks
+from unstuck.agents.streams.cline import has_failed, results_of
 from unstuck.agents.streams.edits import compared
 from unstuck.agents.streams.stream import Stream, amount, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
@@ -120,14 +121,11 @@ class Updates(Stream):
         if over and not call.done:
             call.done = True
             output, code = _outcome(call, data)
-            failed = bool(code) or (status == "failed" and code is None)
+            unsuccessful = status == "failed" or has_failed(items(data, "rawOutput"))
+            failed = bool(code) or (unsuccessful and code is None)
             yield self._result(id, _tool(call), output, failed=failed, exit_code=code)
-            call.given, call.content, call.output, call.changes = (
-                {},
-                "",
-                "",
-                [],
-            )  # else a thousand whole files would stay in memory
+            # Else a thousand whole files would stay in memory.
+            call.given, call.content, call.output, call.changes = {}, "", "", []
 
     def _learn(self, call: _Call, data: Mapping[str, Any]) -> None:
         meta = mapping(data, "_meta")
@@ -242,6 +240,8 @@ def _changes(content: Iterable[Any]) -> Iterator[list[str]]:
 def _outcome(call: _Call, data: Mapping[str, Any]) -> tuple[str, int | None]:
     """Return the text of the call's result, and its exit code if there is one anywhere."""
     raw = data.get("rawOutput")
+    if isinstance(raw, list):
+        return results_of(raw)
     whole = raw if isinstance(raw, Mapping) else {}
     names = ("output", "aggregated_output", "error")
     output = raw if isinstance(raw, str) else next((text(whole, name) for name in names if text(whole, name)), "")

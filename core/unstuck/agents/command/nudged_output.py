@@ -13,7 +13,10 @@ from unstuck.errors import RecordError
 from unstuck.processes import Process
 from unstuck.text import Clean
 
-_WORDS = "Your turn was ended to tell you this. You repeat yourself, {}\n\nGo on with the task."
+_WORDS = (
+    "Your turn was ended to tell you this, and what it had left running in the background has ended with it. "
+    "You repeat yourself, {}\n\nGo on with the task."
+)
 
 
 class NudgedOutput:

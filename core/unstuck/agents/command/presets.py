@@ -220,7 +220,9 @@ def reports_cost(command: Sequence[str]) -> bool:
 
 def reports_tokens(command: Sequence[str]) -> bool:
     """Return whether the agent of ``command`` reports its tokens."""
-    return bool(protocol_of(command) or stream_of(command)) or PurePath(command[0] if command else "").name == "aider"
+    program = PurePath(program_of(command)[0]).name if command else ""
+    # Over ACP Cline reports none; aider prints them.
+    return bool(stream_of(command)) or program == "aider" or (bool(protocol_of(command)) and program != "cline")
 
 
 def model_in(command: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ A call holds several commands, each with its own result. The last line has the r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from unstuck.agents.streams.stream import Stream, amount, canonical, items, mapping, number, text
@@ -55,19 +55,28 @@ class ClineStream(Stream):
                 yield Observation(kind="alive")
 
     def _tool_end(self, call: str, event: Mapping[str, Any]) -> Observation:
-        results = items(event, "output")
-        failed = bool(text(event, "error")) or any(
-            isinstance(one, Mapping) and one.get("success") is False for one in results
-        )
-        output = "\n".join(text(one, "result") or text(one, "error") for one in results) or text(event, "error")
-        found = _EXIT_CODE.search(output) if failed else None
+        results, error = items(event, "output"), text(event, "error")
+        output, code = results_of(results or [{"error": error}])
+        failed = bool(error) or has_failed(results)
         return self._result(
             call,
             self._tool_of(call),
-            _EXIT_CODE.sub("", output) or canonical(event.get("output")),
+            output or canonical(event.get("output")),
             failed=failed,
-            exit_code=int(found[1]) if found else None,
+            exit_code=code if failed else None,
         )
+
+
+def results_of(results: Sequence[Any]) -> tuple[str, int | None]:
+    """Return the output of a call's commands together, and the first exit code that is not 0."""
+    output = "\n".join(text(one, "result") or text(one, "error") for one in results)
+    found = _EXIT_CODE.search(output) if has_failed(results) else None
+    return _EXIT_CODE.sub("", output), int(found[1]) if found else None
+
+
+def has_failed(results: Sequence[Any]) -> bool:
+    """Return whether one of a call's commands has failed."""
+    return any(isinstance(one, Mapping) and one.get("success") is False for one in results)
 
 
 def _called(tool: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -343,7 +343,8 @@ class Holding:
         core, answer = self._core, gate.answer
         assert answer is not None
         row = core.row(self._task)
-        core.detector.answered(self._task)
+        if (gate.gate.type, gate.effect) != ("permission", "go_on"):  # an allowed call is no way out of a loop
+            core.detector.answered(self._task)
         keep_rules(core, (gate.id,))
         await keep_safe(core)
         sent = e.AnswerSent(gate=gate.id, call=call, incarnation=row.attempt)
