@@ -127,6 +127,7 @@ docs: $(APP) ## build the documentation site into build/site; its packages are i
 	@$(PIP) --no-compile --group docs
 	$(BIN)/python -m docs.generator build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'Read it, with its search: python3 -m http.server --bind 127.0.0.1 --directory build/site'
 
 clean: ## remove .venv and every cache
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

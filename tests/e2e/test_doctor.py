@@ -177,3 +177,10 @@ def test_the_terminal_is_looked_at(
     line = next(line for line in text.splitlines() if " terminal " in line)
     assert line.startswith("ok ") == ok, text
     assert said in text, text
+
+
+def test_rows_have_words_of_the_glossary(unstuck: Unstuck) -> None:
+    """People read "event logs" and "disk use"; programs keep the names that they know."""
+    out = unstuck.inside("doctor").out
+    assert "event logs   " in out
+    assert "record" in {row["what"] for row in unstuck.inside("doctor", "--json").rows}

@@ -15,6 +15,8 @@ import click
 from unstuck_tui.cli.common import echo, json_option, print_json, project_option
 
 _LEAST = (60, 16)
+# In `--json` these keep the names that they had.
+_LABELS = {"record": "event logs", "takes": "disk use"}
 
 
 @click.command(name="doctor")
@@ -29,7 +31,7 @@ def command(ctx: click.Context, project: Path, as_json: bool) -> None:
     else:
         for row in rows:
             mend = f"\n      → {row['mend']}" if row["mend"] else ""
-            echo(f"{'ok ' if row['ok'] else '!! '} {row['what']:<12} {row['value']}{mend}")
+            echo(f"{'ok ' if row['ok'] else '!! '} {_LABELS.get(row['what'], row['what']):<12} {row['value']}{mend}")
     ctx.exit(0 if all(row["ok"] for row in rows) else 1)
 
 
