@@ -6,8 +6,9 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import ptyprocess
@@ -151,13 +152,23 @@ class OwnTerminal:
 
     def __init__(self, process: ptyprocess.PtyProcess) -> None:
         self.process, self._seen = process, ""
+        self._more = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        """Take what it draws all the time: a program whose terminal is full stands still."""
+        with suppress(EOFError, OSError, ValueError):
+            while True:
+                drawn = ESCAPE.sub("", self.process.read(65_536).decode(errors="replace"))
+                with self._more:
+                    self._seen = (self._seen + "".join(drawn.split()))[-100_000:]
+                    self._more.notify_all()
 
     def until(self, words: str) -> None:
-        """Read until these words were drawn, whatever blanks are between them."""
+        """Wait until these words were drawn, whatever blanks are between them."""
         wanted = "".join(words.split())
-        while wanted not in self._seen:
-            drawn = ESCAPE.sub("", self.process.read(65_536).decode(errors="replace"))
-            self._seen = (self._seen + "".join(drawn.split()))[-100_000:]
+        with self._more:
+            assert self._more.wait_for(lambda: wanted in self._seen, PATIENCE), self._seen[-2_000:]
 
     def write(self, words: str) -> None:
         """Type these words."""
