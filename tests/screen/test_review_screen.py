@@ -99,8 +99,8 @@ async def test_the_place_in_the_transcript(size: tuple[int, int], tmp_path: Path
         assert " · step 3 · " in reader.rows[0]
         assert "● I try it again." in reader.text
         place = next(at for at, row in enumerate(reader.rows) if row.startswith("↻     3  "))
-        assert reader.rows[place].endswith("$ python3 -m unittest -q test_cart")
-        assert reader.rows[place + 1].endswith("✗ exit 1") or "✗ ====" in reader.rows[place + 1]
+        assert "$ python3 -m unittest -q test_cart" in reader.rows[place]
+        assert "✗ exit 1" in reader.rows[place + 1]
         assert "AssertionError: 0 != 9" in reader.text
         await reader.press("transcript.next")
         assert any(row.startswith("↻     4  ") for row in reader.rows)

@@ -28,7 +28,7 @@ _ABOUT = (*PATHS, "url", "pattern", "query", "command", "description", "title", 
 """Names of the argument that says what a call is about, the clearest first."""
 _CALL = re.compile(r"([^\[{\n]{1,120}) ([\[{].*)", re.DOTALL)
 _LISTS = ("todos", "plan", "entries", "items")
-_NOTE_LINES, _COMMAND_LINES, _DIFF_LINES, _FIRST_LINES, _FIRST_OF_FAILURE, _LAST_LINES = 2, 4, 16, 4, 3, 4
+_NOTE_LINES, _COMMAND_LINES, _DIFF_LINES, _FIRST_LINES, _FIRST_OF_FAILURE, _LAST_LINES = 2, 4, 16, 4, 3, 6
 
 
 @dataclass(frozen=True, slots=True)

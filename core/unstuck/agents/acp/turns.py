@@ -190,7 +190,7 @@ class Turns:
             refusal = self._refusal
             self._observe(self.updates.turn_over(result, cached=await self._cache_reads.more()))
             await self._queue.drained()
-            self._problem = _WHY.get(text(result, "stopReason"), "")
+            self._problem = _WHY.get(text(result, "stopReason"), "") or self.updates.error
             if refusal is not None and not self._messages and self._refusals < _MOST_REFUSALS:
                 self._refusals += 1
                 self._refusal = None

@@ -61,6 +61,7 @@ class Updates(Stream):
             self.tokens = before
         self._quirks = quirks
         self._calls: OrderedDict[str, _Call] = OrderedDict()
+        self._broken = False
 
     def update(self, data: Mapping[str, Any]) -> list[Observation]:
         """Return the observations in one update of the session."""
@@ -82,7 +83,9 @@ class Updates(Stream):
 
         ``cached`` of its tokens were read from a cache, where it does not say so itself.
         """
-        return [*self._message_so_far(), *self._usage_of_turn(result, cached)]
+        observed = [*self._message_so_far(), *self._usage_of_turn(result, cached)]
+        self.error = self.last_message.strip() if self._broken else ""
+        return observed
 
     def _read(self, data: Mapping[str, Any]) -> Iterable[Observation]:
         kind = text(data, "sessionUpdate")
@@ -98,6 +101,11 @@ class Updates(Stream):
             yield from self._plan(data)
         elif kind == "usage_update":
             yield from self._usage_so_far(data)
+        elif kind == "session_info_update":
+            # Codex ends such a turn well, and says only in its last message what its provider refused.
+            status = mapping(mapping(mapping(data, "_meta"), "codex"), "threadStatus")
+            yield from self._message_so_far()
+            self._broken = text(status, "type") == "systemError" or (self._broken and not status)
 
     def _message_so_far(self) -> Iterator[Observation]:
         """Yield the message whose pieces are complete because another kind of update follows."""
