@@ -29,11 +29,14 @@ AGAIN = 5
 LOOKS = MISSES = 6
 LINES_KEPT = 400
 QUESTION_WORDS = 3
-LONG_ANSWER = 60
+LONG_ANSWER = 30
 RESET = "a step that changes or says something new"
 
 _ELSEWHERE = re.compile(r"=|\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
+_FIGURE = re.compile(r"\d{4}")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_SQL = frozenset("select from where like ilike lower upper trim null is not in by order limit count join as".split())
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
 
@@ -51,9 +54,12 @@ class WithoutEffect:
         self._seen: Recent[str, list[Step]] = Recent(IDENTITIES_KEPT)
         self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
         self._news = self._change = self._planned = self._done = 0
-        self._looked = self._asked = self._guessed = 0
+        self._looked = self._asked = self._guessed = self._acted = self._elsewhere = self._drafted = 0
+        self._act: Step | None = None
+        self._asking: Step | None = None
+        self._told = ""
         self._missing = ""
-        self._file = ""
+        self._file = self._drafting = ""
         self._lines: set[int] = set()
         self._looks: Step | None = None
         self._question: tuple[frozenset[str], str, Step | None] = (frozenset(), "", None)
@@ -73,14 +79,16 @@ class WithoutEffect:
         # A call that passes and fails in turns is not stuck.
         turned = last is not None and last.failed != step.failed
         if turned or not (step.failed or known or step.kind in _CHANGES_NOTHING or step.needle[0]):
-            self._change = step.number - 1
+            self._acts(step)
         if step.kind != "plan" or step.done > self._done:
             self._planned = step.number - (step.kind == "plan")
         self._done = step.done if step.kind == "plan" else self._done
         self._guess(step)
+        if step.written is None or step.written[1] or self._drafting != step.written[0]:
+            self._drafting, self._drafted = step.written[0] if step.written else "", step.number - 1
         found = [self._block(step), *(self._counted(step, *identity) for identity in self._identities(step, called))]
         if step.new:
-            self._news = step.number
+            self._news, self._told = step.number, called
         return [one for one in found if one is not None]
 
     def _block(self, step: Step) -> Finding | None:
@@ -108,6 +116,18 @@ class WithoutEffect:
             resets_on="another result of the same call",
         )
 
+    def _acts(self, step: Step) -> None:
+        """Record a step that may change something. One that turns the value of the step before again does not count."""
+        before = self._act
+        if step.empty or not step.informative:
+            self._act, self._asking = step, None
+            if before is not None and step.written and before.written and _valueless(step) == _valueless(before):
+                return
+            self._acted = step.number
+        self._change = step.number - 1
+        if before is None or not (file := file_of(step.shown)) or file != file_of(before.shown):
+            self._elsewhere = step.number - 1
+
     def _guess(self, step: Step) -> None:
         """Record the name that a failing step missed."""
         missing = missing_name_message(step.shown, step.text) if step.failed and not step.waits else ""
@@ -129,6 +149,7 @@ class WithoutEffect:
             file, old, _ = step.written
             if not old:
                 yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
+                yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
         elif not (step.opaque or step.waits):
             yield from self._answers(step, called)
 
@@ -138,15 +159,31 @@ class WithoutEffect:
         if step.informative or (step.empty and (asks or step.needle[0])):
             needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
             # A file is read again to go with what was found since.
-            yield called, max(self._change, self._news * bool(file)), needed, True
-        if step.informative and not step.failed and len(step.text) >= LONG_ANSWER and has_arguments(step.call):
-            yield f"answer {step.tool} {step.text[:LONG_ANSWER]}", self._news - 1, REWORDED_ROUNDS, True
+            change = self._change
+            if file and self._act and file == file_of(self._act.shown):
+                needed, change = REWORDED_ROUNDS, self._elsewhere
+            yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
+        if self._is_answer(step):
+            begin = step.text[:LONG_ANSWER].translate(_NO_DIGITS)
+            yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
             self._look(step, file)
             if file:
                 yield f"file {file}", max(self._change, self._looked), LOOKS, False
         if self._asks_again(step):
             yield f"asked {step.tool}", max(self._change, self._asked), AGAIN - step.empty, not step.empty
+
+    def _is_answer(self, step: Step) -> bool:
+        """Return whether a result says enough to be the same answer to another call, which differs in more than digits."""
+        if not step.informative or step.failed or step.empty or step.kind not in ("query", "work"):
+            return False
+        if len(step.text) < LONG_ANSWER and not _FIGURE.search(step.text):
+            return False
+        before, self._asking = self._asking, step
+        return (
+            before is None or before.action == step.action
+            or before.shown.translate(_NO_DIGITS) != step.shown.translate(_NO_DIGITS)
+        )
 
     def _look(self, step: Step, file: str) -> None:
         """Record the lines of a file that were not seen yet."""
@@ -167,6 +204,7 @@ class WithoutEffect:
         # A query may ask in words or by named arguments; a command or the name of a file is no question.
         if not words and step.kind == "query" and not (file_of(call) if has_arguments(call) else _SYNTAX.search(call)):
             words = keywords(" ".join(_VALUE.findall(call)) or call)
+            words = words - _SQL if "select" in words else words
             words = words if has_arguments(call) or len(words) >= QUESTION_WORDS else frozenset()
         if not words:
             return False
@@ -208,6 +246,11 @@ def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
     checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _valueless(edit: Step) -> tuple[str, ...]:
+    """Return file and texts of an edit without digits."""
+    return tuple(part.translate(_NO_DIGITS) for part in edit.written or ())
 
 
 def _lines_of(step: Step) -> set[int]:

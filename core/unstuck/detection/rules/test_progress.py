@@ -45,7 +45,7 @@ _MISSING = re.compile(
 )
 _NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
 _ERROR_WORDS = (
-    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal"),
+    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal", "undefined"),
     *("exception", "no such", "not found"),
 )
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
@@ -89,10 +89,10 @@ class Failure:
         return found[1] or "", int(found[2] or found[3]), _unnumbered(self.text[start:end])
 
     @cached_property
-    def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
+    def fingerprint(self) -> tuple[str, str, int | None, frozenset[str], str]:
         """Parts that are equal when the same failure occurs again in another output."""
         headline = self.signature.metadata.get("headline", "")
-        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests
+        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests, self.message
 
     @cached_property
     def ending(self) -> str:

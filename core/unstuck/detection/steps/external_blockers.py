@@ -11,6 +11,10 @@ _MACHINE = (
     *("no space left on device", "disk quota exceeded", "read-only file system", "cannot allocate memory"),
     *("too many open files", "network is unreachable", "temporary failure in name resolution"),
 )
+_UNRESOLVED = (
+    *("name resolution", "temporary failure resolving", "could not resolve", "couldn't resolve", "eai_again"),
+    *("name or service not known", "getaddrinfo"),
+)
 _OUTAGE = re.compile(
     r"connection (?:was )?(?:refused|reset|aborted|closed by|timed out)|\beconn(?:refused|reset|aborted)"
     r"|\b(?:etimedout|enotfound|eai_again)\b"
@@ -79,6 +83,8 @@ def is_outage(result: str) -> bool:
 def machine_trouble(result: str) -> str:
     """Return the trouble of the whole machine that ``result`` reports, whichever program met it; empty for none."""
     end = result[-LOOKED_AT:].lower()
+    if any(trouble in end for trouble in _UNRESOLVED):
+        return _UNRESOLVED[0]
     return next((trouble for trouble in _MACHINE if trouble in end), "")
 
 

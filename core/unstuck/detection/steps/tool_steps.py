@@ -18,7 +18,7 @@ from unstuck.detection.steps.results import (
     says_nothing,
     shows_image,
 )
-from unstuck.detection.steps.tool_call_kind import CallKind, done_items, kind_of, needle_of
+from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -45,6 +45,7 @@ TEXT_TAIL = 1_500
 PENDING_KEPT = 64
 IDS_KEPT = 256
 TEXTS_KEPT = 64
+NOISE_LIMIT = 300
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -195,7 +196,7 @@ class Pairing:
         self._unnamed.clear()
 
     def _is_new(self, result: str) -> bool:
-        known = hash(result)
+        known = hash(comparable(result) if len(result) <= NOISE_LIMIT else result)
         new = known not in self._texts
         self._texts[known] = None
         return new
@@ -246,7 +247,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         informative=informative,
         new=new and informative and not says_nothing(text),
         waits=is_in_progress(text) or (kind == "wait" and not has_ended(text) and (not failed or is_outage(text))),
-        opaque=shows_image(text),
+        opaque=shows_image(text) and not (kind == "query" and file_of(shown)),
         call=shown,
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
