@@ -11,7 +11,7 @@ from unstuck.detection.steps.tool_steps import Step
 Kind = Literal["loop", "circular_fix", "blocked", "waiting"]
 
 ROUNDS = 3
-WAITING_ROUNDS = 6
+WAITING_ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

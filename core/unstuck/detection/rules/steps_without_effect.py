@@ -14,6 +14,7 @@ from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
 from unstuck.detection.rules.test_progress import missing_name_message
 from unstuck.detection.similarity import keywords
+from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
@@ -30,10 +31,12 @@ LOOKS = MISSES = 6
 LINES_KEPT = 400
 QUESTION_WORDS = 3
 LONG_ANSWER = 30
+LONG_PAGE = 60
 RESET = "a step that changes or says something new"
 
 _ELSEWHERE = re.compile(r"=|\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
+_SUBJECT = re.compile(r"\S*[\d/]\S*")
 _FIGURE = re.compile(r"\d{4}")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _SQL = frozenset("select from where like ilike lower upper trim null is not in by order limit count join as".split())
@@ -149,7 +152,8 @@ class WithoutEffect:
             file, old, _ = step.written
             if not old:
                 yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
-                yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
+                if not is_bare_status(" ".join(step.text.replace(file, "").split())):
+                    yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
         elif not (step.opaque or step.waits):
             yield from self._answers(step, called)
 
@@ -179,11 +183,10 @@ class WithoutEffect:
             return False
         if len(step.text) < LONG_ANSWER and not _FIGURE.search(step.text):
             return False
+        if has_arguments(step.call) and len(step.text) >= LONG_PAGE:
+            return True
         before, self._asking = self._asking, step
-        return (
-            before is None or before.action == step.action
-            or before.shown.translate(_NO_DIGITS) != step.shown.translate(_NO_DIGITS)
-        )
+        return before is None or before.action == step.action or _worded(before) != _worded(step)
 
     def _look(self, step: Step, file: str) -> None:
         """Record the lines of a file that were not seen yet."""
@@ -224,7 +227,7 @@ class WithoutEffect:
             return None
         kept.append(step)
         steps.append(step)
-        if len(steps) < 2:
+        if len(steps) < 2 or (identity.startswith("answer ") and len({one.action for one in steps}) == 1):
             return None
         pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
         shown = (step,) if steps[0].action == step.action else tuple(steps[-LOOKS:])
@@ -246,6 +249,11 @@ def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
     checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _worded(step: Step) -> str:
+    """Return a call without numbers and paths, which say what it is about."""
+    return _SUBJECT.sub("", step.shown)
 
 
 def _valueless(edit: Step) -> tuple[str, ...]:

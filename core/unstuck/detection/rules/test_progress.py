@@ -45,7 +45,19 @@ _MISSING = re.compile(
 )
 _NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
 _ERROR_WORDS = (
-    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal", "undefined"),
+    *(
+        "error",
+        "couldn't",
+        "can't",
+        "cannot",
+        "could not",
+        "failed",
+        "unable",
+        "denied",
+        "refused",
+        "fatal",
+        "undefined",
+    ),
     *("exception", "no such", "not found"),
 )
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
