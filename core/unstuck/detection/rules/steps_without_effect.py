@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
-from unstuck.detection.rules.test_progress import missing_name_message
+from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
@@ -133,7 +133,8 @@ class WithoutEffect:
 
     def _guess(self, step: Step) -> None:
         """Record the name that a failing step missed."""
-        missing = missing_name_message(step.shown, step.text) if step.failed and not step.waits else ""
+        says = step.failed and not step.waits and not is_bare_status(step.text)
+        missing = without_names(step.shown, step.text) if says else ""
         if missing != self._missing or not missing:
             self._missing, self._guessed = missing, step.number - 1
 

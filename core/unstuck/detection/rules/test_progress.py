@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from unstuck.detection.steps.external_blockers import is_refused
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
@@ -38,12 +37,6 @@ _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_MISSING = re.compile(
-    r"not found|no such|not exist|cannot find|could not find|can't find|unknown|no match|not present"
-    r"|not in (?:file|index)",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
 _ERROR_WORDS = (
     *(
         "error",
@@ -63,7 +56,6 @@ _ERROR_WORDS = (
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
 _WORDS = re.compile(r"[\w.-]+")
 _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
-_AROUND = "()[]{}<>,;:.'\"`"
 
 
 @dataclass(eq=False)
@@ -215,17 +207,10 @@ def _is_trend(before: Failure, after: Failure) -> bool:
     return before.numbers[0] == after.numbers[0] and before.numbers[1] != after.numbers[1]
 
 
-def missing_name_message(call: str, result: str) -> str:
-    """Return a short result that reports a missing name, with the names of ``call`` masked; empty for other results."""
-    if len(result) > MISS_LIMIT or not _MISSING.search(result):
+def without_names(call: str, result: str) -> str:
+    """Return a short result with the names of ``call`` masked; empty for a longer one."""
+    if len(result) > MISS_LIMIT:
         return ""
-    named = {word.strip(_AROUND) for word in call.split()}
-    return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in result.split())
-
-
-def refusal_message(call: str, result: str) -> str:
-    """Return a short result that refuses a permission, with the names of ``call`` masked; empty for other results."""
-    if len(result) > MISS_LIMIT or not is_refused(result):
-        return ""
-    named = set(_WORDS.findall(call))
-    return " ".join("NAME" if word in named else word for word in _WORDS.findall(result))
+    named = set(_WORDS.findall(call.replace("\\n", " ").replace("\\t", " ")))
+    words = ["NAME" if word in named else word for word in _WORDS.findall(result)]
+    return " ".join(word for before, word in pairwise(["", *words]) if word != "NAME" or before != word)
