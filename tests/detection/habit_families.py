@@ -337,7 +337,7 @@ def test_disabled_and_enabled(h: History, number: int) -> None:
             else f"FAILED test_{h.stem}\n1 failed, 11 passed"
         )
         h.turn(h.shell("pytest -q", text, turn % 2 == 1))
-        if turn == 4:
+        if turn == 2:
             h.here()
 
 
@@ -520,7 +520,7 @@ def translation_undone(h: History, number: int) -> None:
             h.turn(h.edit("README.md", words[turn % 2], words[(turn + 1) % 2]))
         else:
             h.turn(h.shell(f"sed -i 's/{words[turn % 2]}/{words[(turn + 1) % 2]}/' README.md", h.empty))
-        if turn == 4:
+        if turn == 2:
             h.here()
 
 

@@ -108,7 +108,7 @@ class Streaks:
             return [hidden] if hidden else []
         if step.waits or not step.text.strip():
             return []
-        failure = Failure(step.result, step.action, step.number, step.text)
+        failure = Failure(step.result, step.action, step.number, step.text, step.shown)
         name = check_of(step.tool, step.shown)
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
         self._attempts.append((self._approach, failure.key))

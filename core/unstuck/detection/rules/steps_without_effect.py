@@ -16,7 +16,7 @@ from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
-from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.tool_steps import SHOWN, Step
 from unstuck.detection.steps.volatile_text import digest
 
 LONGEST_BLOCK = 6
@@ -32,11 +32,12 @@ LINES_KEPT = 400
 QUESTION_WORDS = 3
 LONG_ANSWER = 30
 LONG_PAGE = 60
+LONG_COPY = 400
 RESET = "a step that changes or says something new"
 
 _ELSEWHERE = re.compile(r"=|\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
-_SUBJECT = re.compile(r"\S*[\d/]\S*")
+_SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
 _FIGURE = re.compile(r"\d{4}")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _SQL = frozenset("select from where like ilike lower upper trim null is not in by order limit count join as".split())
@@ -58,7 +59,7 @@ class WithoutEffect:
         self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
         self._news = self._change = self._planned = self._done = 0
         self._looked = self._asked = self._guessed = self._acted = self._elsewhere = self._drafted = 0
-        self._act: Step | None = None
+        self._acts: list[Step | None] = [None, None]
         self._asking: Step | None = None
         self._told = ""
         self._missing = ""
@@ -82,7 +83,7 @@ class WithoutEffect:
         # A call that passes and fails in turns is not stuck.
         turned = last is not None and last.failed != step.failed
         if turned or not (step.failed or known or step.kind in _CHANGES_NOTHING or step.needle[0]):
-            self._acts(step)
+            self._act(step)
         if step.kind != "plan" or step.done > self._done:
             self._planned = step.number - (step.kind == "plan")
         self._done = step.done if step.kind == "plan" else self._done
@@ -119,14 +120,15 @@ class WithoutEffect:
             resets_on="another result of the same call",
         )
 
-    def _acts(self, step: Step) -> None:
+    def _act(self, step: Step) -> None:
         """Record a step that may change something. One that turns the value of the step before again does not count."""
-        before = self._act
-        if step.empty or not step.informative:
-            self._act, self._asking = step, None
-            if before is not None and step.written and before.written and _valueless(step) == _valueless(before):
-                return
-            self._acted = step.number
+        edits = step.written is not None
+        before, self._acts[edits] = self._acts[edits], step
+        silent = step.empty or not step.informative
+        self._asking = None if silent else self._asking
+        if before is not None and _does_as(step, before):
+            return
+        self._acted = step.number if silent else self._acted
         self._change = step.number - 1
         if before is None or not (file := file_of(step.shown)) or file != file_of(before.shown):
             self._elsewhere = step.number - 1
@@ -150,8 +152,10 @@ class WithoutEffect:
                 # Other words may have been slips where a call has had an answer since.
                 yield "idle", self._news, REWORDED_ROUNDS, False
         elif step.written is not None:
-            file, old, _ = step.written
+            file, old, new = step.written
             if not old:
+                if len(new) >= LONG_COPY:
+                    yield f"copy {hash(new)}", self._news, REWORDED_ROUNDS, False
                 yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
                 if not is_bare_status(" ".join(step.text.replace(file, "").split())):
                     yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
@@ -165,7 +169,7 @@ class WithoutEffect:
             needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
             # A file is read again to go with what was found since.
             change = self._change
-            if file and self._act and file == file_of(self._act.shown):
+            if file and self._acts[False] and file == file_of(self._acts[False].shown):
                 needed, change = REWORDED_ROUNDS, self._elsewhere
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if self._is_answer(step):
@@ -182,7 +186,7 @@ class WithoutEffect:
         """Return whether a result says enough to be the same answer to another call, which differs in more than digits."""
         if not step.informative or step.failed or step.empty or step.kind not in ("query", "work"):
             return False
-        if len(step.text) < LONG_ANSWER and not _FIGURE.search(step.text):
+        if len(step.text) < LONG_ANSWER and "\n" not in step.text.strip() and not _FIGURE.search(step.text):
             return False
         if has_arguments(step.call) and len(step.text) >= LONG_PAGE:
             return True
@@ -257,9 +261,17 @@ def _worded(step: Step) -> str:
     return _SUBJECT.sub("", step.shown)
 
 
-def _valueless(edit: Step) -> tuple[str, ...]:
-    """Return file and texts of an edit without digits."""
-    return tuple(part.translate(_NO_DIGITS) for part in edit.written or ())
+def _does_as(step: Step, before: Step) -> bool:
+    """Return whether two steps do the same but for digits: they turn one value, or say the same."""
+    if step.written:
+        return _valueless(step.written) == _valueless(before.written)
+    if step.kind != "work" or len(step.text) < LONG_ANSWER:
+        return False
+    return step.text[:SHOWN].translate(_NO_DIGITS) == before.text[:SHOWN].translate(_NO_DIGITS)
+
+
+def _valueless(written: tuple[str, str, str] | None) -> list[str]:
+    return [part.translate(_NO_DIGITS) for part in written or ()]
 
 
 def _lines_of(step: Step) -> set[int]:

@@ -66,6 +66,7 @@ class Failure:
     action: str
     number: int
     text: str
+    call: str = ""
 
     @cached_property
     def signature(self) -> FailureSignature:
@@ -91,6 +92,11 @@ class Failure:
             return None
         start, end = _line_at(self.text, found.start())
         return found[1] or "", int(found[2] or found[3]), _unnumbered(self.text[start:end])
+
+    @cached_property
+    def unnamed(self) -> str:
+        """Short text without the names of its call."""
+        return without_names(self.call, self.text)
 
     @cached_property
     def fingerprint(self) -> tuple[str, str, int | None, frozenset[str], str]:
@@ -189,7 +195,7 @@ def is_progress(best: Failure, after: Failure) -> bool:
 
 def is_same(before: Failure, after: Failure) -> bool:
     """Return whether two failures match. The results of one call made twice in a row may differ in more words."""
-    if before.key == after.key:
+    if before.key == after.key or (before.unnamed and before.unnamed == after.unnamed):
         return True
     shared = len(before.words & after.words)
     if shared * 2 <= len(before.words | after.words) - shared:

@@ -29,7 +29,7 @@ _COUNTED = frozenset(
     for before in ("", "(", "[")
     for after in ("", ":", "=", "#")
 )
-_COUNTED |= {"Process:"}
+_COUNTED |= {"Process:", "kill"}
 _SIGNALLED = frozenset({"Segmentation", "Aborted", "Killed", "Terminated", "Bus", "Floating", "Illegal", "Done"})
 _UNITS = frozenset(
     f"{unit}{after}"
