@@ -21,12 +21,14 @@ NUMBERS = 8
 RESET = "a value that is better or worse than all before it"
 
 _MEASURES = re.compile(r"(?:^|[;&|]\s*)(?:time|hyperfine|wc -c|du)\s|bench|measure|evaluat", re.IGNORECASE)
-_GOAL = re.compile(r"\b(?:goal|target|limit|must be|at (?:most|least)|below|under)\b[^\n\d]{0,20}\d", re.IGNORECASE)
+_GOAL = re.compile(r"\b(?:goal|target|limit|must be|at (?:most|least)|below|under)\b[^\n\d]{0,20}\d")
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,12})?")
+_METRICS = (
+    *("accuracy", "score", "loss", "latency", "throughput", "coverage", "f1", "precision", "recall", "reward"),
+    *("error rate", "mean", "median", "rmse"),
+)
 _VALUE = re.compile(
-    r"\b(?:accuracy|scores?|loss|latency|throughput|coverage|f1|precision|recall|reward|error rate|mean|median|rmse)\b"
-    r"[^\n\d-]{0,20}(-?\d{1,12}(?:\.\d{1,12})?)",
-    re.IGNORECASE,
+    rf"\b(?:{'|'.join(_METRICS)})s?\b[^\n\d-]{{0,20}}(-?\d{{1,12}}(?:\.\d{{1,12}})?)",
 )
 
 
@@ -69,8 +71,8 @@ def _measured(step: Step) -> tuple[float, ...]:
     """Return the value that a step names, or all numbers of a measurement; none for any other step."""
     if step.kind not in ("work", "query"):
         return ()
-    end = step.text[-LOOKED_AT:]
-    if found := _VALUE.search(end):
+    end = step.text[-LOOKED_AT:].lower()
+    if any(metric in end for metric in _METRICS) and (found := _VALUE.search(end)):
         return (float(found[1]),)
     measures = len(step.text) <= LOOKED_AT and (_MEASURES.search(step.shown) or _GOAL.search(end))
     numbers = _NUMBER.findall(end) if measures else ()

@@ -58,9 +58,9 @@ class WithoutEffect:
         self._seen: Recent[str, list[Step]] = Recent(IDENTITIES_KEPT)
         self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
         self._news = self._change = self._planned = self._done = 0
-        self._looked = self._asked = self._guessed = self._acted = self._elsewhere = self._drafted = 0
+        self._looked = self._asked = self._guessed = self._drafted = 0
+        self._acted = self._silent = self._elsewhere = 0
         self._acts: list[Step | None] = [None, None]
-        self._asking: Step | None = None
         self._told = ""
         self._missing = ""
         self._file = self._drafting = ""
@@ -125,7 +125,7 @@ class WithoutEffect:
         edits = step.written is not None
         before, self._acts[edits] = self._acts[edits], step
         silent = step.empty or not step.informative
-        self._asking = None if silent else self._asking
+        self._silent = step.number if silent else self._silent
         if before is not None and _does_as(step, before):
             return
         self._acted = step.number if silent else self._acted
@@ -172,7 +172,7 @@ class WithoutEffect:
             if file and self._acts[False] and file == file_of(self._acts[False].shown):
                 needed, change = REWORDED_ROUNDS, self._elsewhere
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
-        if self._is_answer(step):
+        if _is_answer(step):
             begin = step.text[:LONG_ANSWER].translate(_NO_DIGITS)
             yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
@@ -181,17 +181,6 @@ class WithoutEffect:
                 yield f"file {file}", max(self._change, self._looked), LOOKS, False
         if self._asks_again(step):
             yield f"asked {step.tool}", max(self._change, self._asked), AGAIN - step.empty, not step.empty
-
-    def _is_answer(self, step: Step) -> bool:
-        """Return whether a result says enough to be the same answer to another call, which differs in more than digits."""
-        if not step.informative or step.failed or step.empty or step.kind not in ("query", "work"):
-            return False
-        if len(step.text) < LONG_ANSWER and "\n" not in step.text.strip() and not _FIGURE.search(step.text):
-            return False
-        if has_arguments(step.call) and len(step.text) >= LONG_PAGE:
-            return True
-        before, self._asking = self._asking, step
-        return before is None or before.action == step.action or _worded(before) != _worded(step)
 
     def _look(self, step: Step, file: str) -> None:
         """Record the lines of a file that were not seen yet."""
@@ -228,15 +217,23 @@ class WithoutEffect:
         kept = [one for one in self._seen.get(identity, ()) if one.number > since]
         self._seen[identity] = kept
         steps = [one for one in kept if not by_result or step.answers_as(one)]
-        if steps and not new_round(step, steps):
+        if steps and (
+            not new_round(step, steps) or (identity[:7] == "answer " and self._asks_another(step, steps[-1]))
+        ):
             return None
         kept.append(step)
         steps.append(step)
-        if len(steps) < 2 or (identity.startswith("answer ") and len({one.action for one in steps}) == 1):
+        if len(steps) < 2:
             return None
         pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
         shown = (step,) if steps[0].action == step.action else tuple(steps[-LOOKS:])
         return Finding(kind="loop", pattern=pattern, steps=shown, rounds=len(steps), needed=needed, resets_on=RESET)
+
+    def _asks_another(self, step: Step, before: Step) -> bool:
+        """Return whether the same answer is to the same call, or to one about the next number or path."""
+        if step.action == before.action or (has_arguments(step.call) and len(step.text) >= LONG_PAGE):
+            return step.action == before.action
+        return before.number > self._silent and _worded(before) == _worded(step)
 
 
 def _needed(block: Sequence[Step]) -> int:
@@ -254,6 +251,13 @@ def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
     checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _is_answer(step: Step) -> bool:
+    """Return whether a result says enough to be the same answer to another call."""
+    if not step.informative or step.failed or step.empty or step.kind not in ("query", "work"):
+        return False
+    return len(step.text) >= LONG_ANSWER or "\n" in step.text.strip() or _FIGURE.search(step.text) is not None
 
 
 def _worded(step: Step) -> str:

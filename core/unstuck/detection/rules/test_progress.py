@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
@@ -15,6 +15,7 @@ ALIKE = 0.7
 MISS_LIMIT = 300
 DRIFT = 2
 TESTS_KEPT = 100
+ERRORS_KEPT = 8
 SHIFT = 12
 MORE_WORDS = 2
 ENDING = 400
@@ -116,7 +117,8 @@ class Failure:
         lowered = text.lower()
         # Words are found in the whole text at once: most lines have none.
         found = (_line_at(text, place) for word in _ERROR_WORDS for place in _places(lowered, word))
-        return [text[start:end] for start, end in sorted(set(found)) if not _REMARK.search(text, start, end)]
+        lines = dict.fromkeys(text[start:end] for start, end in sorted(set(found)))
+        return [line for line in islice(lines, ERRORS_KEPT) if not _REMARK.search(line)]
 
     @cached_property
     def message(self) -> str:
@@ -126,8 +128,8 @@ class Failure:
     @cached_property
     def long_errors(self) -> frozenset[str]:
         """Ends of the long lines that report an error: a script may put its own words before them."""
-        lines = (line for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace())
-        return frozenset(comparable(line[-ERROR_LENGTH:]) for line in lines)
+        lines = {line[-ERROR_LENGTH:] for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace()}
+        return frozenset(map(comparable, lines))
 
     def ends_as(self, other: Failure) -> bool:
         """Return whether two failures of different calls have the same first error and end in the same words."""

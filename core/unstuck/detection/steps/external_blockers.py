@@ -25,7 +25,6 @@ _OUTAGE = re.compile(
     r"|gateway time-?out|\b(?:http|status|error)[ /:\d.]*(?:429|502|503|504)\b"
     rf"|{'|'.join(_MACHINE)}"
     r"|server has gone away",
-    re.IGNORECASE,
 )
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
@@ -36,14 +35,13 @@ _REFUSED = re.compile(
     r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)"
     r"|(?:haven't|have not|has not been|not been) (?:yet )?(?:granted|approved|allowed)|is safe to fetch"
     r"|(?:rejected|refused|forbidden|blocked) by (?:the |your )?(?:user|policy|administrator|organi[sz]ation)",
-    re.IGNORECASE,
 )
 _MISSING_TOOL = re.compile(
     r"command not found|is not recognized as an internal or external command|executable file not found"
     r"|\b[\w.+-]+: not found$|unknown tool|no such tool|tool .{0,60}(?:not found|not available|does not exist)",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
-_TESTED = re.compile(r"^FAILED |assert|--- FAIL|\bexpected\b", re.IGNORECASE | re.MULTILINE)
+_TESTED = re.compile(r"^failed |assert|--- fail|\bexpected\b", re.MULTILINE)
 
 
 # Cheap first tests: a pattern is tried only where one of its words occurs.
@@ -108,6 +106,6 @@ def _causes(end: str) -> frozenset[str]:
         ("missing", _MISSING_WORDS, _MISSING_TOOL),
     )
     found = frozenset(
-        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(end)
+        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(lowered)
     )
-    return found if found and not _TESTED.search(end) else frozenset()
+    return found if found and not _TESTED.search(lowered) else frozenset()
