@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
-from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, say_more, without_names
+from unstuck.detection.rules.test_progress import MISS_LIMIT, Failure, is_progress, is_same, say_more, without_names
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble
 from unstuck.detection.steps.results import is_bare_status
@@ -180,7 +180,7 @@ class Streaks:
     def _same_text(self, name: str, step: Step, failure: Failure) -> str:
         """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
         cause = machine_trouble(step.text)
-        if not cause and is_refused(step.text):
+        if not cause and len(step.text) <= MISS_LIMIT and is_refused(step.text):
             cause = without_names(f"{step.tool} {step.shown}", step.text)
         if cause:
             return cause

@@ -21,7 +21,8 @@ NUMBERS = 8
 RESET = "a value that is better or worse than all before it"
 
 _MEASURES = re.compile(r"(?:^|[;&|]\s*)(?:time|hyperfine|wc -c|du)\s|bench|measure|evaluat", re.IGNORECASE)
-_GOAL = re.compile(r"\b(?:goal|target|limit|must be|at (?:most|least)|below|under)\b[^\n\d]{0,20}\d")
+_GOALS = ("goal", "target", "limit", "must be", "at most", "at least", "below", "under")
+_GOAL = re.compile(rf"\b(?:{'|'.join(_GOALS)})\b[^\n\d]{{0,20}}\d")
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,12})?")
 _METRICS = (
     *("accuracy", "score", "loss", "latency", "throughput", "coverage", "f1", "precision", "recall", "reward"),
@@ -74,8 +75,8 @@ def _measured(step: Step) -> tuple[float, ...]:
     end = step.text[-LOOKED_AT:].lower()
     if any(metric in end for metric in _METRICS) and (found := _VALUE.search(end)):
         return (float(found[1]),)
-    measures = len(step.text) <= LOOKED_AT and (_MEASURES.search(step.shown) or _GOAL.search(end))
-    numbers = _NUMBER.findall(end) if measures else ()
+    measures = _MEASURES.search(step.shown) or (any(goal in end for goal in _GOALS) and _GOAL.search(end))
+    numbers = _NUMBER.findall(end) if measures and len(step.text) <= LOOKED_AT else ()
     return tuple(map(float, numbers)) if len(numbers) <= NUMBERS else ()
 
 

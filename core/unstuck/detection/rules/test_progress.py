@@ -25,8 +25,7 @@ ERROR_LENGTH = 60
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
     r"(?:failed|failing|failures?|errors?|problems?|issues?|violations?)\b"
-    r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b",
-    re.IGNORECASE,
+    r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b"
 )
 _TEST = re.compile(
     r"^\s*(?:(?:FAILED|FAIL:|--- FAIL:|✕|✗|×|●|not ok \d+ -?) +(\S.{0,160}?)(?: - .*| \(\d.*|: .*)?"
@@ -54,7 +53,7 @@ _ERROR_WORDS = (
     ),
     *("exception", "no such", "not found"),
 )
-_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
+_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log")
 _WORDS = re.compile(r"[\w.-]+")
 _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
 
@@ -82,7 +81,7 @@ class Failure:
     @cached_property
     def count(self) -> int | None:
         """Number of failing tests, errors or problems, or None where the text has none."""
-        counts = [int(one or two) for one, two in _COUNT.findall(self.text)]
+        counts = [int(one or two) for one, two in _COUNT.findall(self.text.lower())]
         return max(counts) if counts else None
 
     @cached_property
@@ -116,9 +115,9 @@ class Failure:
         text = self.text
         lowered = text.lower()
         # Words are found in the whole text at once: most lines have none.
-        found = (_line_at(text, place) for word in _ERROR_WORDS for place in _places(lowered, word))
-        lines = dict.fromkeys(text[start:end] for start, end in sorted(set(found)))
-        return [line for line in islice(lines, ERRORS_KEPT) if not _REMARK.search(line)]
+        found = {line for word in _ERROR_WORDS for line in _lines_with(lowered, word)}
+        lines = {text[start:end]: (start, end) for start, end in sorted(found)}
+        return [line for line, place in islice(lines.items(), ERRORS_KEPT) if not _REMARK.search(lowered, *place)]
 
     @cached_property
     def message(self) -> str:
@@ -158,11 +157,12 @@ class Failure:
         return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
 
 
-def _places(text: str, word: str) -> Iterator[int]:
+def _lines_with(text: str, word: str) -> Iterator[tuple[int, int]]:
     place = text.find(word)
     while place >= 0:
-        yield place
-        place = text.find(word, place + 1)
+        start, end = _line_at(text, place)
+        yield start, end
+        place = text.find(word, end)
 
 
 def _line_at(text: str, place: int) -> tuple[int, int]:

@@ -46,29 +46,24 @@ _TESTED = re.compile(r"^failed |assert|--- fail|\bexpected\b", re.MULTILINE)
 
 # Cheap first tests: a pattern is tried only where one of its words occurs.
 _OUTAGE_WORDS = (
-    *("connect", "econn", "etimed", "enotfound", "eai_again", "resol", "name or service", "unreachable", "no route"),
-    *("host is", "timed out", "too many", "rate", "quota", "overload", "unavailable", "gateway", "429", "502", "503"),
-    *("504", "no space", "gone away", "read-only", "allocate", "resolution"),
+    *(
+        "connect",
+        "econn",
+        "etimed",
+        "enotfound",
+        "eai_again",
+        "t resolve",
+        "name or service",
+        "unreachable",
+        "no route",
+    ),
+    *("host is", "timed out", "too many", "rate limit", "rate-limit", "ratelimit", "quota", "overload", "unavailable"),
+    *("gateway", "429", "502", "503", "504", "no space", "gone away", "read-only", "allocate", "name resolution"),
 )
 _REFUSED_WORDS = (
     *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "api key", "api_key", "credential"),
-    *(
-        "access token",
-        "username or",
-        "login",
-        "logged in",
-        "log in",
-        "sign in",
-        "require",
-        "granted",
-        "approved",
-        "allowed",
-        "safe to fetch",
-        "rejected",
-        "refused",
-        "forbidden",
-        "blocked",
-    ),
+    *("access token", "username or", "login", "logged in", "log in", "sign in", "approval", " root", " sudo"),
+    *("granted", "approved", "allowed", "safe to fetch", "rejected by", "refused by", "forbidden by", "blocked by"),
 )
 _MISSING_WORDS = ("not found", "not recogni", "not available", "unknown tool", "no such tool", "does not exist")
 
