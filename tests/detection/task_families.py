@@ -10,6 +10,8 @@ import hashlib
 
 from tests.detection.loop_families import DIRECTORIES, LOOPS, NOT_FOUND, QUIET, VERBS, WORDS, Call, History, loop, quiet
 
+TRACE = 'Traceback (most recent call last):\n  File "app.py", line 3\n'
+LINKED = "\ncollect2: error: ld returned 1 exit status"
 BEFORE = frozenset({*LOOPS, *QUIET})
 
 
@@ -167,9 +169,9 @@ def payload_refused(h: History, number: int) -> None:
     """A request sent with other and other bodies and refused for the same field."""
     field = WORDS[number]
     for turn in range(6):
-        body = f'{{"{field}": "{VERBS[turn]}", "n": {turn}}}'
+        body, id = f'{{"{field}": "{VERBS[turn]}", "n": {turn}}}', f"{h.rng.randrange(16**8):08x}"
         text = (
-            f'{{"status":422,"errors":[{{"path":"{field}","message":"must be a valid {h.stem}"}}],"id":"{h.rng.randrange(16**8):08x}"}}',
+            f'{{"status":422,"errors":[{{"path":"{field}","message":"must be a valid {h.stem}"}}],"id":"{id}"}}',
             f"HTTP/1.1 400 Bad Request\ndate: Mon, 23 Nov 2026 {clock(h, turn)} GMT\n\n{field}: invalid {h.stem}",
             f"error: server refused the request: {field} is not a known {h.stem}",
         )[number % 3]
@@ -220,12 +222,12 @@ def image_never_builds(h: History, number: int) -> None:
     """A container image that fails in the same step after each edit."""
     for turn in range(5):
         h.turn(h.edit("Dockerfile", f"ENV {WORDS[turn].upper()}=1", f"ENV {WORDS[turn].upper()}=2"))
-        digest = f"{h.rng.randrange(16**12):012x}"
+        digest, took = f"{h.rng.randrange(16**12):012x}", h.rng.random() * 9
+        ended = "\n#9 ERROR: process did not complete successfully: exit code: 2"
+        code = "The command '/bin/sh -c npm ci' returned a non-zero code: 1"
         text = (
-            f"#9 [4/7] RUN make {h.stem}\n#9 {h.rng.random() * 9:.3f} make: *** No rule to make target '{h.stem}'. Stop."
-            f"\n#9 ERROR: process did not complete successfully: exit code: 2",
-            f"Step 4/7 : RUN npm ci\n ---> Running in {digest}\nnpm ERR! missing script: {h.stem}\n"
-            f"The command '/bin/sh -c npm ci' returned a non-zero code: 1",
+            f"#9 [4/7] RUN make {h.stem}\n#9 {took:.3f} make: *** No rule to make target '{h.stem}'. Stop.{ended}",
+            f"Step 4/7 : RUN npm ci\n ---> Running in {digest}\nnpm ERR! missing script: {h.stem}\n{code}",
         )[number % 2]
         h.turn(h.shell(f"docker build -t {h.stem}:{turn if number % 3 else 'dev'} .", text, True))
         if turn == 2:
@@ -349,7 +351,7 @@ def installed_elsewhere(h: History, number: int) -> None:
         h.turn(
             h.shell(f"{install} {module}", f"Requirement already satisfied: {module} in /usr/lib/python3 (1.{number})")
         )
-        text = f"Traceback (most recent call last):\n  File \"app.py\", line 3\nModuleNotFoundError: No module named '{module}'"
+        text = f"{TRACE}ModuleNotFoundError: No module named '{module}'"
         h.turn(h.shell("python app.py" if number % 2 else f"python -c 'import {module}'", text, True))
         if turn == 2:
             h.here()
@@ -360,7 +362,7 @@ def packages_installed(h: History, number: int) -> None:
     """Package after package that a program misses."""
     for turn in range(6):
         module = f"{WORDS[turn]}lib"
-        text = f"Traceback (most recent call last):\n  File \"app.py\", line 3\nModuleNotFoundError: No module named '{module}'"
+        text = f"{TRACE}ModuleNotFoundError: No module named '{module}'"
         h.turn(h.shell("python app.py", text, True))
         h.turn(h.shell(f"pip install {module}", f"Successfully installed {module}-1.{turn}"))
 
@@ -580,7 +582,8 @@ def answer_refined(h: History, number: int) -> None:
 def caches_cleared_in_vain(h: History, number: int) -> None:
     """One cache after the other cleared before the same failure."""
     clears = ("rm -rf node_modules/.cache", "npm cache clean --force", "rm -rf dist", "rm -rf .next", "rm -rf .turbo")
-    text = f"Module not found: Can't resolve './{WORDS[number]}' in '/app/{h.stem}'\n> Build failed because of webpack errors"
+    text = f"Module not found: Can't resolve './{WORDS[number]}' in '/app/{h.stem}'\n"
+    text += "> Build failed because of webpack errors"
     for turn, command in enumerate(clears):
         h.turn(h.shell(command, h.empty))
         h.turn(
@@ -843,7 +846,7 @@ def replacement_misses(h: History, number: int) -> None:
         f"sed -i 's/^{WORDS[number]}.*/{WORDS[number]}=2/' app.conf",
         f"perl -pi -e 's/{WORDS[number]}=1/{WORDS[number]}=2/' app.conf",
         f"sed -i -E 's/({WORDS[number]})=1/\\1=2/' app.conf",
-        f"awk '{{gsub(/1/, 2)}}1' app.conf > /tmp/a",
+        "awk '{gsub(/1/, 2)}1' app.conf > /tmp/a",
     )
     for turn, command in enumerate(tries):
         h.turn(h.shell(command, h.empty))
@@ -934,7 +937,8 @@ def commit_hook_refuses(h: History, number: int) -> None:
     """A commit refused by the same hook, with other messages."""
     for turn in range(5):
         message = f"{VERBS[turn]} the {h.stem}" if number % 2 else f"Add {h.stem}"
-        text = f"trim trailing whitespace....Passed\ncheck for secrets....Failed\n- hook id: secrets\n{h.file()}:8: key found"
+        text = "trim trailing whitespace....Passed\ncheck for secrets....Failed\n- hook id: secrets\n"
+        text += f"{h.file()}:8: key found"
         h.turn(h.shell(f"git commit -am '{message}'", text, True))
         if turn == 2:
             h.here()
@@ -1013,8 +1017,11 @@ def root_avoided(h: History, number: int) -> None:
 def symbol_undefined(h: History, number: int) -> None:
     """A symbol that stays undefined under one set of flags after the other."""
     for turn, flags in enumerate(("-lm", "-L. -lm", "-static", "-Wl,--no-as-needed -lm", "-O2 -lm", "-fPIC -lm")):
-        place = f"/tmp/cc{h.rng.randrange(36**4):06d}.o"
-        text = f"/usr/bin/ld: {place}: in function `main':\nmain.c:(.text+0x1e): undefined reference to `{h.stem}_{WORDS[number]}'\ncollect2: error: ld returned 1 exit status"
+        place = f"/usr/bin/ld: /tmp/cc{h.rng.randrange(36**4):06d}.o"
+        text = (
+            f"{place}: in function `main':\nmain.c:(.text+0x1e): undefined reference to `{h.stem}_{WORDS[number]}'"
+            + LINKED
+        )
         h.turn(h.shell(f"gcc main.c -o app {flags}", text, True))
         if turn == 3:
             h.here()
@@ -1025,7 +1032,7 @@ def symbols_provided(h: History, number: int) -> None:
     """Symbol after symbol that is undefined until its library is named."""
     for turn in range(6):
         flags = " ".join(f"-l{WORDS[n]}" for n in range(turn))
-        text = f"/usr/bin/ld: main.o: undefined reference to `{WORDS[turn]}_{VERBS[turn]}'\ncollect2: error: ld returned 1 exit status"
+        text = f"/usr/bin/ld: main.o: undefined reference to `{WORDS[turn]}_{VERBS[turn]}'" + LINKED
         h.turn(h.shell(f"gcc main.c -o app {flags}", text, True))
 
 

@@ -40,7 +40,27 @@ _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 _SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
 _FIGURE = re.compile(r"\d{4}")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
-_SQL = frozenset("select from where like ilike lower upper trim null is not in by order limit count join as".split())
+_SQL = frozenset(
+    {
+        *(
+            "select",
+            "from",
+            "where",
+            "like",
+            "ilike",
+            "lower",
+            "upper",
+            "trim",
+            "null",
+            "is",
+            "not",
+            "in",
+            "by",
+            "order",
+        ),
+        *("limit", "count", "join", "as"),
+    }
+)
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
 
@@ -130,7 +150,7 @@ class WithoutEffect:
             return
         self._acted = step.number if silent else self._acted
         self._change = step.number - 1
-        if before is None or not (file := file_of(step.shown)) or file != file_of(before.shown):
+        if before is None or not silent or not (file := file_of(step.shown)) or file != file_of(before.shown):
             self._elsewhere = step.number - 1
 
     def _guess(self, step: Step) -> None:
@@ -169,7 +189,7 @@ class WithoutEffect:
             needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
             # A file is read again to go with what was found since.
             change = self._change
-            if file and self._acts[False] and file == file_of(self._acts[False].shown):
+            if file and (act := self._acts[False]) and file == file_of(act.shown):
                 needed, change = REWORDED_ROUNDS, self._elsewhere
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if _is_answer(step):

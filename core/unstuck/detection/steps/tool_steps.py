@@ -44,7 +44,7 @@ TEXT_HEAD = 500
 TEXT_TAIL = 1_500
 PENDING_KEPT = 64
 IDS_KEPT = 256
-TEXTS_KEPT = 128
+TEXTS_KEPT = 64
 NOISE_LIMIT = 300
 _NO_HEX = str.maketrans("", "", "0123456789abcdefABCDEF")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -82,10 +82,10 @@ class Step:
     """One tool call and its result.
 
     ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
-    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a
-    bare status, a ``new`` one was not seen lately, an ``empty`` one says that there is nothing. ``waits`` means that the call waits or that its subject is in
-    progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and new text where the call
-    has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
+    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a bare status, a
+    ``new`` one was not seen lately, an ``empty`` one says that there is nothing. ``waits`` means that the call waits or
+    that its subject is in progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and
+    new text where the call has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
     """
 
     number: int
@@ -193,16 +193,12 @@ class Pairing:
         self._unnamed.clear()
 
     def _is_new(self, result: str) -> bool:
-        known = hash(result)
-        new = known not in self._texts
-        self._texts[known] = ""
-        if len(result) <= NOISE_LIMIT:
-            # A short result with other ids or times is the same; only one with the same letters may be.
-            letters = hash(result.translate(_NO_HEX))
-            before = self._texts.get(letters)
-            self._texts[letters] = result
-            new = new and (before is None or comparable(before) != comparable(result))
-        return new
+        short = len(result) <= NOISE_LIMIT
+        # A short result with other ids or times is the same one; it has the same letters.
+        known = hash(result.translate(_NO_HEX) if short else result)
+        before = self._texts.get(known)
+        self._texts[known] = result if short else ""
+        return before is None or (short and before != result and comparable(before) != comparable(result))
 
     def _repeated(self, observation: Observation) -> bool:
         if not observation.id:
