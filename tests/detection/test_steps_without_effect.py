@@ -378,3 +378,11 @@ def test_messages_restated_with_other_endings() -> None:
         for text in (*said, "Reads parser settings closely")
     ]
     assert [one is not None for one in told] == [False, False, False, True]
+
+
+def test_the_process_that_holds_a_lock() -> None:
+    """Another process that holds the same lock is the same failure; the next one of ten is not."""
+    held = "E: Could not get lock /var/lib/dpkg/lock. It is held by process {} (apt)"
+    assert len(verdicts(joined(bad("apt-get install jq", held.format(n * 313 + 100)) for n in range(3)))) == 1
+    counted = (bad("./app", f"stopped at process {n} of 10") for n in range(1, 9))
+    assert verdicts(joined(counted)) == []

@@ -90,8 +90,9 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     timed = False
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         word, before = words[place], words[place - 1] if place else ""
-        # A shell counts the lines of the script that it was given.
-        counted = before in _COUNTED or (before == "line" and place > 1 and words[place - 2][-3:] == "sh:")
+        # A shell counts the lines of the script that it was given; a long number of a process is its id.
+        counted = before in _COUNTED or (before == "process" and len(word) > 2)
+        counted = counted or (before == "line" and place > 1 and words[place - 2][-3:] == "sh:")
         masked[place], is_time = _word(word, durations, counted)
         if durations:
             after = words[place + 1] if place < last else ""
