@@ -106,13 +106,13 @@ def each(watcher: LoopDetector | PlainRule, observations: list[Observation]) -> 
     return seconds(observe) * 1e6 / len(observations)
 
 
-def outputs(characters: int) -> list[Observation]:
-    """Results with recorded outputs of tools, most of them successful, each of a call of its own."""
+def outputs(characters: int, failing: int = 5) -> list[Observation]:
+    """Results with recorded outputs of tools, each of a call of its own. One of ``failing`` is a failure."""
     texts = [json.loads(line)["output"] for line in TOOLS.read_text(encoding="utf-8").splitlines()]
     made: list[Observation] = []
     for number, text in enumerate(texts):
         text = text if characters < EIGHT else (text * (characters // max(len(text), 1) + 1))[:characters]
-        kind = "failure" if number % 5 == 0 else "success"
+        kind = "failure" if number % failing == 0 else "success"
         given = {"id": f"call-{number}", "task_id": f"task-{number // 50}"}
         made.append(Observation(kind="action", text=admit(f"./tool --part {number} --in data/{number}"), **given))
         made.append(Observation(kind=kind, text=admit(text), **given))
@@ -148,8 +148,12 @@ def benches() -> Iterable[Bench]:
         rounds=25,
     )
     yield Bench(name="the seeds' plain rule, the same", unit="µs", measure=lambda: each(PlainRule(), fresh), rounds=25)
-    for name, characters, budget in (("as recorded", 3_000, "60"), ("of 8 KB", 8_000, "200")):
-        results = outputs(characters)
+    for name, characters, failing, budget in (
+        ("as recorded", 3_000, 5, "60"),
+        ("of 8 KB", EIGHT, 5, "200"),
+        ("of 8 KB, failing", EIGHT, 1, "200"),
+    ):
+        results = outputs(characters, failing)
         yield Bench(
             name=f"observe, outputs of tools {name}",
             unit="µs",

@@ -9,6 +9,7 @@ from tests.detection.test_loop_histories import History, bad, edit, joined, ok, 
 from tests.detection.test_loop_rules import tool
 
 from unstuck.agents.streams import STREAMS
+from unstuck.contract import Observation
 from unstuck.detection import LoopDetector
 
 RECORDED = Path(__file__).parents[1] / "data" / "streams" / "claude_cancelled.jsonl"
@@ -255,3 +256,133 @@ def test_a_variable_before_a_command_is_no_part_of_it() -> None:
         verdicts(joined(ok("git log -3", "4be1c02 Add cart") + ok(f"N={n} ./deploy", f"{n} sent") for n in range(5)))
         == []
     )
+
+
+def turned(value: int) -> History:
+    """An edit that sets a port."""
+    return tool("Edit", "updated", file_path="a.toml", old_string=f"port = {value}", new_string=f"port = {value + 1}")
+
+
+def test_one_question_in_other_words() -> None:
+    """The fourth of other calls with one answer is a loop; the next number, a short answer or an edit is none."""
+    answer = "listening on 0.0.0.0, workers: 1, mode: plain"
+    ways = ("./app info", "./app --workers four info", "WORKERS=four ./app info", "./app info -c conf")
+    asked = [ok(way, answer) for way in ways]
+    assert len(verdicts(joined(asked))) == 1
+    assert verdicts(joined(asked[:3])) == []
+    assert verdicts(joined(ok(f"./app part {n}", answer) for n in range(8))) == []
+    assert verdicts(joined(ok(way, "True") for way in ways)) == []
+    assert verdicts(joined(one + edit(f"file{n}.js") for n, one in enumerate(asked * 2))) == []
+    assert len(verdicts(joined(ok(way, "81726354") for way in ways))) == 1
+    assert verdicts(joined(ok(way, "(no output)") for way in ways)) == []
+    assert verdicts(joined(ok(f"find a -name {way}", f"{answer} {way}") for way in ways)) == []
+
+
+def test_a_value_that_is_turned_without_effect() -> None:
+    """The fourth look that shows the same although one value was turned is a loop; other edits and looks are none."""
+    look = ok("./app --print-config", "port = 8080 (default)")
+    assert len(verdicts(joined(turned(n) + look for n in range(4)))) == 1
+    assert verdicts(joined(turned(n) + look for n in range(3))) == []
+    assert verdicts(joined(edit(f"file{n}.js") + look for n in range(6))) == []
+    shown = (turned(n) + ok("./app --print-config", f"port = {n} (set)") for n in range(6))
+    assert verdicts(joined(shown)) == []
+
+
+def test_a_file_that_shows_the_same_after_each_command_on_it() -> None:
+    """Commands on a file after which it shows the same do nothing; commands on other files say nothing about it."""
+    look = ok("grep -n mode app.conf", "7: mode: plain")
+    on_it = [ok(f"sed -i 's/mode={word}/mode=fast/' app.conf", "") + look for word in ("a", "b", "c", "d", "e")]
+    assert len(verdicts(joined(on_it[:4]))) == 1
+    assert verdicts(joined(ok(f"sed -i 's/a/b/' {word}.txt", "") + look for word in "abcd")) == []
+
+
+def test_a_failure_that_a_pipe_hides() -> None:
+    """The third time is told although the exit code is that of the pipe; output that is no failure is not."""
+    text = "src/a.c:31:5: error: expected ';' before 'size'\nmake: *** [all] Error 1"
+    for command in ("make 2>&1 | tail -20", "make || true", "make; echo done"):
+        assert len(verdicts(joined(edit(f"file{n}.c") + ok(command, text) for n in range(3)))) == 1
+        assert verdicts(joined(edit(f"file{n}.c") + ok(command, text) for n in range(2))) == []
+        assert verdicts(joined(edit(f"file{n}.c") + ok(command, "12 passed") for n in range(6))) == []
+        other = (edit(f"file{n}.c") + ok(command, text.replace("31", str(n * 40 + 2))) for n in range(6))
+        assert verdicts(joined(other)) == []
+    assert verdicts(joined(edit(f"file{n}.c") + ok("./show-log", text) for n in range(3))) == []
+
+
+def test_a_measurement_that_stays_flat() -> None:
+    """The ninth try within the noise is a loop; a value that falls, and a text without a measurement, are none."""
+    flat = [edit(f"f{n}.c") + ok("time ./run", f"real 0m12.{n * 7 % 10}0s") for n in range(9)]
+    assert len(verdicts(joined(flat))) == 1
+    assert verdicts(joined(flat[:8])) == []
+    assert verdicts(joined(edit(f"f{n}.c") + ok("time ./run", f"real 0m{30 - n}.10s") for n in range(12))) == []
+    assert verdicts(joined(edit(f"f{n}.c") + ok("./run", f"took {12 + n % 3} steps") for n in range(12))) == []
+    goal = [edit(f"f{n}.c") + ok("./run", f"size {900 + n % 3}; must be below 500") for n in range(9)]
+    assert len(verdicts(joined(goal))) == 1
+
+
+def test_a_text_written_into_many_files() -> None:
+    """The fourth file with the same long text is one too many; a short text and other texts are not."""
+    long = "\n".join(f"line {n} of the summary of all that was done" for n in range(20))
+
+    def written(name: str, text: str, result: str = "updated") -> History:
+        return tool("Write", result, file_path=f"{name}.md", content=text)
+
+    assert len(verdicts(joined(written(name, long) for name in "abcd"))) == 1
+    assert verdicts(joined(written(name, long) for name in "abc")) == []
+    assert verdicts(joined(written(name, "# Title") for name in "abcdef")) == []
+    cut = "warning: the content was cut after 2000 characters"
+    assert len(verdicts(joined(written("a", f"{long} {n}", cut) for n in range(4)))) == 1
+    assert verdicts(joined(written(name, f"{long} {name}", cut) for name in "abcdef")) == []
+    looked = (written("a", f"{long} {n}", cut) + ok(f"./run {n}", f"ran {n}") for n in range(6))
+    assert verdicts(joined(looked)) == []
+
+
+def test_what_is_made_again() -> None:
+    """The third ticket with the same words is a loop, whatever its number; other commands may say something new."""
+    for make in ("gh issue create -t Fix", "glab mr note 7 -m Done"):
+        assert len(verdicts(joined(ok(make, f"https://git.example/issues/{n * 31}") for n in range(3)))) == 1
+    assert len(verdicts(joined(tool("create_ticket", f"id {n * 31}", title="Fix") for n in range(3)))) == 1
+    for other in ("gh issue list", "rake create", "note today"):
+        assert verdicts(joined(ok(other, f"{n * 31} found") for n in range(3))) == []
+
+
+def test_one_cause_behind_many_programs() -> None:
+    """Four programs without a network have one cause, whatever their words; different causes are no loop."""
+    said = (
+        ("pip install a", "Temporary failure in name resolution"),
+        ("npm ci", "npm ERR! code EAI_AGAIN getaddrinfo EAI_AGAIN registry.example"),
+        ("curl https://a.example", "curl: (6) Could not resolve host: a.example"),
+        ("git fetch", "fatal: unable to access: Could not resolve host: git.example"),
+    )
+    assert kinds(joined(bad(*one) for one in said)) == ["blocked"]
+    assert kinds(joined(bad(*one) for one in said[:3])) == []
+
+
+def test_texts_that_replace_each_other() -> None:
+    """Two texts that replace each other are a loop; each tried and taken back once is an experiment."""
+
+    def swapped(old: str, new: str) -> History:
+        return tool("Edit", "updated", file_path="a.py", old_string=old, new_string=new)
+
+    circle = [swapped("a", "b"), swapped("b", "a"), swapped("a", "b")]
+    assert verdicts(joined(one + ok(f"./run {n}", f"ran {n}") for n, one in enumerate(circle)))
+    tried = (swapped(word, word * 2) + ok(f"./run {word}", word) + swapped(word * 2, word) for word in "abcdef")
+    assert verdicts(joined(tried)) == []
+
+
+def test_messages_restated_with_other_endings() -> None:
+    """Plurals and tenses do not make another message."""
+    said = ("Reading parser settings closely", "Reads parsers setting closely", "Read parsers settings closely")
+    detector = LoopDetector()
+    told = [
+        detector.observe(Observation(kind="message", role="agent", text=text, task_id="task"))
+        for text in (*said, "Reads parser settings closely")
+    ]
+    assert [one is not None for one in told] == [False, False, False, True]
+
+
+def test_the_process_that_holds_a_lock() -> None:
+    """Another process that holds the same lock is the same failure; the next one of ten is not."""
+    held = "E: Could not get lock /var/lib/dpkg/lock. It is held by process {} (apt)"
+    assert len(verdicts(joined(bad("apt-get install jq", held.format(n * 313 + 100)) for n in range(3)))) == 1
+    counted = (bad("./app", f"stopped at process {n} of 10") for n in range(1, 9))
+    assert verdicts(joined(counted)) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstuck.contract import Report
+from unstuck.contract import Denial, Report
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
 from unstuck.diagnosis.extent import Extent
 from unstuck.diagnosis.model import Diagnosis
@@ -434,3 +434,46 @@ def test_another_approach_is_measured_from_its_own_beginning(facts: Make, failur
     decision = decide(facts(diagnosis=failure("y"), climb=spent, now=Extent(stage="load", errors=4)), LIMITS)
     assert isinstance(decision, Direct)
     assert (decision.level, decision.climb.best) == ("pivot", Extent())
+
+
+def test_a_budget_that_is_used_up_is_a_question_or_the_end(facts: Make) -> None:
+    """A used-up budget asks a person where one may be asked, and ends the task where none may."""
+    asked = decide(facts(over="120,000 tokens are used"), LIMITS)
+    assert isinstance(asked, Direct)
+    assert (asked.level, asked.line) == ("human", 8)
+    halted = decide(facts(over="120,000 tokens are used", may_ask=False), LIMITS)
+    assert halted == Halt(reason="agent_budget", details="120,000 tokens are used")
+
+
+def test_a_call_that_was_not_allowed_twice_is_a_question(facts: Make) -> None:
+    """One refused call in an attempt that worked is no question; the second one, or a second attempt's, is."""
+    once = Denial(what=Clean("rm -r build"), rules=("Bash(rm:*)",), grants=True)
+    other = Denial(what=Clean("curl x"), rules=("Bash(curl:*)",), grants=True)
+    for denied in ((once,), (once, other)):
+        assert not isinstance(decide(facts(denied=denied), LIMITS), AskQuestion)
+    for given in (
+        {"denied": (other, once, once)},
+        {"denied": (once,), "climb": Climb(denied=("Bash(rm:*)",))},
+        {"denied": (once,), "untouched": True},
+    ):
+        asked = decide(facts(**given), LIMITS)
+        assert isinstance(asked, AskQuestion)
+        assert asked.rules == ("Bash(rm:*)",)
+        halted = decide(facts(**given, may_ask=False), LIMITS)
+        assert isinstance(halted, Halt)
+        assert "rm -r build" in halted.details
+
+
+def test_an_outage_is_waited_for_as_long_as_its_limit(facts: Make, failure: Make) -> None:
+    """A wait that fits into what is left of the limit is waited; a longer one that the provider names is a question."""
+    outage = failure("Overloaded", category=ErrorCategory.TRANSIENT, agent_outage="yes")
+    waited = Climb(transient=LIMITS.transient_retries, outage=LIMITS.outage_limit - 60)
+    decision = decide(facts(diagnosis=outage, climb=waited, resets_in=60), LIMITS)
+    assert isinstance(decision, BackOff)
+    assert decision.delay == 60
+    for over in (
+        {"climb": waited, "resets_in": 61},
+        {"climb": replace(waited, outage=LIMITS.outage_limit)},
+    ):
+        assert isinstance(decide(facts(diagnosis=outage, **over), LIMITS), AskQuestion)
+        assert isinstance(decide(facts(diagnosis=outage, **over, may_ask=False), LIMITS), Halt)

@@ -47,7 +47,7 @@ class Window:
         self.progressed = False
         if observation.kind == "message":
             return self._judge(self._message(observation))
-        if observation.tool in TALKING_TOOLS:
+        if observation.tool.rpartition("__")[2] in TALKING_TOOLS:
             return self._judge(self._thought(observation))
         step = self._pairing.feed(observation)
         if step is None:

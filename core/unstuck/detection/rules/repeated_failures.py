@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
-from unstuck.detection.rules.test_progress import Failure, is_progress, is_same, refusal_message, say_more
+from unstuck.detection.rules.test_progress import MISS_LIMIT, Failure, is_progress, is_same, say_more, without_names
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.detection.steps.external_blockers import is_blocked, is_outage, machine_trouble
+from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble
 from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import check_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
+from unstuck.diagnosis.pipeline import diagnose
 
 STEPS_KEPT = 30
 CHECKS_KEPT = 8
@@ -28,6 +29,8 @@ ROUNDS_OF_DIFFERENT_CALLS = 4
 RETURNS = 2
 MISSES = 6
 ATTEMPTS = 6
+# What cuts the output or stands behind a command gives its own exit code.
+_HIDES = re.compile(r"\|\s*(?:tail|head|tee|cat|sed|grep)\b|\|\|\s*(?:true|:|echo)|;\s*(?:echo|true|:)")
 _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
@@ -80,6 +83,7 @@ class Streaks:
     def __init__(self) -> None:
         self._checks: Recent[str, Check] = Recent(CHECKS_KEPT)
         self._texts: Recent[str, deque[tuple[Step, str, Failure]]] = Recent(TEXTS_KEPT)
+        self._hidden: Recent[str, list[Step]] = Recent(CHECKS_KEPT)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._approach = ""
         self.progressed = False
@@ -88,6 +92,7 @@ class Streaks:
         """Forget all failures."""
         self._checks.clear()
         self._texts.clear()
+        self._hidden.clear()
         self._attempts.clear()
 
     def add(self, step: Step) -> list[Finding]:
@@ -97,15 +102,28 @@ class Streaks:
         if step.kind == "tree":
             self.clear()
         if not step.failed:
-            self._passed(step)
-            return []
+            hidden = self._of_hidden(step)
+            if hidden is None:
+                self._passed(step)
+            return [hidden] if hidden else []
         if step.waits or not step.text.strip():
             return []
-        failure = Failure(step.result, step.action, step.number, step.text)
+        failure = Failure(step.result, step.action, step.number, step.text, step.shown)
         name = check_of(step.tool, step.shown)
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
+
+    def _of_hidden(self, step: Step) -> Finding | None:
+        """Return a streak of one failure whose exit code a pipe or a list of commands hides."""
+        if step.kind != "work" or not _HIDES.search(step.shown):
+            return None
+        name = check_of(step.tool, step.shown)
+        seen = [one for one in self._hidden.get(name, ()) if step.answers_as(one)]
+        self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
+        if not seen or diagnose(step.text, exit_code=None) is None:
+            return None
+        return self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS)
 
     def _passed(self, step: Step) -> None:
         check = check_of(step.tool, step.shown) if self._checks else ""
@@ -161,7 +179,9 @@ class Streaks:
 
     def _same_text(self, name: str, step: Step, failure: Failure) -> str:
         """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
-        cause = machine_trouble(step.text) or refusal_message(f"{step.tool} {step.shown}", step.text)
+        cause = machine_trouble(step.text)
+        if not cause and len(step.text) <= MISS_LIMIT and is_refused(step.text):
+            cause = without_names(f"{step.tool} {step.shown}", step.text)
         if cause:
             return cause
         if step.result in self._texts:

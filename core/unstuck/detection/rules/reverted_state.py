@@ -19,14 +19,17 @@ class Trees:
         self._seen: Recent[str, int] = Recent(STATES_KEPT)
         self._now = ""
         self._replaced: Recent[str, int] = Recent(STATES_KEPT)
+        self._restored: Recent[str, int] = Recent(STATES_KEPT)
         self._whole: Recent[str, str] = Recent(STATES_KEPT)
         self._returned: list[tuple[str, int, int]] = []
+        self._undone = ""
         self._files: set[str] = set()
 
     def clear(self) -> None:
         """Forget all earlier states and edits."""
         self._seen.clear()
         self._replaced.clear()
+        self._restored.clear()
         self._whole.clear()
         self._returned.clear()
         self._files.clear()
@@ -57,12 +60,14 @@ class Trees:
             if old == new:
                 return None
         before = self._replaced.get(digest(file, new)) if old else None
-        if before is not None and digest(file, old) not in self._replaced:
-            # Experiments that are taken back one after the other differ in what they try.
-            self._returned = [one for one in self._returned if one[0] != digest(file, new)]
         self._replaced[digest(file, old)] = step.number
         if before is None:
             return None
+        if file == self._undone and digest(file, old) not in self._restored:
+            # Experiments that are taken back one after the other differ in what they try.
+            self._returned.clear()
+        self._undone = file
+        self._restored[digest(file, new)] = step.number
         counted = bool(self._files) and file not in self._files
         self._files.add(file)
         return None if counted else self._back(digest(file, new), before, step.number, (step,))

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
-from unstuck.detection.rules.test_progress import missing_name_message
+from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
+from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
-from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.tool_steps import SHOWN, Step
 from unstuck.detection.steps.volatile_text import digest
 
 LONGEST_BLOCK = 6
@@ -29,11 +30,37 @@ AGAIN = 5
 LOOKS = MISSES = 6
 LINES_KEPT = 400
 QUESTION_WORDS = 3
-LONG_ANSWER = 60
+LONG_ANSWER = 30
+LONG_PAGE = 60
+LONG_COPY = 400
 RESET = "a step that changes or says something new"
 
 _ELSEWHERE = re.compile(r"=|\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
+_SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
+_FIGURE = re.compile(r"\d{4}")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_SQL = frozenset(
+    {
+        *(
+            "select",
+            "from",
+            "where",
+            "like",
+            "ilike",
+            "lower",
+            "upper",
+            "trim",
+            "null",
+            "is",
+            "not",
+            "in",
+            "by",
+            "order",
+        ),
+        *("limit", "count", "join", "as"),
+    }
+)
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
 
@@ -51,9 +78,12 @@ class WithoutEffect:
         self._seen: Recent[str, list[Step]] = Recent(IDENTITIES_KEPT)
         self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
         self._news = self._change = self._planned = self._done = 0
-        self._looked = self._asked = self._guessed = 0
+        self._looked = self._asked = self._guessed = self._drafted = 0
+        self._acted = self._silent = self._elsewhere = 0
+        self._acts: list[Step | None] = [None, None]
+        self._told = ""
         self._missing = ""
-        self._file = ""
+        self._file = self._drafting = ""
         self._lines: set[int] = set()
         self._looks: Step | None = None
         self._question: tuple[frozenset[str], str, Step | None] = (frozenset(), "", None)
@@ -73,14 +103,16 @@ class WithoutEffect:
         # A call that passes and fails in turns is not stuck.
         turned = last is not None and last.failed != step.failed
         if turned or not (step.failed or known or step.kind in _CHANGES_NOTHING or step.needle[0]):
-            self._change = step.number - 1
+            self._act(step)
         if step.kind != "plan" or step.done > self._done:
             self._planned = step.number - (step.kind == "plan")
         self._done = step.done if step.kind == "plan" else self._done
         self._guess(step)
+        if step.written is None or step.written[1] or self._drafting != step.written[0]:
+            self._drafting, self._drafted = step.written[0] if step.written else "", step.number - 1
         found = [self._block(step), *(self._counted(step, *identity) for identity in self._identities(step, called))]
         if step.new:
-            self._news = step.number
+            self._news, self._told = step.number, called
         return [one for one in found if one is not None]
 
     def _block(self, step: Step) -> Finding | None:
@@ -108,9 +140,23 @@ class WithoutEffect:
             resets_on="another result of the same call",
         )
 
+    def _act(self, step: Step) -> None:
+        """Record a step that may change something. One that turns the value of the step before again does not count."""
+        edits = step.written is not None
+        before, self._acts[edits] = self._acts[edits], step
+        silent = step.empty or not step.informative
+        self._silent = step.number if silent else self._silent
+        if before is not None and _does_as(step, before):
+            return
+        self._acted = step.number if silent else self._acted
+        self._change = step.number - 1
+        if before is None or not silent or not (file := file_of(step.shown)) or file != file_of(before.shown):
+            self._elsewhere = step.number - 1
+
     def _guess(self, step: Step) -> None:
         """Record the name that a failing step missed."""
-        missing = missing_name_message(step.shown, step.text) if step.failed and not step.waits else ""
+        says = step.failed and not step.waits and not is_bare_status(step.text)
+        missing = without_names(step.shown, step.text) if says else ""
         if missing != self._missing or not missing:
             self._missing, self._guessed = missing, step.number - 1
 
@@ -126,9 +172,13 @@ class WithoutEffect:
                 # Other words may have been slips where a call has had an answer since.
                 yield "idle", self._news, REWORDED_ROUNDS, False
         elif step.written is not None:
-            file, old, _ = step.written
+            file, old, new = step.written
             if not old:
+                if len(new) >= LONG_COPY:
+                    yield f"copy {hash(new)}", self._news, REWORDED_ROUNDS, False
                 yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
+                if not is_bare_status(" ".join(step.text.replace(file, "").split())):
+                    yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
         elif not (step.opaque or step.waits):
             yield from self._answers(step, called)
 
@@ -138,9 +188,13 @@ class WithoutEffect:
         if step.informative or (step.empty and (asks or step.needle[0])):
             needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
             # A file is read again to go with what was found since.
-            yield called, max(self._change, self._news * bool(file)), needed, True
-        if step.informative and not step.failed and len(step.text) >= LONG_ANSWER and has_arguments(step.call):
-            yield f"answer {step.tool} {step.text[:LONG_ANSWER]}", self._news - 1, REWORDED_ROUNDS, True
+            change = self._change
+            if file and (act := self._acts[False]) and file == file_of(act.shown):
+                needed, change = REWORDED_ROUNDS, self._elsewhere
+            yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
+        if _is_answer(step):
+            begin = step.text[:LONG_ANSWER].translate(_NO_DIGITS)
+            yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
             self._look(step, file)
             if file:
@@ -167,6 +221,7 @@ class WithoutEffect:
         # A query may ask in words or by named arguments; a command or the name of a file is no question.
         if not words and step.kind == "query" and not (file_of(call) if has_arguments(call) else _SYNTAX.search(call)):
             words = keywords(" ".join(_VALUE.findall(call)) or call)
+            words = words - _SQL if "select" in words else words
             words = words if has_arguments(call) or len(words) >= QUESTION_WORDS else frozenset()
         if not words:
             return False
@@ -182,7 +237,9 @@ class WithoutEffect:
         kept = [one for one in self._seen.get(identity, ()) if one.number > since]
         self._seen[identity] = kept
         steps = [one for one in kept if not by_result or step.answers_as(one)]
-        if steps and not new_round(step, steps):
+        if steps and (
+            not new_round(step, steps) or (identity[:7] == "answer " and self._asks_another(step, steps[-1]))
+        ):
             return None
         kept.append(step)
         steps.append(step)
@@ -191,6 +248,12 @@ class WithoutEffect:
         pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
         shown = (step,) if steps[0].action == step.action else tuple(steps[-LOOKS:])
         return Finding(kind="loop", pattern=pattern, steps=shown, rounds=len(steps), needed=needed, resets_on=RESET)
+
+    def _asks_another(self, step: Step, before: Step) -> bool:
+        """Return whether the same answer is to the same call, or to one about the next number or path."""
+        if step.action == before.action or (has_arguments(step.call) and len(step.text) >= LONG_PAGE):
+            return step.action == before.action
+        return before.number > self._silent and _worded(before) == _worded(step)
 
 
 def _needed(block: Sequence[Step]) -> int:
@@ -208,6 +271,31 @@ def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
     checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _is_answer(step: Step) -> bool:
+    """Return whether a result says enough to be the same answer to another call."""
+    if not step.informative or step.failed or step.empty or step.kind not in ("query", "work"):
+        return False
+    return len(step.text) >= LONG_ANSWER or "\n" in step.text.strip() or _FIGURE.search(step.text) is not None
+
+
+def _worded(step: Step) -> str:
+    """Return a call without numbers and paths, which say what it is about."""
+    return _SUBJECT.sub("", step.shown)
+
+
+def _does_as(step: Step, before: Step) -> bool:
+    """Return whether two steps do the same but for digits: they turn one value, or say the same."""
+    if step.written:
+        return _valueless(step.written) == _valueless(before.written)
+    if step.kind != "work" or len(step.text) < LONG_ANSWER:
+        return False
+    return step.text[:SHOWN].translate(_NO_DIGITS) == before.text[:SHOWN].translate(_NO_DIGITS)
+
+
+def _valueless(written: tuple[str, str, str] | None) -> list[str]:
+    return [part.translate(_NO_DIGITS) for part in written or ()]
 
 
 def _lines_of(step: Step) -> set[int]:

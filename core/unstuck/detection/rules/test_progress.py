@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from unstuck.detection.steps.external_blockers import is_refused
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
@@ -16,6 +15,7 @@ ALIKE = 0.7
 MISS_LIMIT = 300
 DRIFT = 2
 TESTS_KEPT = 100
+ERRORS_KEPT = 8
 SHIFT = 12
 MORE_WORDS = 2
 ENDING = 400
@@ -25,8 +25,7 @@ ERROR_LENGTH = 60
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
     r"(?:failed|failing|failures?|errors?|problems?|issues?|violations?)\b"
-    r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b",
-    re.IGNORECASE,
+    r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b"
 )
 _TEST = re.compile(
     r"^\s*(?:(?:FAILED|FAIL:|--- FAIL:|✕|✗|×|●|not ok \d+ -?) +(\S.{0,160}?)(?: - .*| \(\d.*|: .*)?"
@@ -38,20 +37,25 @@ _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_MISSING = re.compile(
-    r"not found|no such|not exist|cannot find|could not find|can't find|unknown|no match|not present"
-    r"|not in (?:file|index)",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"\S*[\d_/\\'\"`]|\S+\.\w")
 _ERROR_WORDS = (
-    *("error", "couldn't", "can't", "cannot", "could not", "failed", "unable", "denied", "refused", "fatal"),
+    *(
+        "error",
+        "couldn't",
+        "can't",
+        "cannot",
+        "could not",
+        "failed",
+        "unable",
+        "denied",
+        "refused",
+        "fatal",
+        "undefined",
+    ),
     *("exception", "no such", "not found"),
 )
-_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log", re.IGNORECASE)
+_REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log")
 _WORDS = re.compile(r"[\w.-]+")
 _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
-_AROUND = "()[]{}<>,;:.'\"`"
 
 
 @dataclass(eq=False)
@@ -62,6 +66,7 @@ class Failure:
     action: str
     number: int
     text: str
+    call: str = ""
 
     @cached_property
     def signature(self) -> FailureSignature:
@@ -76,7 +81,7 @@ class Failure:
     @cached_property
     def count(self) -> int | None:
         """Number of failing tests, errors or problems, or None where the text has none."""
-        counts = [int(one or two) for one, two in _COUNT.findall(self.text)]
+        counts = [int(one or two) for one, two in _COUNT.findall(self.text.lower())]
         return max(counts) if counts else None
 
     @cached_property
@@ -89,10 +94,15 @@ class Failure:
         return found[1] or "", int(found[2] or found[3]), _unnumbered(self.text[start:end])
 
     @cached_property
-    def fingerprint(self) -> tuple[str, str, int | None, frozenset[str]]:
+    def unnamed(self) -> str:
+        """Short text without the names of its call."""
+        return without_names(self.call, self.text)
+
+    @cached_property
+    def fingerprint(self) -> tuple[str, str, int | None, frozenset[str], str]:
         """Parts that are equal when the same failure occurs again in another output."""
         headline = self.signature.metadata.get("headline", "")
-        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests
+        return self.signature.identity, _unnumbered(headline) or self.key, self.count, self.tests, self.message
 
     @cached_property
     def ending(self) -> str:
@@ -105,8 +115,9 @@ class Failure:
         text = self.text
         lowered = text.lower()
         # Words are found in the whole text at once: most lines have none.
-        found = (_line_at(text, place) for word in _ERROR_WORDS for place in _places(lowered, word))
-        return [text[start:end] for start, end in sorted(set(found)) if not _REMARK.search(text, start, end)]
+        found = {line for word in _ERROR_WORDS for line in _lines_with(lowered, word)}
+        lines = {text[start:end]: (start, end) for start, end in sorted(found)}
+        return [line for line, place in islice(lines.items(), ERRORS_KEPT) if not _REMARK.search(lowered, *place)]
 
     @cached_property
     def message(self) -> str:
@@ -116,8 +127,8 @@ class Failure:
     @cached_property
     def long_errors(self) -> frozenset[str]:
         """Ends of the long lines that report an error: a script may put its own words before them."""
-        lines = (line for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace())
-        return frozenset(comparable(line[-ERROR_LENGTH:]) for line in lines)
+        lines = {line[-ERROR_LENGTH:] for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace()}
+        return frozenset(map(comparable, lines))
 
     def ends_as(self, other: Failure) -> bool:
         """Return whether two failures of different calls have the same first error and end in the same words."""
@@ -146,11 +157,12 @@ class Failure:
         return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
 
 
-def _places(text: str, word: str) -> Iterator[int]:
+def _lines_with(text: str, word: str) -> Iterator[tuple[int, int]]:
     place = text.find(word)
     while place >= 0:
-        yield place
-        place = text.find(word, place + 1)
+        start, end = _line_at(text, place)
+        yield start, end
+        place = text.find(word, end)
 
 
 def _line_at(text: str, place: int) -> tuple[int, int]:
@@ -185,7 +197,7 @@ def is_progress(best: Failure, after: Failure) -> bool:
 
 def is_same(before: Failure, after: Failure) -> bool:
     """Return whether two failures match. The results of one call made twice in a row may differ in more words."""
-    if before.key == after.key:
+    if before.key == after.key or (before.unnamed and before.unnamed == after.unnamed):
         return True
     shared = len(before.words & after.words)
     if shared * 2 <= len(before.words | after.words) - shared:
@@ -203,17 +215,10 @@ def _is_trend(before: Failure, after: Failure) -> bool:
     return before.numbers[0] == after.numbers[0] and before.numbers[1] != after.numbers[1]
 
 
-def missing_name_message(call: str, result: str) -> str:
-    """Return a short result that reports a missing name, with the names of ``call`` masked; empty for other results."""
-    if len(result) > MISS_LIMIT or not _MISSING.search(result):
+def without_names(call: str, result: str) -> str:
+    """Return a short result with the names of ``call`` masked; empty for a longer one."""
+    if len(result) > MISS_LIMIT:
         return ""
-    named = {word.strip(_AROUND) for word in call.split()}
-    return " ".join("NAME" if _NAME.match(word) or word.strip(_AROUND) in named else word for word in result.split())
-
-
-def refusal_message(call: str, result: str) -> str:
-    """Return a short result that refuses a permission, with the names of ``call`` masked; empty for other results."""
-    if len(result) > MISS_LIMIT or not is_refused(result):
-        return ""
-    named = set(_WORDS.findall(call))
-    return " ".join("NAME" if word in named else word for word in _WORDS.findall(result))
+    named = set(_WORDS.findall(call.replace("\\n", " ").replace("\\t", " ")))
+    words = ["NAME" if word in named else word for word in _WORDS.findall(result)]
+    return " ".join(word for before, word in pairwise(["", *words]) if word != "NAME" or before != word)

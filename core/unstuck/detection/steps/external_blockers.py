@@ -11,6 +11,10 @@ _MACHINE = (
     *("no space left on device", "disk quota exceeded", "read-only file system", "cannot allocate memory"),
     *("too many open files", "network is unreachable", "temporary failure in name resolution"),
 )
+_UNRESOLVED = (
+    *("name resolution", "temporary failure resolving", "could not resolve", "couldn't resolve", "eai_again"),
+    *("name or service not known", "getaddrinfo"),
+)
 _OUTAGE = re.compile(
     r"connection (?:was )?(?:refused|reset|aborted|closed by|timed out)|\beconn(?:refused|reset|aborted)"
     r"|\b(?:etimedout|enotfound|eai_again)\b"
@@ -21,7 +25,6 @@ _OUTAGE = re.compile(
     r"|gateway time-?out|\b(?:http|status|error)[ /:\d.]*(?:429|502|503|504)\b"
     rf"|{'|'.join(_MACHINE)}"
     r"|server has gone away",
-    re.IGNORECASE,
 )
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
@@ -32,41 +35,35 @@ _REFUSED = re.compile(
     r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)"
     r"|(?:haven't|have not|has not been|not been) (?:yet )?(?:granted|approved|allowed)|is safe to fetch"
     r"|(?:rejected|refused|forbidden|blocked) by (?:the |your )?(?:user|policy|administrator|organi[sz]ation)",
-    re.IGNORECASE,
 )
 _MISSING_TOOL = re.compile(
     r"command not found|is not recognized as an internal or external command|executable file not found"
     r"|\b[\w.+-]+: not found$|unknown tool|no such tool|tool .{0,60}(?:not found|not available|does not exist)",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
-_TESTED = re.compile(r"^FAILED |assert|--- FAIL|\bexpected\b", re.IGNORECASE | re.MULTILINE)
+_TESTED = re.compile(r"^failed |assert|--- fail|\bexpected\b", re.MULTILINE)
 
 
 # Cheap first tests: a pattern is tried only where one of its words occurs.
 _OUTAGE_WORDS = (
-    *("connect", "econn", "etimed", "enotfound", "eai_again", "resol", "name or service", "unreachable", "no route"),
-    *("host is", "timed out", "too many", "rate", "quota", "overload", "unavailable", "gateway", "429", "502", "503"),
-    *("504", "no space", "gone away", "read-only", "allocate", "resolution"),
+    *(
+        "connect",
+        "econn",
+        "etimed",
+        "enotfound",
+        "eai_again",
+        "t resolve",
+        "name or service",
+        "unreachable",
+        "no route",
+    ),
+    *("host is", "timed out", "too many", "rate limit", "rate-limit", "ratelimit", "quota", "overload", "unavailable"),
+    *("gateway", "429", "502", "503", "504", "no space", "gone away", "read-only", "allocate", "name resolution"),
 )
 _REFUSED_WORDS = (
     *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "api key", "api_key", "credential"),
-    *(
-        "access token",
-        "username or",
-        "login",
-        "logged in",
-        "log in",
-        "sign in",
-        "require",
-        "granted",
-        "approved",
-        "allowed",
-        "safe to fetch",
-        "rejected",
-        "refused",
-        "forbidden",
-        "blocked",
-    ),
+    *("access token", "username or", "login", "logged in", "log in", "sign in", "approval", " root", " sudo"),
+    *("granted", "approved", "allowed", "safe to fetch", "rejected by", "refused by", "forbidden by", "blocked by"),
 )
 _MISSING_WORDS = ("not found", "not recogni", "not available", "unknown tool", "no such tool", "does not exist")
 
@@ -79,6 +76,8 @@ def is_outage(result: str) -> bool:
 def machine_trouble(result: str) -> str:
     """Return the trouble of the whole machine that ``result`` reports, whichever program met it; empty for none."""
     end = result[-LOOKED_AT:].lower()
+    if any(trouble in end for trouble in _UNRESOLVED):
+        return _UNRESOLVED[0]
     return next((trouble for trouble in _MACHINE if trouble in end), "")
 
 
@@ -102,6 +101,6 @@ def _causes(end: str) -> frozenset[str]:
         ("missing", _MISSING_WORDS, _MISSING_TOOL),
     )
     found = frozenset(
-        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(end)
+        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(lowered)
     )
-    return found if found and not _TESTED.search(end) else frozenset()
+    return found if found and not _TESTED.search(lowered) else frozenset()

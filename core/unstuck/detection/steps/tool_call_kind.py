@@ -28,7 +28,7 @@ _TOOLS = {
 _PROGRAMS = {
     **_each("query", "cat ls ll dir grep egrep fgrep rg ag find head less more wc tree stat file which type du df"),
     **_each("query", "jq diff nl env printenv ps id uname locate get-content get-childitem awk"),
-    **_each("wait", "sleep wait watch tail journalctl poll start-sleep"),
+    **_each("wait", "sleep wait watch tail journalctl poll start-sleep squeue qstat"),
     **_each("idle", "echo printf true : pwd whoami date"),
 }
 _GIT = {
@@ -53,6 +53,7 @@ _ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
 _OPERATORS = re.compile(r"[|&<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
+_POSTS = re.compile(r"\b(?:create|comment|note)\b")
 _LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
 _STEPS_ON = re.compile(
     r"(?:\W{0,2}(?:gdb|lldb|pdb|dlv|debugger|thread|process)\W{0,3}\s*)?"
@@ -83,8 +84,8 @@ _BY_VERB: dict[str, CallKind] = {
         "query", "read view open cat grep glob ls get list search find fetch lookup recall describe show query check"
     ),
     **_each("query", "status websearch webfetch"),
-    **_each("tell", "send post publish notify comment reply"),
-    **_each("work", "set create update write delete remove put add edit apply run execute click keys"),
+    **_each("tell", "send post publish notify comment reply create add save store remember write submit register"),
+    **_each("work", "set update delete remove put edit apply run execute click keys file stdin"),
 }
 
 
@@ -128,6 +129,8 @@ def _kind_of_command(command: str) -> CallKind:
     program = program.rpartition("/")[2].lower()
     if program == "git":
         return _GIT.get(rest.lstrip().partition(" ")[0], "work")
+    if program in ("gh", "glab") and _POSTS.search(rest):
+        return "tell"
     kind = _PROGRAMS.get(program)
     if program == "cmd":
         kind = "idle" if _WINDOWS_ECHO.fullmatch(rest) else None

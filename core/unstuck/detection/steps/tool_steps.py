@@ -18,7 +18,7 @@ from unstuck.detection.steps.results import (
     says_nothing,
     shows_image,
 )
-from unstuck.detection.steps.tool_call_kind import CallKind, done_items, kind_of, needle_of
+from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -45,6 +45,8 @@ TEXT_TAIL = 1_500
 PENDING_KEPT = 64
 IDS_KEPT = 256
 TEXTS_KEPT = 64
+NOISE_LIMIT = 300
+_NO_HEX = str.maketrans("", "", "0123456789abcdefABCDEF")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -80,10 +82,10 @@ class Step:
     """One tool call and its result.
 
     ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
-    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a
-    bare status, a ``new`` one was not seen lately. ``waits`` means that the call waits or that its subject is in
-    progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and new text where the call
-    has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
+    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a bare status, a
+    ``new`` one was not seen lately, an ``empty`` one says that there is nothing. ``waits`` means that the call waits or
+    that its subject is in progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and
+    new text where the call has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
     """
 
     number: int
@@ -96,6 +98,7 @@ class Step:
     new: bool
     waits: bool
     opaque: bool
+    empty: bool
     call: str
     text: str
     approach: str
@@ -128,11 +131,6 @@ class Step:
         """Identity of call and result."""
         return f"{self.action}{self.result}{'!' if self.failed else ''}"
 
-    @property
-    def empty(self) -> bool:
-        """Return True for a result that says that there is nothing: no output, no match, no change."""
-        return says_nothing(self.text)
-
     def repeats(self, earlier: Step) -> bool:
         """Return whether an earlier step was the same call with the same result."""
         return self.action == earlier.action and self.answers_as(earlier)
@@ -164,7 +162,7 @@ class Pairing:
         self._pending: Recent[str, tuple[Observation, int]] = Recent(PENDING_KEPT)
         self._unnamed: deque[tuple[Observation, int]] = deque(maxlen=PENDING_KEPT)
         self._seen: Recent[str, None] = Recent(IDS_KEPT)
-        self._texts: Recent[int, None] = Recent(TEXTS_KEPT)
+        self._texts: Recent[int, str] = Recent(TEXTS_KEPT)
         self._count = 0
         self._turn = 0
         self._answered = True
@@ -195,10 +193,12 @@ class Pairing:
         self._unnamed.clear()
 
     def _is_new(self, result: str) -> bool:
-        known = hash(result)
-        new = known not in self._texts
-        self._texts[known] = None
-        return new
+        short = len(result) <= NOISE_LIMIT
+        # A short result with other ids or times is the same one; it has the same letters.
+        known = hash(result.translate(_NO_HEX) if short else result)
+        before = self._texts.get(known)
+        self._texts[known] = result if short else ""
+        return before is None or (short and before != result and comparable(before) != comparable(result))
 
     def _repeated(self, observation: Observation) -> bool:
         if not observation.id:
@@ -235,6 +235,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         # A refusal may quote below its reason what it refuses.
         reason, _, quoted = text.partition("\n")
         text = " ".join([reason, *(word for word in quoted.split() if word not in given)])
+    empty = says_nothing(text)
     informative = failed or (kind not in ("idle", "edit", "plan") and not is_bare_status(text))
     return Step(
         number=number,
@@ -244,9 +245,10 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         action=_action(tool, kind, given, failed),
         failed=failed,
         informative=informative,
-        new=new and informative and not says_nothing(text),
+        new=new and informative and not empty,
         waits=is_in_progress(text) or (kind == "wait" and not has_ended(text) and (not failed or is_outage(text))),
-        opaque=shows_image(text),
+        opaque=shows_image(text) and not (kind == "query" and file_of(shown)),
+        empty=empty,
         call=shown,
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),

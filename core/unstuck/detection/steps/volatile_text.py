@@ -29,6 +29,7 @@ _COUNTED = frozenset(
     for before in ("", "(", "[")
     for after in ("", ":", "=", "#")
 )
+_COUNTED |= {"Process:", "kill"}
 _SIGNALLED = frozenset({"Segmentation", "Aborted", "Killed", "Terminated", "Bus", "Floating", "Illegal", "Done"})
 _UNITS = frozenset(
     f"{unit}{after}"
@@ -43,12 +44,12 @@ _VOLATILE = re.compile(
     r"|\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
     r"|\b0x[0-9a-fA-F]{2,}\b"
     r"|\b(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]*\d)[\w-]{3,}"
-    r"|\b(?:In|Out) ?\[\d+\]|(?<!\w)\[\d{4,7}\](?!\w)"
+    r"|\b(?:In|Out) ?\[\d+\]|(?<!\w)\[\d{4,7}\](?!\w)|\bref['\"]?[=:]['\"]?[a-z]{0,3}\d+\b"
     r"|(?<=:)(?:3[2-9]|[4-6]\d)\d{3}\b)"
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
-    r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
@@ -89,7 +90,10 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
     timed = False
     for place in [place for place, word in enumerate(words) if not word.isalpha()]:
         word, before = words[place], words[place - 1] if place else ""
-        masked[place], is_time = _word(word, durations, before in _COUNTED)
+        # A shell counts the lines of the script that it was given; a long number of a process is its id.
+        counted = before in _COUNTED or (before == "process" and len(word) > 2)
+        counted = counted or (before == "line" and place > 1 and words[place - 2][-3:] == "sh:")
+        masked[place], is_time = _word(word, durations, counted)
         if durations:
             after = words[place + 1] if place < last else ""
             if before[-2:] == '":' or before in _NAMED or after in _SIGNALLED:
