@@ -96,6 +96,14 @@ def test_no_kind_is_hidden_by_others_beside_it(form: str, seed: int, tmp_path: P
         assert [kind for kind, (_, part) in kinds(seed).items() if part in text] == []
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_each_kind_is_found_in_large_text_as_in_small(form: str) -> None:
+    """Where it is looked for in another way, with nothing else beside it that would have it looked for."""
+    around = "2026-11-23 09:16:21 INFO handled GET /items in 12ms\n" * 100
+    for kind, (secret, part) in kinds(6).items():
+        assert part not in shown(redact(f"{around}{FORMS[form](secret)}\n{around}")), kind
+
+
 def test_very_many_secrets_behind_escapes_go_with_what_stands_between_them() -> None:
     """Nothing of them is left, and what stands before and behind them is."""
     lines = [f"K{number}_TOKEN=v{number:06}" for number in range(3_000)]

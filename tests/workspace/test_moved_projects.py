@@ -12,7 +12,7 @@ from tests.workspace.conftest import Project
 
 from unstuck.errors import ProjectError, WorkspaceError
 from unstuck.workspace.checkpoints.manager import CheckpointStore, belongs, last_restored
-from unstuck.workspace.git.repository import find_repository, project_home
+from unstuck.workspace.git.repository import SHARED, find_repository, project_home
 from unstuck.workspace.project import locate
 
 
@@ -185,3 +185,16 @@ async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project: Projec
     assert (await store.create("b", run="r")).ignored == ("data/",)
     project.write({".gitignore": "*.log\n", "data/x.log": "1\n"})
     assert (await store.create("c", run="r")).ignored == ("data/x.log",)
+
+
+async def test_only_worktrees_with_something_of_ours_are_projects(project: Project, tmp_path: Path) -> None:
+    """What all of a repository's worktrees share makes none of them a project with runs of its own."""
+    linked = tmp_path / "linked"
+    project.git("worktree", "add", "-q", "--detach", str(linked))
+    assert (await locate(linked)).others == ()
+    first = project.root / ".git/unstuck"
+    for name in ("worktrees/other", *SHARED):
+        (first / name).mkdir(parents=True)
+    assert (await locate(linked)).others == ()
+    (first / "runs").mkdir()
+    assert (await locate(linked)).others == (first,)
