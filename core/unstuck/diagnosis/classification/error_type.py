@@ -34,6 +34,8 @@ CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception))[: ]")
 WARNED = Lazy(r"\W{0,3}warn")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40
+# How sure a line is that only says that something failed.
+FAILED = 30
 # How many arguments a call needs is no question of grammar.
 ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
@@ -127,7 +129,7 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
         return (GIVEN.first_in(parsed.lowered) if parsed.name in WORDED else None) or ErrorType.RUNTIME_ERROR
-    if parsed.kind == "test" and not parsed.weight:
+    if parsed.kind == "test" and parsed.weight <= FAILED:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR

@@ -49,7 +49,8 @@ CODE = Lazy(
 CODE_LINES = 3
 # What has been dealt with.
 HANDLED = Lazy(
-    r"(?i)\b(?:caught|handled|rescued|recovered|retried|retrying|skipped|as (?:expected|documented|intended))\b"
+    r"(?i)\b(?:(?:caught|handled|rescued|recovered|retried|retrying|skipped|as (?:expected|documented|intended))\b"
+    r"|warning(?: \[.{1,30}\])?:)"
 )
 # The reader of a pipe has ended, as `head` does.
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
