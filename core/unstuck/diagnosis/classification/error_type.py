@@ -10,7 +10,7 @@ from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
-from unstuck.diagnosis.parsing.run_summary import run_summaries
+from unstuck.diagnosis.parsing.run_summary import counted_in
 
 EXITS = {
     124: ErrorType.TIMEOUT_ERROR,
@@ -63,7 +63,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
 
 def type_around(parsed: ParsedOutput) -> ErrorType:
     """Return the error type by the lines around a headline that says none, where no runner has counted."""
-    if parsed.kind in ("test", "lint") or parsed.context_exhausted or run_summaries(parsed.seen.text):
+    if parsed.kind in ("test", "lint") or parsed.context_exhausted or counted_in(parsed.seen):
         return ErrorType.UNKNOWN
     return more_certain(parsed, (STRONG, WEAK, GIVEN))
 
