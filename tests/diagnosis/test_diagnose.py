@@ -316,7 +316,7 @@ def test_of_an_image_the_failed_step_is_read() -> None:
     )
     found = diagnose(told, exit_code=1)
     assert found is not None
-    assert (found.error_type.value, found.location) == ("KEY_ERROR", "Dockerfile:4")
+    assert (found.headline, found.location) == ("KeyError: 'port'", "Dockerfile:4")
 
 
 def test_a_traceback_without_its_first_lines() -> None:
@@ -384,3 +384,16 @@ def test_what_a_tool_prints_in_several_lines(told: str, kind: str, place: str | 
     found = diagnose(told, exit_code=1)
     assert found is not None
     assert (found.error_type.value, found.location) == (kind, place)
+
+
+def test_a_failed_test_is_told_before_what_it_printed() -> None:
+    """Node's own code for a failed test does not make its message less than what the program printed above it."""
+    told = (
+        "TAP version 13\n# curl: (7) Failed to connect to localhost\nnot ok 1 - a\n  ---\n"
+        "  failureType: 'testCodeFailure'\n  error: 'no db'\n  code: 'ERR_TEST_FAILURE'\n  ...\ncurl: (7) Failed to connect to localhost\n"
+    )
+    found = diagnose(told, exit_code=1)
+    whole = diagnose(told.replace("no db", "test failed"), exit_code=1)
+    assert found is not None
+    assert whole is not None
+    assert (found.headline, whole.error_type.value) == ("no db", "CONNECTION_ERROR")
