@@ -390,7 +390,8 @@ def test_a_failed_test_is_told_before_what_it_printed() -> None:
     """Node's own code for a failed test does not make its message less than what the program printed above it."""
     told = (
         "TAP version 13\n# curl: (7) Failed to connect to localhost\nnot ok 1 - a\n  ---\n"
-        "  failureType: 'testCodeFailure'\n  error: 'no db'\n  code: 'ERR_TEST_FAILURE'\n  ...\ncurl: (7) Failed to connect to localhost\n"
+        "  failureType: 'testCodeFailure'\n  error: 'no db'\n  code: 'ERR_TEST_FAILURE'\n  ...\n"
+        "curl: (7) Failed to connect to localhost\n"
     )
     found = diagnose(told, exit_code=1)
     whole = diagnose(told.replace("no db", "test failed"), exit_code=1)

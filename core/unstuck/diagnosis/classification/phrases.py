@@ -139,8 +139,7 @@ STRONG = Table(
         ErrorType.TYPE_ERROR,
         Phrases(
             "interface conversion:",
-            ("jq: error", r"^jq: error \(at .{1,80}\): (?:null|boolean|number|string|array|object) \("),
-            ("jq: error", r"^jq: error \(at .{1,80}\): cannot (?:index|iterate)\b"),
+            ("jq: error", r"^jq: error \(at .{1,80}\): (?:(?:null|boolean|number|string|array|object) \(|cannot i)"),
         ),
     ),
     (
@@ -149,7 +148,6 @@ STRONG = Table(
             "failed to parse function arguments",
             "was called with invalid arguments",
             "input validation error",
-            "invalid arguments for tool",
             (
                 "must ",
                 r"^\S{1,80} must (?:be (?:[<>]=? |null|boolean|number|integer|string|array|object)|not have|match)\b",
