@@ -294,3 +294,107 @@ def test_an_error_of_a_users_own_class_has_its_code(code: str) -> None:
     assert found.location == "/app/shop.js:7"
     assert found.signature.context_hash != other.signature.context_hash
     assert found.headline == f"OutOfStock{code}: no apples"
+
+
+def test_a_panic_in_the_library_is_at_its_caller() -> None:
+    """What Rust's library panics for is told at the user's own line, which only the backtrace names."""
+    library = "/rustc/1a2b3c/library/alloc/src/vec/mod.rs"
+    told = (
+        f"thread 'main' panicked at {library}:12:5:\nno room\nstack backtrace:\n   0: alloc::vec::insert\n"
+        f"             at {library}:12:5\n   1: shop::main\n             at ./src/main.rs:3:7\n"
+    )
+    found = diagnose(told, exit_code=101)
+    assert found is not None
+    assert (found.location, found.headline) == ("src/main.rs:3", "no room")
+
+
+def test_of_an_image_the_failed_step_is_read() -> None:
+    """Another step of an image's build that printed an error and went on is not what failed."""
+    told = (
+        "#7 0.1 error: the cache is cold\n#9 0.2 KeyError: 'port'\n#9 ERROR: process did not complete: exit code: 1\n"
+        "Dockerfile:4\nERROR: failed to solve: process did not complete: exit code: 1\n"
+    )
+    found = diagnose(told, exit_code=1)
+    assert found is not None
+    assert (found.headline, found.location) == ("KeyError: 'port'", "Dockerfile:4")
+
+
+def test_a_traceback_without_its_first_lines() -> None:
+    """What `tail` leaves of a traceback has the place and the class still, also below an indentation."""
+    told = '  File "shop.py", line 5, in main\n    return items[0]\n           ~~~~~^^^\nIndexError: out of range\n'
+    for cut in (told, told.replace("\n", "\n    ").rstrip()):
+        found = diagnose(f"starting\n{cut}", exit_code=1)
+        assert found is not None
+        assert (found.error_type.value, found.location) == ("INDEX_ERROR", "shop.py:5")
+    prose = diagnose(f"{told.splitlines()[0]}\nis where it was\n", exit_code=1)
+    assert prose is not None
+    assert prose.location is None
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "place"),
+    [
+        ("error: Uncaught (in promise) Error: boom\n    at file:///w/a.ts:1:7\n", "RUNTIME_ERROR", "/w/a.ts:1"),
+        ("error: Uncaught (in promise) TypeError: x\n    at file:///w/a.ts:1:7\n", "TYPE_ERROR", "/w/a.ts:1"),
+        (
+            "TS2322 [ERROR]: Type 'a' is not b.\nconst n;\n    at file:///w/a.ts:1:7\n\nerror: no\n",
+            "TYPE_ERROR",
+            "/w/a.ts:1",
+        ),
+        ("1 | const x = ;\n              ^\nerror: Unexpected ;\n    at /w/a.ts:1:11\n", "SYNTAX_ERROR", "/w/a.ts:1"),
+        (
+            "TSError: unable\na.ts:2:7 - error TS2322: Type 'a' is not b.\n    at f (/w/node_modules/n.js:1:1)\n",
+            "TYPE_ERROR",
+            "a.ts:2",
+        ),
+        (
+            "  x Expected ','\n   ,-[a.js:3:1]\nError: Failed to compile\n    at f (/w/node_modules/s.js:1:1)\n",
+            "SYNTAX_ERROR",
+            "a.js:3",
+        ),
+        ("[eval]:1\nthrow 'late'\n^\nlate\n(Use `node --trace-uncaught`)\n\nNode.js v20.20.2\n", "RUNTIME_ERROR", None),
+        (
+            "TAP version 13\nnot ok 1 sum\n  ---\n  expected: 3\n  stack: |\n    at f (/w/t.js:2:10)\n  ...\n",
+            "ASSERTION_ERROR",
+            "/w/t.js:2",
+        ),
+        (
+            "TAP version 13\nnot ok 1 - a\n  ---\n  failureType: 'testCodeFailure'\n  error: 'no db'\n  ...\n",
+            "RUNTIME_ERROR",
+            None,
+        ),
+        ("Sum   | FAIL |\n1 != 2\n1 test, 0 passed, 1 failed\n", "ASSERTION_ERROR", None),
+        ("lua: a.lua:2: no till\nstack traceback:\n\t[C]: in function 'assert'\n", "ASSERTION_ERROR", "a.lua:2"),
+        (
+            "lua: no till\nstack traceback:\n\t[C]: in function 'assert'\n\ta.lua:5: in main chunk\n",
+            "ASSERTION_ERROR",
+            "a.lua:5",
+        ),
+        (
+            "thread 'main' panicked at a.rs:2:5:\ncalled `Result::unwrap()` on an `Err` value: ParseIntError { }\n",
+            "VALUE_ERROR",
+            "a.rs:2",
+        ),
+        ("[ERROR]: couldn't resolve module 'zz'.\nOrigin: /w/play.yml:3:7\n", "IMPORT_ERROR", "/w/play.yml:3"),
+        ("lerna notice cli v9.0.7\nlerna ERR! ENOPKG `package.json` does not exist\n", "RUNTIME_ERROR", None),
+    ],
+)
+def test_what_a_tool_prints_in_several_lines(told: str, kind: str, place: str | None) -> None:
+    """Errors of Deno, bun, ts-node, swc, TAP's producers, Lua, Rust and Ansible have their type and place."""
+    found = diagnose(told, exit_code=1)
+    assert found is not None
+    assert (found.error_type.value, found.location) == (kind, place)
+
+
+def test_a_failed_test_is_told_before_what_it_printed() -> None:
+    """Node's own code for a failed test does not make its message less than what the program printed above it."""
+    told = (
+        "TAP version 13\n# curl: (7) Failed to connect to localhost\nnot ok 1 - a\n  ---\n"
+        "  failureType: 'testCodeFailure'\n  error: 'no db'\n  code: 'ERR_TEST_FAILURE'\n  ...\n"
+        "curl: (7) Failed to connect to localhost\n"
+    )
+    found = diagnose(told, exit_code=1)
+    whole = diagnose(told.replace("no db", "test failed"), exit_code=1)
+    assert found is not None
+    assert whole is not None
+    assert (found.headline, whole.error_type.value) == ("no db", "CONNECTION_ERROR")

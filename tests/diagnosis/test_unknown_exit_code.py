@@ -89,6 +89,7 @@ def test_no_clean_output_is_a_failure(output: str) -> None:
         "1\nbad\n",
         "RangeError: bad was caught\n",
         "Segmentation fault is handled\n",
+        "troff: <standard input>:62: warning [p 1, 8.2i]: can't break line\n",
         "cannot open file\n",
         'import json\nfrom shop import till\n\ndef test_a():\n    """\nTypeError: it is not a function\n"""\n',
         '["error TS#1", "a.ts(1,1): error TS2304: Cannot find name \'foo\'."]\n',

@@ -13,6 +13,8 @@ from unstuck.text import admit
 # How many lines of a headline's neighbours are read: what a program says goes on below, or began above.
 BELOW, ABOVE, FIRST = 6, 10, 2
 LINE_LIMIT = 400
+# Characters at each side of the headline, and at the beginning, in which they are.
+NEIGHBOURS = 4_000
 # A line that only says where more is said.
 POINTER = Lazy(r"(?i)\W{0,3}(?:use|try|run|see|check|read|for|full|help|note|hint|tip|warning|info|usage)\b")
 USAGE = Lazy(r"(?i)usage(?: error)?:|syntax: |\S{1,80} (?:\S{1,40} ){0,4}\[--?\w")
@@ -118,20 +120,25 @@ def more_certain(parsed: ParsedOutput, types: tuple[Table[ErrorType], ...]) -> E
 
     The headline becomes the line that tells it where no rule has chosen the headline.
     """
-    lines = [line.strip() for line in parsed.seen.text.split("\n") if line and not line.isspace()]
-    at = next((number for number, line in enumerate(lines) if parsed.headline in line), len(lines))
-    around = (*lines[at + 1 : at + 1 + BELOW], *reversed(lines[max(0, at - ABOVE) : at]), *lines[:FIRST])
-    for line in around:
+    text = parsed.seen.text.strip()
+    at = text.find(parsed.headline)
+    above, below = _lines(text[max(0, at - NEIGHBOURS) : at]), _lines(text[at : at + NEIGHBOURS]) if at >= 0 else []
+    first = _lines(text[:NEIGHBOURS])
+    for line in (*below[1 : 1 + BELOW], *above[: -ABOVE - 1 : -1], *first[:FIRST]):
         if len(line) > LINE_LIMIT or POINTER.match(line) or SUMMED_UP.match(line):
             continue
         lowered = IndexedText(line.lower())
         if found := next(filter(None, (table.first_in(lowered) for table in types)), None):
             _head(parsed, line)
             return found
-    usage = next((line for line in lines if USAGE.match(line)), "")
+    usage = next((line for line in first if USAGE.match(line)), "")
     if usage:
         _head(parsed, usage)
     return ErrorType.VALUE_ERROR if usage else ErrorType.UNKNOWN
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line and not line.isspace()]
 
 
 def _head(parsed: ParsedOutput, line: str) -> None:

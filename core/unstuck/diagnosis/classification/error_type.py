@@ -10,7 +10,7 @@ from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
-from unstuck.diagnosis.parsing.run_summary import run_summaries
+from unstuck.diagnosis.parsing.run_summary import counted_in
 
 EXITS = {
     124: ErrorType.TIMEOUT_ERROR,
@@ -34,6 +34,8 @@ CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception))[: ]")
 WARNED = Lazy(r"\W{0,3}warn")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40
+# How sure a line is that only says that something failed.
+FAILED = 30
 # How many arguments a call needs is no question of grammar.
 ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
@@ -61,7 +63,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
 
 def type_around(parsed: ParsedOutput) -> ErrorType:
     """Return the error type by the lines around a headline that says none, where no runner has counted."""
-    if parsed.kind in ("test", "lint") or parsed.context_exhausted or run_summaries(parsed.seen.text):
+    if parsed.kind in ("test", "lint") or parsed.context_exhausted or counted_in(parsed.seen):
         return ErrorType.UNKNOWN
     return more_certain(parsed, (STRONG, WEAK, GIVEN))
 
@@ -127,7 +129,7 @@ def _by_tool(parsed: ParsedOutput) -> ErrorType:
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
         return (GIVEN.first_in(parsed.lowered) if parsed.name in WORDED else None) or ErrorType.RUNTIME_ERROR
-    if parsed.kind == "test" and not parsed.weight:
+    if parsed.kind == "test" and parsed.weight <= FAILED:
         return ErrorType.ASSERTION_ERROR
     if parsed.kind == "build" and parsed.weight == PLACED:
         return ErrorType.VALIDATION_ERROR

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
-from unstuck.diagnosis.parsing.run_summary import run_summaries
+from unstuck.diagnosis.parsing.run_summary import counted_in
 from unstuck.diagnosis.parsing.wrappers import SUMMED_UP
 from unstuck.text import admit
 
@@ -49,7 +47,8 @@ CODE = Lazy(
 CODE_LINES = 3
 # What has been dealt with.
 HANDLED = Lazy(
-    r"(?i)\b(?:caught|handled|rescued|recovered|retried|retrying|skipped|as (?:expected|documented|intended))\b"
+    r"(?i)\b(?:(?:caught|handled|rescued|recovered|retried|retrying|skipped|as (?:expected|documented|intended))\b"
+    r"|warning(?: \[.{1,30}\])?:)"
 )
 # The reader of a pipe has ended, as `head` does.
 PIPE_CLOSED = Lazy(r"(?i).*\b(?:broken pipe|pipe to stdout was broken)\b")
@@ -68,28 +67,33 @@ NAME_ALONE = Lazy(r"(?i)error: \S+\.\w{1,5}$|[a-z_][\w.+-]{0,30}: no \S+$")
 
 def is_recognised(parsed: ParsedOutput, error_type: ErrorType) -> bool:
     """Return whether the output reports a failure by its words alone: a count of failures, or a tool's own report."""
+    counted = [one for one in counted_in(parsed.seen) if one.certain]
+    if not (counted or parsed.weight or parsed.context_exhausted or error_type is not ErrorType.UNKNOWN):
+        return False
     said = [line for line in parsed.seen.text.split("\n") if line and not line.isspace()]
     if any(line.startswith(FENCE) for line in said) or _is_code(said):
         return False
-    counted = [one for one in run_summaries(parsed.seen.text) if one.certain]
-    if any(one.failed for one in counted):
-        return True
-    if any(one.ran for one in counted) or not said or WELL.match(said[-1].strip()) or _is_shown(parsed, said):
+    if counted and (any(one.failed for one in counted) or any(one.ran for one in counted)):
+        return any(one.failed for one in counted)
+    spots = _spots(parsed, said)
+    if not said or WELL.match(said[-1].strip()) or _is_shown(parsed, said, spots):
         return False
-    if parsed.context_exhausted:
-        return True
-    if _went_on(parsed, said):
-        return False
+    return parsed.context_exhausted or (not _went_on(parsed, said, spots) and _is_told(parsed, said, error_type))
+
+
+def _is_told(parsed: ParsedOutput, said: list[str], error_type: ErrorType) -> bool:
+    """Return whether the headline is sure enough for where it stands: a report anywhere, other words near an end."""
     if parsed.weight >= REPORTED:
         return True
     if NAME_ALONE.match(parsed.headline) or (parsed.code.isupper() and ":" not in parsed.headline):
         return False
     lines = [line for line in said if line[0] not in " \t#>" and not SUMMED_UP.match(line)]
-    if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _is_in(parsed, lines[-1:]):
+    if len(lines) <= SHORT and error_type is not ErrorType.UNKNOWN and _spots(parsed, lines[-1:]):
         told = parsed.weight >= SAID or error_type is ErrorType.HTTP_ERROR
         return told or REFUSED.match(lines[-1]) is not None
     least = SAID if error_type is not ErrorType.UNKNOWN else CALLED
-    return parsed.weight >= least and parsed.kind != "lint" and _is_in(parsed, (*lines[:NEAR], *lines[-NEAR:]))
+    near = [*lines[:NEAR], *lines[-NEAR:]]
+    return parsed.weight >= least and parsed.kind != "lint" and bool(_spots(parsed, near))
 
 
 def _is_code(said: list[str]) -> bool:
@@ -97,33 +101,33 @@ def _is_code(said: list[str]) -> bool:
     return sum(CODE.match(line) is not None for line in said) >= CODE_LINES
 
 
-def _is_in(parsed: ParsedOutput, lines: Iterable[str]) -> bool:
-    """Return whether the headline is in one of ``lines``, which have not been admitted."""
-    return any(parsed.headline in line or parsed.headline in admit(line) for line in lines)
+def _spots(parsed: ParsedOutput, said: list[str]) -> list[int]:
+    """Return the numbers of the lines with the headline; ``said`` has not been admitted."""
+    plain = [number for number, line in enumerate(said) if parsed.headline in line]
+    return plain or [number for number, line in enumerate(said) if parsed.headline in admit(line)]
 
 
-def _is_shown(parsed: ParsedOutput, said: list[str]) -> bool:
+def _is_shown(parsed: ParsedOutput, said: list[str], spots: list[int]) -> bool:
     """Return whether each line with the headline only shows it, or is the message of a log that goes on."""
-    lines = [line for line in said if _is_in(parsed, [line])]
-    if not lines:
+    if not spots:
         return False
     if not parsed.location and HANDLED.search(parsed.headline):
         return True
+    lines = [said[number] for number in spots]
     if all(SHOWN.match(line) for line in lines) or all(PIPE_CLOSED.match(line) for line in lines):
         return True
-    after = said[said.index(lines[0]) + 1 :]
-    calm = any(CALM.match(line) and not TROUBLE.search(line) for line in after)
-    return calm and parsed.weight < REPORTED and all(LOGGED.match(line) for line in lines)
-
-
-def _went_on(parsed: ParsedOutput, said: list[str]) -> bool:
-    """Return whether the program printed something else below its report, so that it did not end there."""
-    if parsed.kind == "test" or not _is_in(parsed, said):
+    if parsed.weight >= REPORTED or not all(LOGGED.match(line) for line in lines):
         return False
-    last = max(number for number, line in enumerate(said) if _is_in(parsed, [line]))
-    below = said[last + 1 :]
+    return any(CALM.match(line) and not TROUBLE.search(line) for line in said[spots[0] + 1 :])
+
+
+def _went_on(parsed: ParsedOutput, said: list[str], spots: list[int]) -> bool:
+    """Return whether the program printed something else below its report, so that it did not end there."""
+    below = said[spots[-1] + 1 :] if spots and parsed.kind != "test" else []
+    if not below:
+        return False
     if parsed.kind == "run" and TITLE in parsed.seen.text:
-        return bool(below) and not any(line[0] in " \t" or TROUBLE.search(line) for line in below)
-    if not below or (parsed.weight < REPORTED and len(below) > SHORT):
+        return not any(line[0] in " \t" or TROUBLE.search(line) for line in below)
+    if parsed.weight < REPORTED and len(below) > SHORT:
         return False
     return not (DETAIL.match(below[-1]) or TROUBLE.search(below[-1]) or SUMMED_UP.match(below[-1]))

@@ -331,13 +331,13 @@ _CLOSINGS: Prefilter[_Closing] = Prefilter(
 def run_summaries(output: str) -> tuple[RunSummary, ...]:
     """Every closing line in ``output``, in its order. A prefix that all lines share is no part of them."""
     bare = without_prefixes(output)
-    return _by_place(bare) or (() if bare == output else _by_place(output))
+    return counted_in(IndexedText(bare)) or (() if bare == output else counted_in(IndexedText(output)))
 
 
-def _by_place(output: str) -> tuple[RunSummary, ...]:
-    """Return for each line of ``output`` that closes a run the most certain summary."""
+def counted_in(seen: IndexedText) -> tuple[RunSummary, ...]:
+    """Return for each line of ``seen`` that closes a run the most certain summary."""
     found: dict[int, RunSummary] = {}
-    for one in _summaries(IndexedText(output)):
+    for one in _summaries(seen):
         known = found.get(one.at)
         if known is None or _order(known) < _order(one):
             found[one.at] = one
