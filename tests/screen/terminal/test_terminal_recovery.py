@@ -111,6 +111,7 @@ def test_every_choice_by_keys(desk: Desk, killed: str, tmp_path: Path, inside: I
     proposals = [{"task": "goesback", "choice": "retry", "reason": "half [/written]"}]
     script.write_text(f"echo '{json.dumps({'proposals': proposals})}'\n", encoding="utf-8")
     desk.environment["UNSTUCK_EVALUATOR"] = f"sh {script}"
+    desk.environment["UNSTUCK_DIALOGS"] = "list"  # a question that comes up would cover the end
     terminal = desk.terminal()
     began = (f"Run {killed} was interrupted: 5 tasks were at work", "abandoned", "enter: resume the run")
     shown = terminal.until(*began, "e: as proposed", "continue (retry?)")

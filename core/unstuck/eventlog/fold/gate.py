@@ -152,7 +152,7 @@ def _after_answer(state: State, task: TaskRow, record: Record, event: e.GateAnsw
         change_gate(state, event.gate, status="delivered")
         return replace(task, state="preparing")
     change_gate(state, event.gate, status="delivered")
-    if gate.type == "stuck":
+    if event.choice == "check":
         # No agent has worked since: if the check fails again, the person is asked again.
         return replace(task, state="judging", check=None, directive=None, chosen="check")
     # A result with a conflict is checked again, because it has changed since.
