@@ -47,7 +47,8 @@ def test_a_schema_changes_only_with_its_version() -> None:
         if now[name] != before:
             assert now[name]["x-version"] > before["x-version"], f"raise the version of {name} in schemas/catalogue.py"
     if kept != now:
-        KEPT.write_text(json.dumps(now, sort_keys=True, indent=0) + "\n", encoding="utf-8")
+        lines = (f"{json.dumps(name)}: {json.dumps(schema, sort_keys=True)}" for name, schema in sorted(now.items()))
+        KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     assert kept == now, "tests/data/schemas.json has been made anew: look at what differs, and commit it"
 
 
