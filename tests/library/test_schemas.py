@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from tests.documents import DOCUMENTS, TOP
-from tests.waiting import until
 
 import unstuck
 from unstuck import Client, Guidance, Supervisor, Task
@@ -123,7 +122,9 @@ def test_a_schema_is_printed(tmp_path: Path, inside: Callable[..., tuple[int, st
 
 
 async def held(supervisor: Supervisor) -> None:
-    await until(supervisor, supervisor.core.head.open_gates)
+    """Wait for a question that is on disk: only that leaves the process."""
+    async for _ in supervisor.questions():
+        return
 
 
 async def test_another_program_controls_a_live_run(repo: Path) -> None:
