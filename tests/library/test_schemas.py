@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from tests.documents import DOCUMENTS, TOP
-from tests.waiting import until
 
 import unstuck
 from unstuck import Client, Guidance, Supervisor, Task
@@ -47,7 +46,8 @@ def test_a_schema_changes_only_with_its_version() -> None:
         if now[name] != before:
             assert now[name]["x-version"] > before["x-version"], f"raise the version of {name} in schemas/catalogue.py"
     if kept != now:
-        KEPT.write_text(json.dumps(now, sort_keys=True, indent=0) + "\n", encoding="utf-8")
+        lines = (f"{json.dumps(name)}: {json.dumps(schema, sort_keys=True)}" for name, schema in sorted(now.items()))
+        KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     assert kept == now, "tests/data/schemas.json has been made anew: look at what differs, and commit it"
 
 
@@ -122,7 +122,9 @@ def test_a_schema_is_printed(tmp_path: Path, inside: Callable[..., tuple[int, st
 
 
 async def held(supervisor: Supervisor) -> None:
-    await until(supervisor, supervisor.core.head.open_gates)
+    """Wait for a question that is on disk: only that leaves the process."""
+    async for _ in supervisor.questions():
+        return
 
 
 async def test_another_program_controls_a_live_run(repo: Path) -> None:

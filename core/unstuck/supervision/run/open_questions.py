@@ -14,9 +14,11 @@ from unstuck.words.questions import question_problem, question_title
 class Question:
     """An open question. ``str(question)`` is its text; ``gate`` holds everything about it.
 
-    async for question in supervisor.questions():
-        print(question, question.choices)
-        await question.answer("retry", "Keep the public names.")
+    Example::
+
+        async for question in supervisor.questions():
+            print(question, question.choices)
+            await question.answer("retry", "Keep the public names.")
     """
 
     def __init__(self, gate: Gate, answer: Callable[[str, Answer], Awaitable[Gate]]) -> None:

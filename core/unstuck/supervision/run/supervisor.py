@@ -109,8 +109,10 @@ def _settings(
 class Supervisor:
     """One run of a program's own tasks. Use :meth:`open`.
 
-    async with Supervisor.open("path/to/project") as supervisor:
-        outcome = await supervisor.supervise(Task(id="greet", prompt="Write the greeting."), agent)
+    Example::
+
+        async with Supervisor.open("path/to/project") as supervisor:
+            outcome = await supervisor.supervise(Task(id="greet", prompt="Write the greeting."), agent)
     """
 
     def __init__(self, core: RunContext, project: Project, deadlines: Deadlines) -> None:
