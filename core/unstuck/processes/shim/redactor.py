@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _LONGEST_LINE = 128 * 1024  # more without a line end is written before one comes
+_MOST_PIECES = 1024 * 1024  # each few characters of a text are a whole line of JSON
 _END = 64 * 1024
 _LONGEST_WORD = 4 * 1024
 _LONGEST_KEY = 20 * 1024  # a private key has many lines, and only its first and last one say what it is
@@ -61,7 +62,7 @@ class Redactor:
     def _settled_pieces(self, raw: bytearray) -> int:
         """Return as :meth:`settled` what can go of whole lines, the last of which may hold pieces of one text."""
         begin, lines, pieces = len(raw), deque[int](), deque[bytes]()
-        while begin and len(raw) - begin < _LONGEST_LINE and raw[line := raw.rfind(b"\n", 0, begin - 1) + 1] == _BRACE:
+        while begin and len(raw) - begin < _MOST_PIECES and raw[line := raw.rfind(b"\n", 0, begin - 1) + 1] == _BRACE:
             if (piece := self._rules().piece_of(raw[line:begin].decode(errors="replace"))) is None:
                 break
             lines.appendleft(line)
@@ -70,7 +71,7 @@ class Redactor:
         text = bytearray().join(pieces)
         if (settled := self.settled(text)) == len(text):
             return len(raw)
-        if not settled and len(raw) - begin >= _LONGEST_LINE:
+        if not settled and len(raw) - begin >= _MOST_PIECES:
             settled = text.rfind(b" ") + 1 or len(text)
         # Where a line of the text ends, a piece seldom does: it has to go with what stands before it.
         whole, end, tries = self.clean(text[:settled]), len(text), _PIECES_BACK
@@ -80,7 +81,7 @@ class Redactor:
                 tries -= 1
                 if self.clean(text[:end]) + self.clean(text[end:settled]) == whole:
                     return lines[len(pieces)]
-        return begin if len(raw) - begin < _LONGEST_LINE else len(raw)
+        return begin if len(raw) - begin < _MOST_PIECES else len(raw)
 
     def _rules(self) -> ModuleType:
         if self._loaded is None:
