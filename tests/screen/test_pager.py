@@ -8,7 +8,7 @@ import pytest
 from tests.screen.conftest import WRONG_STATUS, Showing, Stage
 
 from unstuck.eventlog import events as e
-from unstuck_tui.render.pager import has_trouble, page_line, place_of
+from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of
 from unstuck_tui.screens.pager import PagerLines, PagerScreen
 
 

@@ -27,11 +27,8 @@ from unstuck.words.labels import (
 )
 from unstuck.words.questions import earlier_answer
 
-_WIDTH, _SETUP_LINES, _NAMED = 160, 5, 6
-_SAID_LINES = 6
-_NAME_WIDTH = 40
-_AT_LEAST = 60
-_PARAGRAPH = 100
+_WIDTH, _NAME_WIDTH, _AT_LEAST, _PARAGRAPH = 160, 40, 60, 100
+_SETUP_LINES, _NAMED, _SAID_LINES = 5, 6, 6
 _ANALYSIS = 600
 _PHASE = "→ Phase"
 

@@ -16,9 +16,9 @@ MIB = 1 << 20
 def look_around(terminal: Terminal) -> None:
     """Open the help and close it again."""
     terminal.press(key_of("app.help"))
-    terminal.until("─ Keys ─")
+    terminal.until("─ [Keys]  Signs and words ─")
     terminal.press("escape")
-    terminal.gone("─ Keys ─")
+    terminal.gone("─ [Keys]  Signs and words ─")
 
 
 def test_a_million_lines_fill_no_memory_and_take_no_key(desk: Desk) -> None:

@@ -99,9 +99,9 @@ def test_hostile_texts_are_only_text(hostile: Hostile) -> None:
     terminal.press("escape")
     terminal.gone("[/nope] ! [bold", "0 of 1", "words to look for")
     terminal.press(key_of("app.help"))
-    terminal.until("─ Keys ─")
+    terminal.until("─ [Keys]  Signs and words ─")
     terminal.press("escape")
-    terminal.gone("─ Keys ─")
+    terminal.gone("─ [Keys]  Signs and words ─")
     terminal.until("s sort  ? help")  # the footer: the help may lie over it
     lines = terminal.text.splitlines()
     row = max(place for place, line in enumerate(lines, 1) if "/ filter  s sort" in line)

@@ -36,8 +36,8 @@ from unstuck_tui.render.diff import (
     unified,
 )
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.render.pager import line_with, page_line, pager_title, place_of, trouble_after
 from unstuck_tui.render.tasks.detail import is_step, prompt_lines
+from unstuck_tui.render.tasks.pager import line_with, page_line, pager_title, place_of, trouble_after
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
