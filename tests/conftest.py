@@ -239,7 +239,8 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
             finally:
                 gc.enable()
         out, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
-        if "--json" in arguments:
+        own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        if "--json" in own:
             fits_its_schema(arguments[0], out)
         return int(ended.value.code or 0), out, errors
 

@@ -56,7 +56,7 @@ def test_never_right_asks_and_never_says_done(unstuck: Unstuck, calculator: Path
     assert len(unstuck.prompts()) == 1
     gate = unstuck.only_gate()
     assert gate["type"] == "stuck"
-    assert gate["choices"] == ["show-me", "skip", "abandon", "retry"]
+    assert gate["choices"] == ["show-me", "skip", "abandon", "retry", "check"]
     (run,) = unstuck.runs
     (report,) = (run / "reports").glob("*.md")
     assert "assert 0 == 4" in report.read_text(encoding="utf-8")

@@ -113,7 +113,7 @@ def test_where_nobody_may_be_asked_the_message_is_the_published_one(bench: Bench
         "Human intervention required."
     )
     assert failed["data"]["details"] == message
-    said = [line[10:] for line in done.out.splitlines()]
+    said = [line[11:] for line in done.out.splitlines()]
     start = said.index("WORKFLOW FAILED - REMEDIATION LIMIT EXCEEDED")
     shown = said[start : start + 6]
     for line, written in zip(shown, filter(None, message.splitlines()), strict=True):

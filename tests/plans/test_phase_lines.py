@@ -27,7 +27,7 @@ def test_phases_and_progress(bench: Bench) -> None:
     )
     done = bench.run(plan)
     assert done.code == 0, done.out + done.err
-    lines = [line[10:] for line in done.out.splitlines()]
+    lines = [line[11:] for line in done.out.splitlines()]
     hook = [line.removeprefix("session-hook  ") for line in lines if line.startswith("session-hook  ")]
     assert hook[:3] == ["→ Phase 1/2: session-hook", "▶ attempt 1", "  → Phase: RED: Writing tests"]
     (failed,) = [line for line in hook if "✗" in line]
@@ -54,7 +54,7 @@ def test_words_for_signs(bench: Bench) -> None:
     parts = {"agents": {"worker": bench.agent("worker", "touch x")}}
     done = bench.run(bench.plan(**parts, tasks=[{"id": "a", "prompt": "x"}, {"id": "b", "prompt": "y"}]), "--plain")
     # Neither task needs the other: whichever begins first keeps its number.
-    assert sorted(line[10:] for line in done.out.splitlines() if "Phase" in line) == [
+    assert sorted(line[11:] for line in done.out.splitlines() if "Phase" in line) == [
         "a  Phase 1/2: a",
         "b  Phase 2/2: b",
     ]

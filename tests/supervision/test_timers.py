@@ -35,8 +35,8 @@ async def asked(supervisor: Supervisor, agent: Any, clock: ManualClock) -> async
 
 
 def test_a_timer_answers_only_what_its_question_takes() -> None:
-    """What the settings allow is what the question offers, less what cannot be taken back or needs my words."""
-    mine = {"abandon", "show_me", "choose", "allow", "done", "adopt"}
+    """What the settings allow is what the question offers, less what cannot be taken back, needs me or my words."""
+    mine = {"abandon", "check", "show_me", "choose", "allow", "done", "adopt"}
     allowed = {gate: set(answers) for gate, answers in TIMER_ANSWERS.items()}
     assert allowed == {gate: set(choices) - mine for gate, choices in CHOICES.items()}
 

@@ -108,12 +108,27 @@ class Session(Row):
     started: str | None
     steps: int
     failures: int
-    tokens: int
+    tokens: int | None
     cost: float | None
     loops: list[SessionLoop]
     claimed: str | None
     last_check: str | None
     live: bool = False
+
+
+class TranscriptEntry(Row):
+    """Something that was said or done in a session; of a call the tool, its result, and the change that it makes."""
+
+    kind: str
+    text: str
+    at: float | None = None
+    agent_id: str | None = None
+    tool: str | None = None
+    diff: str | None = None
+    result: str | None = None
+    failed: bool | None = None
+    exit_code: int | None = None
+    step: int | None = None
 
 
 class Answered(Row):

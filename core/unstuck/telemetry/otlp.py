@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +52,8 @@ def metrics_request(sums: Metrics) -> dict[str, Any]:
 
 def send(endpoint: str, path: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     """Post a request to ``endpoint`` and return what went wrong; empty if nothing did."""
+    import urllib.request
+
     content = {"Content-Type": "application/json", "User-Agent": f"unstuck/{__version__}", **headers}
     url = f"{endpoint.rstrip('/')}/v1/{path}"
     try:

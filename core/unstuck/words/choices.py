@@ -95,7 +95,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         _SKIP,
         _ABANDON,
         ChoiceWords(
-            BY_AGENT, "4", "Let an agent resolve it", "You write how; the agent gets the merge with both sides.", "r"
+            BY_AGENT, "f", "Let an agent resolve it", "You write how; the agent gets the merge with both sides."
         ),
     ),
     "room": (

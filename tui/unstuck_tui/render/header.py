@@ -33,7 +33,8 @@ def header_line(
     """
     spent = spent_of(run)
     cost = (Cell("   "), Cell(spent)) if spent else ()
-    plain = tuple(_countings(counts, tasks))
+    over = run.state in ("ended", "parked")
+    plain = tuple(_countings(counts, 0 if over else tasks))
     ways = (*((*way, *cost) for way in plain), *(plain[-1:] if cost else ()))
     state, _ = _run_state(run)
     needed = sum(cell_len(part) + 2 for part in (clock(elapsed), state, muted))

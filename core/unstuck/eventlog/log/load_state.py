@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from unstuck.errors import RecordDamaged, RecordError
+from unstuck.errors import RecordDamaged
 from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.version import __version__
@@ -87,10 +87,14 @@ def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDa
 
 
 def is_watch(folder: Path) -> bool:
-    """Return whether the run in ``folder`` is a watch, by the first record of its log."""
+    """Return whether the run in ``folder`` is a watch, by the first record of its log.
+
+    Raises RecordError for a log that is there and cannot be read.
+    """
+    log = folder / LOG_NAME
     try:
-        first = next(read_lines(folder / LOG_NAME), None)
-    except RecordError:
+        first = next(read_lines(log), None) if log.exists() else None
+    except RecordDamaged:
         return False
     return first is not None and b'"kind":"watch"' in first.raw
 

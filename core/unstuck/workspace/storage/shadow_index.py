@@ -266,7 +266,7 @@ class SideRepository:
         except GitError as error:
             raise WorkspaceError(f"{_CUT_OFF}: {error.said}; {_AGAIN}") from error
         errors = [line for line in written.err.splitlines() if line.startswith(("fatal:", "error:"))]
-        if errors:  # of what stands there already it says nothing
+        if written.code and errors:  # of what stands there already it says nothing
             raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
         odd = await self._touched()
         if odd:  # or only another name of a file that was set back, which has fewer names now
