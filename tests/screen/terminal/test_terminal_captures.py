@@ -49,8 +49,11 @@ written: list[str] = []
 
 
 def compared_by(text: str) -> str:
-    """All but the palette's hint and the word before it, which Textual puts two cells further left at times."""
-    return re.sub(r" *\S{0,4} *▏ ?\^p palette", "", text)
+    """All but the palette's hint and the word before it, which Textual puts two cells further left at times.
+
+    The sign of an agent at work turns with the clock.
+    """
+    return re.sub(r"(?<=working )[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", re.sub(r" *\S{0,4} *▏ ?\^p palette", "", text))
 
 
 def compared(name: str, said: Callable[[], str], more: Callable[[], bool]) -> None:

@@ -102,7 +102,7 @@ def test_hostile_texts_are_only_text(hostile: Hostile) -> None:
     terminal.until("─ [Keys]  Signs and words ─")
     terminal.press("escape")
     terminal.gone("─ [Keys]  Signs and words ─")
-    terminal.until("s sort  ? help")  # the footer: the help may lie over it
+    terminal.until("s sort  n next question")  # the footer: the help may lie over it
     lines = terminal.text.splitlines()
     row = max(place for place, line in enumerate(lines, 1) if "/ filter  s sort" in line)
     column = lines[row - 1].index("filter") + 1
