@@ -196,7 +196,7 @@ def test_the_run_goes_on_while_i_work_by_hand(hands: Hands) -> None:
     terminal.until("enter sends")
     terminal.write("I made it by hand")
     terminal.press("enter")
-    terminal.until("1 done")
+    until_recorded(hands, '"task_ended"')
     terminal.kill(signal.SIGTERM)
     terminal.ended()
     assert "| +1" in hands.prompts("first")[1]

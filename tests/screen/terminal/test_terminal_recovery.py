@@ -144,7 +144,7 @@ def test_every_choice_by_keys(desk: Desk, killed: str, tmp_path: Path, inside: I
     terminal.until("› 3 Abandon")
     assert all(len(desk.prompts(task)) == 1 for task in AT_WORK), "no agent has begun"
     terminal.press("enter")
-    terminal.until("3 done", "1 skipped", "1 abandoned")
+    terminal.until("3 of 6 done", "1 skipped", "1 abandoned")
     terminal.press(key_of("app.quit"))
     assert terminal.ended() == 3
     assert terminal.is_clean()
@@ -201,7 +201,7 @@ def test_what_a_killed_agent_has_left_running_is_stopped_first(desk: Desk) -> No
         assert [(one["pid"], one["agent"]) for one in task["processes"]] == [(orphan.pid, False)]
         terminal = desk.terminal(size=(120, 40))
         terminal.until(
-            "was interrupted", str(orphan.pid), "sleep 600", "› 7 Stop it and start again", "enter: resume the run"
+            "was interrupted", str(orphan.pid), "sleep 600", "› b Stop it and start again", "enter: resume the run"
         )
         assert orphan.is_running()
         terminal.press("enter")

@@ -125,7 +125,9 @@ class Walk:
 
         It may start so late that all others are done before it is asked about.
         """
-        while not (LET_RUN in self.answered and re.search(r"▶ 1 working +✓ 8 done", self.person.terminal.text)):
+        while not (
+            LET_RUN in self.answered and re.search(r"▶ 1 working +✓ 8 (?:of \d+ )?done", self.person.terminal.text)
+        ):
             if self.person.lines():
                 self.answer_one()
                 continue
