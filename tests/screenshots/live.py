@@ -144,10 +144,11 @@ async def by_hand(supervisor: Supervisor, task: str) -> None:
     file.write_text(mended.replace("import hmac\n", "import hmac\nfrom pathlib import Path\n"))
     (taken.folder / "endpoint.key").write_text("endpoint secret\n")
     back = await supervisor.end_takeover(taken)
+    gate = supervisor.state.gates[taken.gate].gate
     app = UnstuckApp(LiveRun(supervisor))
     async with showing(app) as pilot:
         await select(pilot, task)
-        await app.push_screen(TakeoverDialog(taken, back, (), {}, clock=app.tracker.clock))
+        await app.push_screen(TakeoverDialog(taken, gate, back, (), {}, clock=app.tracker.clock))
         await settled(pilot)
         await press(pilot, "hands.tell")
         await pilot.press(*"The endpoint has a key of its own: read it from its file, never write it down.")
