@@ -224,7 +224,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def _entitle(self) -> None:
         """Say how far the run has come, and the keys of the table."""
         tracker, pane = self._tracker, self.query_one("#table")
-        title = progress_text(tracker.ended, len(tracker.state.tasks), len(self._table.shown), tracker.left())
+        title = progress_text(tracker.counts["done"], len(tracker.state.tasks), len(self._table.shown), tracker.left())
         entitle(pane, title, " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")))
 
     def _open(self, opened: bool) -> None:
