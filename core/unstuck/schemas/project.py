@@ -68,7 +68,7 @@ class ClaimedFailure(Row):
 
 
 class Truth(Row):
-    """What one agent and model claimed, beside what the checks found."""
+    """Claims of one agent and model, beside the results of the checks."""
 
     agent: str
     model: str

@@ -197,7 +197,7 @@ class Claims(Row):
 
 
 class Changes(Row):
-    """What a run has changed, and the command that shows it."""
+    """Changes of a run, and the command that shows them."""
 
     files: int
     added: int

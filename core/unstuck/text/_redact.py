@@ -237,7 +237,7 @@ _IS_SILENT = re.compile(f"[{_SILENT}]")
 
 
 class _Characters(dict[str, str]):
-    """What is shown of each escape of JSON behind all of its levels; halves of a character are still two places."""
+    """Return the character that each escape of JSON stands for; halves of a character are still two places."""
 
     def __missing__(self, escape: str) -> str:
         rest = escape.lstrip("\\")

@@ -56,7 +56,7 @@ class _Bash(_WithOption, BashComplete):
     """Completion for bash, which divides a word at ``=`` and ``:``, and replaces only its last piece."""
 
     replaced = ""
-    """What is typed of the word before that piece."""
+    """The typed part of the word before that piece."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         before, last = super().get_completion_args()

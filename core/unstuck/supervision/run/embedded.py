@@ -53,7 +53,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of a task. ``status`` is ``paused`` where a question waits, which ``resume=result.run`` continues.
+    """Result of a task. ``status`` is ``paused`` where a question waits, which ``resume=result.run`` continues.
 
     ``exit_code`` is that of ``unstuck run`` for the same end. ``questions`` are all that were asked, with their
     answers. ``changed_files`` are relative to the worktree; None where they are not known. ``last`` is the last

@@ -41,7 +41,7 @@ class Question:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What it can be answered with."""
+        """The choices that answer it."""
         return self.gate.choices
 
     @property

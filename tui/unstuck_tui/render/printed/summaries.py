@@ -59,7 +59,7 @@ def failure_cells(row: Row, now: float) -> tuple[str, ...]:
 
 
 def run_state(row: Row) -> str:
-    """How the run of a row stands, in one word."""
+    """The state of a run, in one word."""
     state = str(row["exit_reason"] or row["state"])
     return "paused" if state in ("needs_person", "parked") else state
 

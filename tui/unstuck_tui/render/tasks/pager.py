@@ -65,7 +65,7 @@ def trouble_after(texts: Sequence[str], marks: re.Pattern[str], line: int) -> in
 
 
 def pager_title(title: str, notes: Sequence[str], width: int) -> Line:
-    """What is read, and notes about it at the right."""
+    """The name of the text, with notes about it at the right."""
     right = "  ".join(note for note in notes if note)
     room = max(0, width - cell_len(right) - 3)
     return (Cell(f" {fit(title, room)} "), Cell(fit(right, width - room - 2) + " ", "quiet"))
