@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -66,11 +66,7 @@ class ActionCommands(Provider):
         named = (task for task in getattr(self.screen, "tasks", ()) if words in task.lower())
         for task in islice(named, _TASKS):
             text = f"Select task {task}"
-            yield Hit(1 + matcher.match(text), matcher.highlight(text), partial(self._select, task))
-
-    def _select(self, task: str) -> None:
-        select: Callable[[str], None] = getattr(self.screen, "select")  # noqa: B009
-        select(task)
+            yield Hit(1 + matcher.match(text), matcher.highlight(text), partial(cast(Any, self.screen).select, task))
 
     def _possible(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, Any]]]]:
         return [

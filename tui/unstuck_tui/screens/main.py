@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
 from textual import events, on
@@ -158,13 +158,14 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def _measure(self) -> None:
         """Look how much the agents in view have printed."""
-        if not self._measuring:
+        attempts = self._table.attempts_in_view()
+        if attempts and not self._measuring:
             self._measuring = True
-            start(self, "activity", self._look_at_output)
+            start(self, "activity", self._look_at_output, attempts)
 
-    async def _look_at_output(self) -> None:
+    async def _look_at_output(self, attempts: Sequence[str]) -> None:
         try:
-            sizes = await self._view.printed(self._table.attempts_in_view())
+            sizes = await self._view.printed(attempts)
             self._tracker.activity.measured(sizes, self._tracker.clock.monotonic())
         finally:
             self._measuring = False

@@ -144,7 +144,7 @@ class Detail(Horizontal):
         self._unfolded = self._raw = False
         self._changes = _Changes()
         self._since: Since = "start"
-        self._looked_at = 0.0
+        self._looked_at, self._is_stale = 0.0, False
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
 
@@ -210,7 +210,7 @@ class Detail(Horizontal):
     def show(self, changes: Changes) -> None:
         if self._task_id in changes.tasks:
             self.draw()
-            self._compare()
+            self._is_stale = True
 
     def tick(self, changes: Changes) -> None:
         """A second has passed."""
@@ -218,7 +218,8 @@ class Detail(Horizontal):
             self.draw()
         self._read()
         row = self._row
-        if row is not None and row.state != "ended" and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
+        changes_on = self._is_stale or self._task_id in changes.tasks or (row is not None and row.state != "ended")
+        if changes_on and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
             self._compare()
 
     def on_resize(self) -> None:
@@ -296,7 +297,7 @@ class Detail(Horizontal):
 
     def _compare(self) -> None:
         if self._page == "changes" and self._row is not None and not self._comparing and self.display:
-            self._comparing = True
+            self._comparing, self._is_stale = True, False
             start(self, "changes", self._look_for_changes)
 
     async def _look_for_changes(self) -> None:
@@ -312,7 +313,6 @@ class Detail(Horizontal):
             found = _Changes(note=str(error))
         finally:
             self._comparing = False
-            # A tree that takes long to look at is looked at less often.
             self._looked_at = self._tracker.clock.monotonic()
         if (task, since) == (self._task_id, self._since):
             self._changes = found
