@@ -220,3 +220,27 @@ async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing)
         told = " ".join(stage.text.replace("│", " ").split())
         assert "so far 3 of 8 tries used. Next: new approach" in told
         assert "you are asked" in told
+
+
+async def test_many_records_are_one_look_at_the_files(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While an agent reports step after step, its files are compared once, and once more when five seconds are over."""
+    async with showing(size=(120, 40)) as stage:
+        looks: list[str] = []
+        changes = stage.app.view.changes
+
+        async def counted(task: str, since: Any = "start") -> Any:
+            looks.append(task)
+            return await changes(task, since)
+
+        monkeypatch.setattr(stage.app.view, "changes", counted)
+        stage.story.task("web")
+        stage.story.start("web")
+        await stage.settled()
+        await stage.press("page.changes")
+        before = len(looks)
+        for _ in range(10):
+            stage.story.spawned("web")
+            await stage.settled()
+        assert len(looks) == before
+        await stage.pass_time(6)
+        assert len(looks) == before + 1
