@@ -1,4 +1,4 @@
-"""What every test stands on: an isolated home, a short runtime directory, a real repository and a clock of its own."""
+"""Fixtures of every test: an isolated home, a short runtime directory, a real repository and a clock of its own."""
 
 from __future__ import annotations
 

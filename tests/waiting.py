@@ -1,4 +1,4 @@
-"""What tests wait for that comes about in its own time."""
+"""Waits for conditions that come about in their own time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an agent that speaks the protocol is chosen: by a name in a plan or on the command line, or by its command."""
+"""Choosing an ACP agent: by a name in a plan or on the command line, or by its command."""
 
 from __future__ import annotations
 

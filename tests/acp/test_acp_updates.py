@@ -1,4 +1,4 @@
-"""What real agents told while they worked, as recorded: steps, exit codes wherever they stand, messages, usage."""
+"""Recorded ACP updates of real agents: steps, exit codes wherever they stand, messages, usage."""
 
 from __future__ import annotations
 

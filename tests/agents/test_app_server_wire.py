@@ -1,4 +1,4 @@
-"""What the app-server may say that no app-server should: nothing of it is lost in silence, and nothing breaks us."""
+"""Malformed lines of an app-server are reported and break nothing."""
 
 from __future__ import annotations
 

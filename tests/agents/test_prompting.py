@@ -1,4 +1,4 @@
-"""Where the text of an attempt goes in a command."""
+"""Places of a prompt in an agent's command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every file of the project."""
+"""Rules for every file of the project."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ FORBIDDEN = {
     "a directory of one machine": re.compile(r"(?<![\w.\-}~/])/(?:root|work)/"),
     "a package index": re.compile(r"https?://[\w.\-]*(?:pypi|pythonhosted|npmjs|goproxy|crates)\b"),
 }
+CLAUSE = r'^ *r?"""((?:What|Who|Whoever|Where|How|Whether)\b.*)'
 # These two show what is forbidden.
 SHOW_FORBIDDEN = {"test_house.py", "test_recorded_data.py"}
 
@@ -57,6 +58,18 @@ def test_every_module_says_what_it_is() -> None:
     """Every module that holds anything begins with a docstring."""
     mute = [path for path in modules() if lines(path) and not re.match(r'(#!.*\n+)?r?"""', path.read_text("utf-8"))]
     assert [str(path.relative_to(TOP)) for path in mute] == []
+
+
+def clauses(path: Path) -> list[str]:
+    """Docstrings that begin with a clause: all in the product, and those of modules in the tests."""
+    product = path.relative_to(TOP).parts[0] in PACKAGES
+    found = re.findall(CLAUSE, path.read_text("utf-8"), 0 if not product else re.MULTILINE)
+    return [f"{path.relative_to(TOP)}: {text}" for text in found]
+
+
+def test_docstrings_begin_with_the_thing() -> None:
+    """A docstring names what the thing is or does, without a clause as its subject."""
+    assert [found for path in (*modules(), *sorted((TOP / "tests").rglob("*.py"))) for found in clauses(path)] == []
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:

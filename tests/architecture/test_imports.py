@@ -1,4 +1,4 @@
-"""What may import what, shown by a fresh interpreter."""
+"""Import rules, shown by a fresh interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkpoint of a large project costs, and going back to it, beside ``git status`` and ``git stash create``."""
+"""Cost of a checkpoint of a large project, and of its restore, beside ``git status`` and ``git stash create``."""
 
 from __future__ import annotations
 

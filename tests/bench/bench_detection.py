@@ -1,4 +1,4 @@
-"""What the loop detector finds on labelled histories and what an observation costs it, beside the seeds' plain rule."""
+"""Precision, recall and cost of the loop detector on labelled histories, beside the seeds' plain rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to say what a failure is, and how often it is right, beside keyword lists and a log parser (drain3)."""
+"""Cost and accuracy of the diagnosis, beside keyword lists and a log parser (drain3)."""
 
 from __future__ import annotations
 

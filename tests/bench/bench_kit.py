@@ -1,4 +1,4 @@
-"""What a benchmark is: a name, a way to measure it once, and what it is compared with."""
+"""Base of a benchmark: a name, one measurement, and what it is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a safe record costs, beside a sync for each through aiofiles and beside SQLite; what a long run's start costs.
+"""Cost of a durable record, beside a sync for each through aiofiles and beside SQLite; cost of a long run's start.
 
 Prints its own table. ``UNSTUCK_BENCH_EVENTS`` is how many events the long run has (1,000,000). Each row is the median
 of its rounds; the three ways to record take turns, because a shared disk is another one a minute later.

@@ -1,4 +1,4 @@
-"""What it costs to look for secrets, per megabyte, beside the SHA-256 of the same bytes; budget 100 ms (10 MB/s)."""
+"""Cost of redaction per megabyte, beside the SHA-256 of the same bytes; budget 100 ms (10 MB/s)."""
 
 from __future__ import annotations
 

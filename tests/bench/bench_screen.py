@@ -1,4 +1,4 @@
-"""What the screen costs beside a run of ten thousand tasks, what it holds in memory, and how soon a key is seen."""
+"""Cost of the screen beside a run of ten thousand tasks, its memory, and the time from key to paint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a person waits for a command to start, and an agent for a hook with and without somebody listening."""
+"""Start time of commands, and of a hook with and without a listening supervisor."""
 
 from __future__ import annotations
 

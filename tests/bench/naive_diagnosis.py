@@ -1,4 +1,4 @@
-"""What the diagnosis is compared with: keyword lists over the whole text, as a first design would have them."""
+"""Keyword lists over the whole text: the baseline that the diagnosis is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the sockets of a test lie."""
+"""Socket directory of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever reads a question on another screen stops the timer that would answer it; an agent cannot."""
+"""A person who reads a question on another screen stops its timer; an agent cannot."""
 
 from __future__ import annotations
 

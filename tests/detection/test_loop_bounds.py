@@ -1,4 +1,4 @@
-"""What does not depend on chance, and what does not grow: volatile parts, memory and the work per observation."""
+"""Bounds of the loop detector: volatile parts, memory and work per observation."""
 
 from __future__ import annotations
 

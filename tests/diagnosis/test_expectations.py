@@ -1,4 +1,4 @@
-"""What a check expected is a failed check, and what a parser expected is a syntax error."""
+"""An expectation of a check is a failed check; an expectation of a parser is a syntax error."""
 
 from __future__ import annotations
 

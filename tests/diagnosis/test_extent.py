@@ -1,4 +1,4 @@
-"""How far a check came: the errors and passes that its output counts, and whether anything ran."""
+"""Extent of a check: the errors and passes that its output counts, and whether anything ran."""
 
 from __future__ import annotations
 

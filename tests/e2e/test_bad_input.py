@@ -1,4 +1,4 @@
-"""What may be wrong with what the program is given: each time one clear line, the right exit code, nothing lost."""
+"""Bad input to every command: one clear line, the right exit code, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the files of a task are looked at: in a large project each look takes as long as ``git status``."""
+"""Scans of a task's files per attempt: in a large project each takes as long as ``git status``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the project has learnt, at the command line: seen, made a rule, and taken back."""
+"""Memory of a project at the command line: shown, turned into a rule, and deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print for people: columns below a head, times as they are said, colour where it is wanted."""
+"""Tables that commands print: columns below a header, readable times, colour where it is wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a pivot can go, in which order, and that the ways every project knows are really different ones."""
+"""Targets of a pivot and their order, and that the built-in approaches really differ."""
 
 from __future__ import annotations
 

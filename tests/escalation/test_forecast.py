@@ -1,4 +1,4 @@
-"""What a person is told about what comes next is what then comes."""
+"""The announced next step is the step that follows."""
 
 from __future__ import annotations
 

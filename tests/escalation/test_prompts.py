@@ -1,4 +1,4 @@
-"""What an attempt is told, word for word, and that no prompt is more than text."""
+"""Prompt of an attempt, word for word; no prompt is more than text."""
 
 from __future__ import annotations
 

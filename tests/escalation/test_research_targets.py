@@ -1,4 +1,4 @@
-"""What is looked into before an agent is sent out again: few things, the most telling first."""
+"""Targets of research before the next attempt: few, the most telling first."""
 
 from __future__ import annotations
 

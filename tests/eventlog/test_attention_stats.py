@@ -1,4 +1,4 @@
-"""What a run asked of people, by day, and what was decided without them."""
+"""Questions to people by day, and decisions made without them."""
 
 from __future__ import annotations
 

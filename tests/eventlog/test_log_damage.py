@@ -1,4 +1,4 @@
-"""What the log does with a file that is not as it was left: unfinished ends are moved aside, damage is refused."""
+"""Damaged event logs: an unfinished end is moved aside, other damage is refused."""
 
 from __future__ import annotations
 

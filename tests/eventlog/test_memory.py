@@ -1,4 +1,4 @@
-"""What a project remembers between runs."""
+"""Memory of a project between runs."""
 
 from __future__ import annotations
 

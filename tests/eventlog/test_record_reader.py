@@ -1,4 +1,4 @@
-"""Whoever looks back reads a run's state through its snapshot, and its records as a stream that can be followed."""
+"""Readers take a run's state from its snapshot, and its records as a stream that can be followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's state keeps of failures: each once, how far it got, and what got past it; in several runs together."""
+"""Failures in a run's state: each once, its last level, and what solved it; also over several runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent said and did in an attempt, read from what it printed: the same for every agent and protocol."""
+"""Entries of an attempt, parsed from its output: the same for every agent and protocol."""
 
 from __future__ import annotations
 

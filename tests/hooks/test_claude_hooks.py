@@ -1,4 +1,4 @@
-"""What Claude Code's hooks say and understand, on lines that it really sent."""
+"""Hooks of Claude Code, parsed and answered, on lines that it really sent."""
 
 from __future__ import annotations
 

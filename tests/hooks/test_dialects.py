@@ -1,4 +1,4 @@
-"""What other agents' hooks really said, understood, and what each is told in its own words."""
+"""Hooks of other agents, on recorded lines, and the reply to each in its own format."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hooks.heard import Heard
+from tests.hooks.recorded_events import RecordedEvents
 
 from unstuck import Supervisor
 from unstuck.channel import Peer
@@ -29,7 +29,7 @@ EVENTS = {
 }
 
 
-class World(Heard):
+class World(RecordedEvents):
     """One agent's recorded hooks, played with changes, and what was recorded of them."""
 
     def __init__(self, agent: str, supervisor: Supervisor, transcript: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hooks.heard import Heard
+from tests.hooks.recorded_events import RecordedEvents
 
 from unstuck import Supervisor
 from unstuck.channel import Peer
@@ -21,7 +21,7 @@ from unstuck.text import Clean
 from unstuck.workspace.project import locate
 
 
-class Session(Heard):
+class Session(RecordedEvents):
     """One session: its main agent (an empty name) and its sub-agents."""
 
     def __init__(self, supervisor: Supervisor) -> None:

@@ -1,4 +1,4 @@
-"""What a session beside us has used, as the transcripts say that its hooks name: counted once, and read on only."""
+"""Usage of a watched session, from the transcripts that its hooks name: each line is counted once."""
 
 from __future__ import annotations
 

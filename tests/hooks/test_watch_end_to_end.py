@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hooks.heard import Heard
+from tests.hooks.recorded_events import RecordedEvents
 from tests.manual_clock import ManualClock
 
 import unstuck.agents
@@ -59,7 +59,7 @@ class Hook:
         return json.loads(out) if out else None
 
 
-class World(Heard):
+class World(RecordedEvents):
     """The agent's side: sends hooks from within the project and looks at what was recorded."""
 
     patience = PATIENCE

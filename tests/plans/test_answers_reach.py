@@ -1,4 +1,4 @@
-"""What a person answers reaches the agent's next prompt and the files: by rule, offline with --resume, and live."""
+"""A person's answer reaches the agent's next prompt and the files: by rule, offline with --resume, and live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check saw is what arrives, also where filters stand between the files and git."""
+"""The delivered files equal those that the check saw, also behind git filters."""
 
 from __future__ import annotations
 

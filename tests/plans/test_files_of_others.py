@@ -1,4 +1,4 @@
-"""What a reset in my own checkout leaves alone: what I saved meanwhile, and what other processes write to."""
+"""A reset in my own checkout keeps files that I saved meanwhile and files that other processes write to."""
 
 from __future__ import annotations
 

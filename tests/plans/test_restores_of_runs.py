@@ -1,4 +1,4 @@
-"""What a run sets back by itself, what it asks about first, and what it remembers as good."""
+"""Restores that a run makes alone, restores that it asks about, and its last passing checkpoints."""
 
 from __future__ import annotations
 

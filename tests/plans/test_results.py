@@ -1,4 +1,4 @@
-"""What becomes of the results of a plan: they come together, reach my branch as I set it, and nothing is lost."""
+"""Results of a plan: they are integrated, reach my branch as I set it, and nothing is lost."""
 
 from __future__ import annotations
 

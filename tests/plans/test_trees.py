@@ -1,4 +1,4 @@
-"""Where tasks work: fresh trees with their setup, shared trees one at a time, and without git."""
+"""Workspaces of tasks: worktrees with their setup, shared files one task at a time, and no git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Linux's means are missing, as on macOS: everything is imported, works, and is ended."""
+"""Processes without Linux's facilities, as on macOS: all is imported, works, and ends."""
 
 from __future__ import annotations
 

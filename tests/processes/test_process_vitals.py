@@ -1,4 +1,4 @@
-"""What a family of processes uses, looked at from outside."""
+"""CPU, memory and I/O of a process tree, read from outside."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from tests.real_agents import spoken
+from tests.real_agents import conversations
 from tests.real_agents.conftest import Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
 
@@ -60,25 +60,25 @@ def opened(name: str, lab: Labs, answer: Callable[[Asked], Turn]) -> tuple[Lab, 
 def test_answered_on_the_screen(name: str, lab: Labs) -> None:
     """A person at the screen says no with a reason, and shows the way when it is stuck."""
     speaker = SPEAKERS[name]
-    one, more = opened(name, lab, lambda asked: spoken.gets_stuck(asked, speaker.deploy))
+    one, more = opened(name, lab, lambda asked: conversations.gets_stuck(asked, speaker.deploy))
     told = speaker._asdict()
     asked = {what: told[what] for what in ("code", "counts", "asks", "looks")}
-    spoken.answered_by_a_person(one, f"acp:{name}", *more, **asked)
+    conversations.answered_by_a_person(one, f"acp:{name}", *more, **asked)
 
 
 @pytest.mark.parametrize("name", list(SPEAKERS))
 def test_words_reach_its_attempt(name: str, lab: Labs) -> None:
     """It is told of a repetition, then frozen and asked about; the answer is heard in the same attempt."""
-    one, more = opened(name, lab, spoken.repeats)
-    spoken.steered(one, "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more)
+    one, more = opened(name, lab, conversations.repeats)
+    conversations.steered(one, "--verify", conversations.VERIFY, "--agent", f"acp:{name}", conversations.TASK, *more)
 
 
 @pytest.mark.parametrize("name", list(SPEAKERS))
 def test_stopped(name: str, lab: Labs) -> None:
     """Its turn is cancelled before its process is ended, and no process is left."""
-    one, more = opened(name, lab, spoken.sleeps)
+    one, more = opened(name, lab, conversations.sleeps)
     (one.repo / "answers.yaml").write_text("- {gate: permission, answer: allow, always: true}\n")
-    log = spoken.stopped(one, f"acp:{name}", "--answers", "answers.yaml", *more)
+    log = conversations.stopped(one, f"acp:{name}", "--answers", "answers.yaml", *more)
     assert '"stopReason":"cancelled"' in log.replace(" ", "")
 
 
@@ -87,9 +87,19 @@ def test_a_retry_goes_on_with_its_session(name: str, lab: Labs) -> None:
     """The second attempt is the same conversation, the pivot a new one; what it remembers is not recorded again."""
     one, more = opened(name, lab, lambda asked: Turn(text="All tests pass now."))
     (one.repo / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 1, max_research: 0}\n")
-    one.unstuck("run", "--headless", "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more, code=3)
+    one.unstuck(
+        "run",
+        "--headless",
+        "--verify",
+        conversations.VERIFY,
+        "--agent",
+        f"acp:{name}",
+        conversations.TASK,
+        *more,
+        code=3,
+    )
     # Some ask their model more than they were told to.
-    told = (spoken.TASK, "did not pass the check", "The last approach did not work")
+    told = (conversations.TASK, "did not pass the check", "The last approach did not work")
     first, retry, pivot = (next(asked for asked in one.model.asked if words in asked.last) for words in told)
     assert "All tests pass now." not in first.text
     assert "All tests pass now." in retry.text or not SPEAKERS[name].remembers
@@ -107,7 +117,17 @@ def test_what_comes_from_a_cache_is_not_counted(name: str, lab: Labs) -> None:
     one, more = opened(name, lab, lambda asked: Turn(text="All tests pass now."))
     one.model.cached = 60
     (one.repo / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 0, max_research: 0}\n")
-    one.unstuck("run", "--headless", "--verify", spoken.VERIFY, "--agent", f"acp:{name}", spoken.TASK, *more, code=3)
+    one.unstuck(
+        "run",
+        "--headless",
+        "--verify",
+        conversations.VERIFY,
+        "--agent",
+        f"acp:{name}",
+        conversations.TASK,
+        *more,
+        code=3,
+    )
     used = [record["data"]["tokens"] for record in one.events("usage_counted")]
     assert len(used) == 2
     assert sum(used) == 50 * len(one.model.asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.real_agents import spoken
+from tests.real_agents import conversations
 from tests.real_agents.conftest import Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
 
@@ -31,10 +31,10 @@ def test_answered_on_the_screen(lab: Labs) -> None:
     """A person at the screen says no with a reason, and shows the way when it is stuck."""
 
     def answer(asked: Asked) -> Turn:
-        return spoken.gets_stuck(asked, DEPLOY)
+        return conversations.gets_stuck(asked, DEPLOY)
 
     one = allowed(lab("codex", answer))
-    spoken.answered_by_a_person(one, AGENT)
+    conversations.answered_by_a_person(one, AGENT)
     (permission, _) = one.events("gate_opened")
     assert permission["data"]["context"]["context"] == "May I deploy?"
     attempts = [record["data"]["guidance"]["session"] for record in one.events("attempt_started")]
@@ -45,19 +45,21 @@ def test_answered_on_the_screen(lab: Labs) -> None:
 @pytest.mark.parametrize("hold", ["freeze", "step"])
 def test_steered_in_its_turn(hold: str, lab: Labs) -> None:
     """Frozen, or held before its next command: the answer is told in the same turn."""
-    one = allowed(lab("codex", spoken.repeats))
+    one = allowed(lab("codex", conversations.repeats))
     plan = f"agents: {{it: {{preset: {AGENT}, hold: {hold}}}}}\ntasks: [{{id: web, prompt: x, verify: y}}]\n"
     (one.repo / "plan.yaml").write_text(
-        plan.replace("prompt: x", f"prompt: {spoken.TASK}").replace("verify: y", f"verify: {spoken.VERIFY}")
+        plan.replace("prompt: x", f"prompt: {conversations.TASK}").replace(
+            "verify: y", f"verify: {conversations.VERIFY}"
+        )
     )
-    spoken.steered(one, "plan.yaml")
+    conversations.steered(one, "plan.yaml")
     standing = {"freeze": "frozen", "step": "held"}[hold]
     assert one.events("gate_opened")[0]["data"]["standing"] == standing
 
 
 def test_interrupted(lab: Labs) -> None:
     """Its turn is interrupted before its process is ended; nothing of it is left."""
-    assert '"status":"interrupted"' in spoken.stopped(allowed(lab("codex", spoken.sleeps)), AGENT)
+    assert '"status":"interrupted"' in conversations.stopped(allowed(lab("codex", conversations.sleeps)), AGENT)
 
 
 def test_a_retry_goes_on_with_its_thread(lab: Labs) -> None:
@@ -68,7 +70,7 @@ def test_a_retry_goes_on_with_its_thread(lab: Labs) -> None:
 
     one = allowed(lab("codex", answer))
     (one.repo / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 1, max_research: 0}\n")
-    one.unstuck("run", "--headless", "--verify", spoken.VERIFY, "--agent", AGENT, spoken.TASK, code=3)
+    one.unstuck("run", "--headless", "--verify", conversations.VERIFY, "--agent", AGENT, conversations.TASK, code=3)
     first, retry, pivot = one.model.asked[:3]
     assert "All tests pass now." not in first.text
     assert "did not pass the check" in retry.last

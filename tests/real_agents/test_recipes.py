@@ -1,4 +1,4 @@
-"""What the documents tell people to type, typed: with real agents, and nothing added."""
+"""Commands of the docs, typed as written, with real agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the real agents keep of their sessions, as `unstuck review` reads it."""
+"""Sessions kept by real agents, as `unstuck review` reads them."""
 
 from __future__ import annotations
 

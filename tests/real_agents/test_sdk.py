@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.real_agents import spoken
+from tests.real_agents import conversations
 from tests.real_agents.conftest import CACHE, ENVIRON, Lab
 from tests.real_agents.environments import PROJECT, environment
 from tests.real_agents.scripted_model import Asked, ScriptedModel, Turn
@@ -50,23 +50,23 @@ def test_answered_on_the_screen(lab: Labs) -> None:
     """A person at the screen says no with a reason, and shows the way when it is stuck."""
 
     def answer(asked: Asked) -> Turn:
-        return spoken.gets_stuck(asked, DEPLOY)
+        return conversations.gets_stuck(asked, DEPLOY)
 
     one = lab(answer)
-    spoken.answered_by_a_person(one, AGENT, *MAY)
+    conversations.answered_by_a_person(one, AGENT, *MAY)
     assert one.events("gate_opened")[0]["data"]["standing"] == "held"
 
 
 def test_steered_in_its_turn(lab: Labs) -> None:
     """Its next call is held while the question is open, and brings the answer back."""
-    one = lab(spoken.repeats)
-    spoken.steered(one, "--verify", spoken.VERIFY, "--agent", AGENT, spoken.TASK, *MAY)
+    one = lab(conversations.repeats)
+    conversations.steered(one, "--verify", conversations.VERIFY, "--agent", AGENT, conversations.TASK, *MAY)
     assert one.events("gate_opened")[0]["data"]["standing"] == "held"
 
 
 def test_interrupted(lab: Labs) -> None:
     """The SDK interrupts the turn before its process is ended; nothing of it is left."""
-    said = spoken.stopped(lab(spoken.sleeps), AGENT, "--", "--allowedTools", "Bash")
+    said = conversations.stopped(lab(conversations.sleeps), AGENT, "--", "--allowedTools", "Bash")
     assert "error_during_execution" in said
 
 
@@ -88,7 +88,9 @@ def test_a_wrong_program_ends_its_attempt(wrong: str, said: str, lab: Labs) -> N
     program.chmod(0o755)
     one.environ["PATH"] = os.pathsep.join((str(program.parent), one.environ["PATH"]))
     one.environ["UNSTUCK_OUTPUT_LIMIT"] = "65536"  # what is kept is looked through for secrets
-    one.unstuck("run", "--headless", "--ask", "never", "--verify", "false", "--agent", AGENT, spoken.TASK, code=4)
+    one.unstuck(
+        "run", "--headless", "--ask", "never", "--verify", "false", "--agent", AGENT, conversations.TASK, code=4
+    )
     reports = [record["data"]["report"] for record in one.events("attempt_ended")]
     assert {report["how"] for report in reports} == {"crashed"}
     assert {report["error"] for report in reports} == {f"Claude Agent SDK: {said}"}

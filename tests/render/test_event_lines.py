@@ -1,4 +1,4 @@
-"""What a run without a screen prints: every event that says something, clean, short and to the point."""
+"""Lines of a run without a screen: one for each event that matters, clean and short."""
 
 from __future__ import annotations
 

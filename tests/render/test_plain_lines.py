@@ -1,4 +1,4 @@
-"""What a person who hears the lines, or reads them in a log, learns of a run: the same as from the screen."""
+"""Plain lines tell a listener, or a reader of a log, the same as the screen."""
 
 from __future__ import annotations
 

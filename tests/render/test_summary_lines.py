@@ -1,4 +1,4 @@
-"""What looking back and deleting say to people, line for line."""
+"""Lines of commands that show and delete runs."""
 
 from __future__ import annotations
 

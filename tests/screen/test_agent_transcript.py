@@ -1,4 +1,4 @@
-"""What the agent said and did, on the main screen and in the log: readable, folded, followed, and raw on request."""
+"""Transcript of an agent on the main screen and in the log: readable, folded, followed, and raw on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who looks elsewhere is told once of each thing that needs them, and once that it is over."""
+"""An unfocused screen notifies once of each thing that needs a person, and once when it is over."""
 
 from __future__ import annotations
 

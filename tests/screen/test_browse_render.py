@@ -1,4 +1,4 @@
-"""What the browse screen draws, and how an editor is called: without an app."""
+"""Drawing of the browse screen, and the call of an editor, without an app."""
 
 from __future__ import annotations
 

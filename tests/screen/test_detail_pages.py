@@ -1,4 +1,4 @@
-"""What one can look at about a task: its timeline, its ladder, and what has changed in its files."""
+"""Pages about a task: its timeline, its escalation levels, and the changes in its files."""
 
 from __future__ import annotations
 

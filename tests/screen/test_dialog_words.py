@@ -1,4 +1,4 @@
-"""What the dialogs say and which of them comes up, without a screen."""
+"""Words of the dialogs, and the choice of dialog, without a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes while many widgets are changed at once is drawn all the same."""
+"""Updates that arrive while many widgets change at once are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody looks at and what does not change costs nothing: counted, not timed."""
+"""Hidden and unchanged parts of the screen cost nothing: counted, not timed."""
 
 from __future__ import annotations
 

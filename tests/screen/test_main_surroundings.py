@@ -1,4 +1,4 @@
-"""What is round the main screen: help, palette, footer, mouse, colours, and a screen that fails."""
+"""Surroundings of the main screen: help, palette, footer, mouse, colours, and a screen that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the screen: a title that says who is needed, notifications by the way that was set, and copies."""
+"""Output beside the screen: the terminal's title, notifications by the configured way, and copies."""
 
 from __future__ import annotations
 

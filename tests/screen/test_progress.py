@@ -1,4 +1,4 @@
-"""How far the run has come, and which agents are lively: in the frame of the table and in its rows."""
+"""Progress of the run in the frame of the table, and activity of agents in its rows."""
 
 from __future__ import annotations
 

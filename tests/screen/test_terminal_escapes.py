@@ -1,4 +1,4 @@
-"""What is written to the terminal beside the screen is what was meant, whatever the texts in it are."""
+"""Escape sequences beside the screen stay as meant, whatever texts they carry."""
 
 from __future__ import annotations
 

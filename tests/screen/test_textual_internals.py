@@ -1,4 +1,4 @@
-"""What the screen takes from Textual's private parts is still there, and still does what it is taken for."""
+"""Private parts of Textual that the screen uses still exist and behave as assumed."""
 
 from __future__ import annotations
 

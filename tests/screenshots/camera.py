@@ -1,4 +1,4 @@
-"""What takes a picture: the app without a terminal, its keys from the registry, and what it shows as SVG."""
+"""Camera for pictures: the app without a terminal, its keys from the registry, and its screen as SVG."""
 
 from __future__ import annotations
 

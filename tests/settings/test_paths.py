@@ -1,4 +1,4 @@
-"""Where the program keeps its state and its sockets."""
+"""Directories of the program's state and sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where settings come from, which of them wins, and what is said about wrong ones."""
+"""Sources of settings, their precedence, and the errors about wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What I answered once is offered when the same failure gets stuck again, with how it ended; in a later run, too."""
+"""My earlier answer is offered when the same failure gets stuck again, with its outcome; in a later run, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What research found and what then helped is told again, in a later run, when such a failure comes again."""
+"""Research findings that helped are given again in a later run when such a failure returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What my settings know about a failure: words for the agent, or a command where only I can have written it."""
+"""Known failures in my settings: advice for the agent, or a command where only I can have written it."""
 
 from __future__ import annotations
 

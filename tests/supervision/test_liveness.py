@@ -1,4 +1,4 @@
-"""What two looks at a silent agent say about it."""
+"""Verdict on a silent agent from two samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run that was cut off has left, put together from its state and from what was seen: pure."""
+"""Reconstruction of an interrupted run from its state and from what is alive. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent says that it has used is kept with its attempt and summed up for the run."""
+"""An agent's reported usage is kept with its attempt and summed for the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal would obey is gone; what a person would read stays."""
+"""The sanitiser removes what a terminal would obey and keeps what a person would read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a maintained detector finds in a text is gone afterwards; what is needed to find a fault stays."""
+"""Secrets that a maintained detector finds are replaced; details needed to find a fault stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is promised, whatever happens: one function for each guarantee, from a world to what breaks it."""
+"""Guarantees that hold whatever happens: one function for each, from a world to what breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What git's index says of a file is believed only where it is proven."""
+"""An entry of git's index is used only where it is proven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many lines each file has more or less than a checkpoint says."""
+"""Lines added and removed per file against a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkpoint covers, what it does not and says so, and which trees nobody copies by accident."""
+"""Coverage of a checkpoint: included files, named omissions, and trees that are never copied by accident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the project itself says about a failure, without a model and without looking anywhere else."""
+"""Research findings from the project itself, without a model and without looking anywhere else."""
 
 from __future__ import annotations
 

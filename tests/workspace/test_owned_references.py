@@ -1,4 +1,4 @@
-"""What of a repository is ours, and what only a worktree of ours holds: nothing else is ever deleted."""
+"""References that Unstuck owns, and work that only its worktrees hold: nothing else is ever deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the screen writes never makes the run wait, whatever the terminal does."""
+"""Writes to the terminal never block the run, whatever the terminal does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent said and did as lines of a given width. Pure."""
+"""An agent's messages and tool calls as lines of a given width. Pure."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(lambda: self._lines.scroll_to_line(self._lines.cursor))
 
     async def _said(self, row: TaskRow, file: Path | None) -> tuple[Entry, ...] | None:
-        """What the agent said and did in the attempt; None where it printed plain text."""
+        """Messages and tool calls of the attempt's agent; None where it printed plain text."""
         if self._attempt == row.attempts:
             return (await self._view.output(row.id, "agent")).entries
         if file is None:

@@ -1,4 +1,4 @@
-"""How far a run has come, and how lively its agents are, as text. Pure."""
+"""Progress of a run and activity of its agents as text. Pure."""
 
 from __future__ import annotations
 

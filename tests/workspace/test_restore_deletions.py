@@ -1,4 +1,4 @@
-"""What a restore takes away, and what it plans: nothing that was saved since it was looked at goes."""
+"""Deletions of a restore and its plan: no file saved since the plan is deleted."""
 
 from __future__ import annotations
 

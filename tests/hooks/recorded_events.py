@@ -1,4 +1,4 @@
-"""What a supervisor records, as it comes."""
+"""Records of a supervisor, as they come."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.supervision.run.supervisor import Supervisor
 
 
-class Heard:
+class RecordedEvents:
     """Every record of ``supervisor``'s run from now on; ``patience`` is in seconds."""
 
     patience = 30.0

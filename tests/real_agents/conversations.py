@@ -1,4 +1,4 @@
-"""What a person and a scripted model do with an agent that is spoken with, whichever it is."""
+"""Steps of a person and a scripted model in a conversation with any agent."""
 
 from __future__ import annotations
 
