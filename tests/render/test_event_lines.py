@@ -11,11 +11,13 @@ from pydantic import BaseModel
 
 from unstuck.contract import Guidance, Report, Task
 from unstuck.escalation.ladder_state import Climb
-from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
+from unstuck.words.log_text import log_text
 from unstuck.words.narration import event_text, lines_of, summary
 
+GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 NASTY = "\x1b]0;evil\x07\x1b[31m[/red]\r\n\u202e" + "long " * 200
 # Events that are the record's own business: whatever they say is said by a line before or after them.
 SILENT = {
@@ -288,3 +290,10 @@ def test_the_last_lines_say_what_to_do_now() -> None:
     )
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
     assert summary("r1", "incomplete") == ("run r1: ended, not every task succeeded",)
+
+
+def test_every_event_says_something_in_a_log() -> None:
+    """The log has a sentence for each event, also for those that the run's own lines leave out."""
+    records = [decode(line) for log in GOLDEN.glob("*.jsonl") for line in log.read_bytes().splitlines(keepends=True)]
+    assert {record.name for record in records} >= {"agent_spawned", "usage_counted", "task_added", "checkpoint_created"}
+    assert [record.name for record in records if not log_text(record)] == []

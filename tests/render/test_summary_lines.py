@@ -16,7 +16,7 @@ from unstuck.eventlog.state import CheckRow, State, TaskRow
 from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
-from unstuck.words.narration import event_line
+from unstuck.words.log_text import event_line
 from unstuck_tui.render.printed.columns import columns
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 from unstuck_tui.render.printed.summaries import FAILURES_HEAD, failure_cells, load_words, row_lines
@@ -119,13 +119,16 @@ def test_failures_stand_in_columns() -> None:
 
 
 def test_every_event_is_one_line() -> None:
-    """Also one that says nothing to people, and one of several lines."""
+    """Also one that a run's own lines leave out, and one of several lines."""
 
     def told(event: e.Event, task: str = "web") -> str:
         when, name = "2026-11-22T07:25:12.000Z", event.name
         return event_line(Record(seq=7, time=when, mono=1, run="r", actor="policy", event=event, name=name, task=task))
 
-    assert told(e.TaskUnblocked(task_id="web")) == "     7  07:25:12Z  policy  web               task_unblocked"
+    assert (
+        told(e.TaskUnblocked(task_id="web"))
+        == "     7  07:25:12Z  policy  web               task_unblocked          every task that it needs has succeeded"
+    )
     assert told(e.GateOpened(gate="g1", type="stuck")).endswith("gate_opened             ! I am stuck and need help.")
     assert told(e.RunParked(gates=("g1",)), "").split()[3:5] == ["-", "run_parked"]
 

@@ -15,7 +15,7 @@ from tests.supervision.conftest import Records
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.words.narration import event_line
+from unstuck.words.log_text import event_line
 
 TASK = Task(id="t", prompt=admit("Do it."))
 OVERLOADED = 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'

@@ -50,13 +50,6 @@ def lines_of(record: Record, *, spell: Callable[[str], str] = str) -> tuple[str,
     return tuple(start + _indented(spell(text), room) for text in texts)
 
 
-def event_line(record: Record) -> str:
-    """``record`` in one line, whatever it is: number, time, who, which task, which event, and what it says."""
-    task = one_line(record.task, _NAME_WIDTH) or "-"
-    start = f"{record.seq:>6}  {clock_time(record.time)}  {record.actor:<6}  {task:<16}  "
-    return f"{start}{one_line(record.name, _NAME_WIDTH):<22}  {one_line(event_text(record), _WIDTH)}".rstrip()
-
-
 def event_text(record: Record) -> str:
     """The text of ``record``, without time and subject; empty for an event that only the record needs."""
     text = _said(record) or (_beside(record.event) if isinstance(record.event, e.DirectiveIssued) else "")
@@ -425,7 +418,8 @@ def _set_up(event: e.SetupFinished, record: Record) -> _Text:
     return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in parts[-_SETUP_LINES:])]
 
 
-def _used(event: e.UsageCounted) -> str:
+def used_words(event: e.UsageCounted) -> str:
+    """Tokens and cost of an event, such as ``110 tokens, cost 0.02``."""
     cost = "" if event.cost is None else f", cost {event.cost:g}"
     return f"{event.tokens} tokens{cost}"
 
@@ -558,7 +552,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.Suspended: lambda event, record: f"◷ the machine slept for {_seconds(event.seconds)}; no clock has counted it",
     e.UsageCounted: lambda event, record: (
-        f"  ! its usage moved while it was idle: {_used(event)}" if event.while_idle else None
+        f"  ! its usage moved while it was idle: {used_words(event)}" if event.while_idle else None
     ),
     e.BudgetSet: lambda event, record: (
         "the budget is now " + ", ".join(limit_of(kind, limit) for kind, limit in event.limits.items())

@@ -17,7 +17,7 @@ from unstuck.eventlog.events import EVENTS
 from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.words.did_you_mean import suggestion
-from unstuck.words.narration import event_line
+from unstuck.words.log_text import event_line
 from unstuck_tui.cli.common import echo, here, json_option, moment_of, project_option
 from unstuck_tui.cli.names import events, run_ids
 

@@ -12,7 +12,7 @@ from unstuck.history.entries import Entry, call_words, lines_of
 from unstuck.text import Clean, one_line
 from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import Tone
-from unstuck.words.narration import event_line, event_text
+from unstuck.words.log_text import event_line, log_text
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces
 from unstuck_tui.render.transcript import entry_lines
 
@@ -22,7 +22,7 @@ _ACTOR = 6
 _NARROW = 100
 _SLIM = 76
 _SLIM_TASK = 10
-_FIELDS = 200
+_STEP = 200
 _TONES: dict[str, Tone] = {
     "gate_opened": "ask",
     "workflow_failed": "bad",
@@ -49,23 +49,16 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
         Cell(start, "quiet"),
         Cell(task),
         Cell(event, _tone(record)),
-        Cell(fit(_said(record) or _fields(record), room), "quiet"),
+        Cell(fit(_said(record), room), "quiet"),
     )
 
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
     """The line of a slim screen: the event's text first, its name where it has none."""
     start = f"{record.seq:>5} {_time(record.time)} "
-    text = _said(record) or f"{record.name} {_fields(record)}"
+    text = _said(record) or record.name
     room = max(0, width - len(start) - _SLIM_TASK - 2)
     return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(text, room), _tone(record))
-
-
-def _fields(record: Record) -> str:
-    """The short fields of an event without a text of its own."""
-    data = record.event.model_dump(mode="json")
-    named = [f"{name}={value}" for name, value in data.items() if isinstance(value, str | int | float) and value != ""]
-    return one_line(" ".join(named), _FIELDS)
 
 
 def _time(time: str) -> str:
@@ -97,10 +90,10 @@ def _step(event: StepRecorded) -> Entry:
 def _said(record: Record) -> str:
     """The text of an event; of a step the beginning of what was said or done."""
     if not isinstance(record.event, StepRecorded):
-        return event_text(record)
+        return log_text(record)
     entry = _step(record.event)
     lines = lines_of(entry)[: 3 if entry.result is not None else 1]
-    return one_line("  ".join(f"{line.sign} {line.text}".strip() for line in lines), _FIELDS)
+    return one_line("  ".join(f"{line.sign} {line.text}".strip() for line in lines), _STEP)
 
 
 def record_lines(record: Record | None, width: int) -> list[Line]:
