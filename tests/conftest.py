@@ -48,7 +48,7 @@ sys.dont_write_bytecode = False
 
 TOP = Path(__file__).resolve().parents[1]
 LONG = ("tests/rehearsal/", "tests/kills/", "tests/architecture/", "tests/deletion/", "tests/screen/terminal/")
-"""Where tests wait long for processes, or for many of them."""
+"""Directories whose tests wait long for processes, or for many of them."""
 
 KINDS = {
     "unit": (
@@ -96,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: at the end there is then something short left for everybody."""
+    """Run slow tests first, so that short ones fill the end for every worker."""
     for item in items:
         path = item.path.relative_to(TOP / "tests").as_posix()
         item.add_marker(KIND_OF[max((place for place in KIND_OF if path.startswith(place)), key=len)])
@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported stays: a search for garbage need not go through it again and again."""
+    """Keep imported modules out of garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -265,7 +265,7 @@ class Forks:
         self._environment: dict[str, str] = {}
 
     def can(self, environment: Mapping[str, str]) -> bool:
-        """Whether a fork is what a start would be: not where Python itself reads something else at its start."""
+        """Return whether a fork equals a start: not if Python itself reads something else at its start."""
         if self._server.CLONE is None:
             return False
         self._environment = self._environment or dict(os.environ)

@@ -44,7 +44,7 @@ MORE = (
     "unstuck_tui.screens.main",
     "unstuck_tui.app.host",
 )
-"""What most commands import only when they come to it."""
+"""Modules that most commands import only when they need them."""
 
 _AS_SIBLING = 0x8000 | signal.SIGCHLD  # CLONE_PARENT
 _LONGEST = 1 << 18
@@ -97,7 +97,7 @@ def _stream(number: int) -> io.TextIOWrapper:
 
 
 def imported_for(arguments: list[str]) -> None:
-    """What takes long and one command only needs, once it is first asked for."""
+    """Import slow modules that one command only needs when it is first asked for."""
     if arguments[1:] == ["mcp"] and "mcp" not in sys.modules:
         for name in ("mcp.server.stdio", "unstuck.agents.mcp.server"):
             importlib.import_module(name)

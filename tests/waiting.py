@@ -15,7 +15,7 @@ PATIENCE = 60
 
 
 def has_ended(pid: int) -> bool:
-    """Whether the process runs no more; nobody may have taken leave of it yet."""
+    """Return whether the process has ended; its parent may not have waited for it yet."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -29,7 +29,7 @@ PATIENCE = 20
 
 
 def rule(*acts: dict[str, Any], told: str = "") -> dict[str, Any]:
-    """What it does in a turn in which it is told ``told``."""
+    """Its behaviour in a turn in which it is told ``told``."""
     return {"told": told, "do": list(acts)}
 
 
@@ -62,7 +62,7 @@ class Talk:
         return asyncio.ensure_future(self.supervisor.supervise(task, self.agent))
 
     async def until(self, found: Callable[[], Any]) -> Any:
-        """What ``found`` gives once it gives something; looked at after each record."""
+        """Return what ``found`` gives once it gives something; checked after each record."""
         async with asyncio.timeout(PATIENCE):
             while not (hit := found()):
                 self._moved.clear()
@@ -70,7 +70,7 @@ class Talk:
         return hit
 
     async def until_noted(self, kind: str, count: int = 1) -> list[Any]:
-        """What the agent has noted, once it has noted so much."""
+        """Return the agent's notes once there are so many."""
         async with asyncio.timeout(PATIENCE):
             while len(found := self.noted(kind)) < count:
                 await asyncio.sleep(0.02)
@@ -87,17 +87,17 @@ class Talk:
         return [record.event for record in self._records if isinstance(record.event, kind)]
 
     def noted(self, kind: str) -> list[Any]:
-        """What the agent has noted."""
+        """Return the agent's notes."""
         file = self.folder / f"{kind}.jsonl"
         lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def told(self) -> list[str]:
-        """What the agent was told, turn by turn."""
+        """Return the prompts that the agent got, turn by turn."""
         return [one["text"] for one in self.noted("told")]
 
     def status(self, gate: str) -> str:
-        """What has become of a question."""
+        """Return the status of a question."""
         return self.supervisor.core.head.gates[gate].status
 
     def left(self) -> list[int]:
@@ -106,7 +106,7 @@ class Talk:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it is more than an entry that nobody has taken leave of."""
+    """Return whether it is a live process, not a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -17,12 +17,12 @@ FAILING = "echo oops >&2; exit 3"
 
 
 def steps(talk: Talk) -> list[tuple[str, str, int | None]]:
-    """What was recorded of its work."""
+    """Return the recorded steps of its work."""
     return [(one.kind, str(one.text).strip(), one.exit_code) for one in talk.events(e.StepRecorded)]
 
 
 def reports(talk: Talk) -> list[Any]:
-    """How each attempt has ended."""
+    """Return the end of each attempt."""
     return [one.report for one in talk.events(e.AttemptEnded)]
 
 
@@ -121,7 +121,7 @@ async def test_what_offers_no_yes_is_no_question(talking: Talks) -> None:
 
 
 async def test_a_nudge_and_words_reach_the_turn(talking: Talks) -> None:
-    """Where the agent can hear words in its turn, a nudge about a loop is said into it, and the turn goes on."""
+    """A nudge about a loop reaches an agent that can hear words in its turn, and the turn goes on."""
     again = [run(f"cat shop.py; {FAILING}") for _ in range(3)]
     async with talking(rule(*again, act("hear"), run("echo better")), steers=True) as talk:
         await talk.work()
@@ -197,7 +197,7 @@ async def test_a_retry_goes_on_with_the_session(way: str, talking: Talks) -> Non
 
 
 async def test_a_session_that_is_gone_begins_anew(talking: Talks) -> None:
-    """Where the agent does not know its session any more, or cannot go on with one, the attempt has a new one."""
+    """An attempt gets a new session if the agent no longer knows its own or cannot go on with one."""
     settings = {"failure_handler": {"max_retries": 1, "max_pivots": 0}}
     async with talking(rule(act("say", text="I did it.")), settings=settings, loads=True) as talk:
         work = talk.work(verify=f"rm -f {talk.folder}/ses_*; false")
@@ -231,7 +231,7 @@ async def test_cancel_leaves_no_process(
 
 
 async def test_a_whole_attempt_leaves_no_process(talking: Talks) -> None:
-    """What an agent leaves behind when it is done is ended, and in the report."""
+    """Processes that an agent leaves behind are ended, and are in the report."""
     async with talking(rule(act("orphan"), act("say", text="Done."))) as talk:
         await talk.work()
         assert talk.left() == []
@@ -337,7 +337,7 @@ async def test_a_flood_is_bounded(talking: Talks) -> None:
     [("max_tokens", "maximum context length"), ("refusal", "refused"), ("max_turn_requests", "limit")],
 )
 async def test_a_turn_that_ends_for_a_reason(reason: str, said: str, talking: Talks) -> None:
-    """What it could not end well for is what the failure is diagnosed from."""
+    """The reason of a bad end of turn is what the failure is diagnosed from."""
     async with talking(rule(act("end", reason=reason))) as talk:
         work = talk.work()
         await talk.until(lambda: reports(talk))

@@ -29,7 +29,7 @@ def tell(method: str, **params: Any) -> None:
 
 
 def heard() -> Iterator[dict[str, Any]]:
-    """What is said to us, noted."""
+    """Note and return each message to us."""
     with open("heard.jsonl", "a", encoding="utf-8") as file:
         for line in sys.stdin:
             file.write(line)
@@ -60,7 +60,7 @@ def message(text: str) -> None:
 
 
 def turn(messages: Iterator[dict[str, Any]]) -> None:
-    """What happens in a turn, by the mode."""
+    """Play a turn by the mode."""
     message("I will run the tests.")
     match MODE:
         case "asks" | "every":
@@ -131,7 +131,7 @@ def answered(messages: Iterator[dict[str, Any]]) -> None:
 
 
 def reply(said: dict[str, Any], messages: Iterator[dict[str, Any]]) -> None:
-    """What a request is answered."""
+    """Reply to a request."""
     id = said.get("id")
     match said.get("method"):
         case "initialize":

@@ -85,7 +85,7 @@ class Lab:
         return await self.attempt(self.agent("sh", "-c", script, **changes))
 
     def told(self) -> dict[str, Any]:
-        """What the program was told."""
+        """Return what the program was told."""
         told: dict[str, Any] = json.loads((self.work / "told.json").read_text(encoding="utf-8"))
         return told
 
@@ -152,7 +152,7 @@ async def test_an_agent_that_a_signal_ended_has_crashed(lab: Lab) -> None:
 
 
 async def test_a_signal_line_is_read(lab: Lab) -> None:
-    """What the agent says about itself is in its report, the question with its options too."""
+    """The agent's own words about itself are in its report, also the question with its options."""
     line = '{"signal": "needs_guidance", "question": "Which?", "options": ["a"], "approach": "x", "session": "s-2"}'
     report = await lab.shell(f"echo 'UNSTUCK {line}'")
     assert report.signal == "needs_guidance"
@@ -178,7 +178,7 @@ async def test_an_approach_in_words_is_in_its_report(lab: Lab) -> None:
     ],
 )
 async def test_an_agent_that_has_to_signal(lab: Lab, output: str, how: str) -> None:
-    """Where a signal is required its absence is the agent's failure, with a sample of what was there instead."""
+    """A missing signal is the agent's failure if one is required; a sample of the output stands in its place."""
     report = await lab.shell(f"printf '%s' '{output}'", signals=True)
     assert report.how == how
     assert (report.sample == output) == (how != "ended")
@@ -252,7 +252,7 @@ async def test_stop_ends_everything_and_says_so(lab: Lab) -> None:
 
 
 async def test_cancelling_stops_first(lab: Lab) -> None:
-    """Whoever goes away leaves no process behind."""
+    """A cancelled call leaves no process behind."""
     work = await running(lab, lab.agent("sh", "-c", WAITING))
     family = [lab.watcher.pid, *(child.pid for child in psutil.Process(lab.watcher.pid).children(recursive=True))]
     work.cancel()
@@ -338,7 +338,7 @@ tail -n +6 {STREAM} | head -c -1; exit 5"""
 
 
 async def test_a_session_is_gone_on_with(lab: Lab) -> None:
-    """What the guidance names is what the program is told to resume."""
+    """The program is told to resume the session that the guidance names."""
     agent = lab.agent(stand_in(lab, 'echo "$@" > arguments'), "-p", "{prompt}", "--output-format", "stream-json")
     await lab.attempt(agent, session="s-1")
     assert (lab.work / "arguments").read_text() == "--resume s-1 -p Build it --output-format stream-json\n"

@@ -121,14 +121,14 @@ def test_plain_text(line: str) -> None:
 
 
 def test_a_session_that_is_named_already_is_left_alone() -> None:
-    """Whoever says which session to go on with means it."""
+    """A session that the caller names is used as it is."""
     command = tuple(shlex.split("claude --resume mine -p x --output-format stream-json"))
     assert not can_resume(command)
     assert resumed(command, SESSION) == command
 
 
 def test_a_session_is_no_option() -> None:
-    """What an agent calls its session cannot become an option of its own command."""
+    """An agent's name for its session cannot become an option of its own command."""
     command = preset_command("claude")
     for session in ("--dangerously-skip-permissions", "a b", "../x", ""):
         assert resumed(command, session) == command
@@ -192,7 +192,7 @@ def test_a_session_of_the_sdk_is_gone_on_with() -> None:
 
 
 def test_the_callers_own_settings_of_codex_come_last() -> None:
-    """Where the caller sets the sandbox, too, Codex goes by the last one."""
+    """The caller's own sandbox option comes last, and Codex follows the last one."""
     command = preset_command("codex-app-server", ("-c", 'sandbox_mode="read-only"'))
     assert command[-1] == 'sandbox_mode="read-only"'
     assert command.index('sandbox_mode="workspace-write"') < len(command) - 1

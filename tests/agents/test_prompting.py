@@ -50,7 +50,7 @@ def placed(command: Sequence[str], text: str = "A NEW", *, session: str | None =
     ],
 )
 def test_a_known_agents_prompt_is_rewritten(command: list[str], task: str, rewritten: list[str]) -> None:
-    """What the user wrote as the prompt is the task, and each attempt's text takes its place."""
+    """The user's prompt is the task, and the text of each attempt takes its place."""
     assert stated_task(command) == task
     assert list(placed(command).command) == rewritten
 

@@ -116,7 +116,7 @@ def test_what_else_it_asks(method: str, params: Any, said: str, yes: Any, no: An
 
 
 def test_a_form_is_not_filled_in() -> None:
-    """Where a server wants fields to be filled in even a yes can only decline."""
+    """A server that wants fields filled in gets a refusal, even after a yes."""
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     asked = approval(AppServerStream(), "mcpServer/elicitation/request", {"requestedSchema": schema})
     assert asked is not None
@@ -124,7 +124,7 @@ def test_a_form_is_not_filled_in() -> None:
 
 
 def test_other_requests_are_none() -> None:
-    """What nobody can say yes or no to is refused by its name."""
+    """A request that nobody can answer with yes or no is refused by its name."""
     assert approval(AppServerStream(), "account/chatgptAuthTokens/refresh", {}) is None
 
 
@@ -208,7 +208,7 @@ class Lab:
         return [said["params"] for line in lines if (said := json.loads(line)).get("method") == method]
 
     def answers(self) -> list[dict[str, Any]]:
-        """What its own requests were answered."""
+        """Return the answers to its own requests."""
         lines = (self.work / "heard.jsonl").read_text("utf-8").splitlines()
         return [said["result"] for line in lines if "result" in (said := json.loads(line))]
 
@@ -280,7 +280,7 @@ async def test_every_command_waits_for_us(lab: Lab) -> None:
 
 
 async def test_words_reach_the_turn_under_way(lab: Lab) -> None:
-    """What a person says, and what the supervisor has noticed, is told without waiting for the turn's end."""
+    """A person's words and the supervisor's nudges are delivered without waiting for the turn's end."""
     work = lab.attempt("silent")
     await lab.person.until("action")
     said = Directive(kind="tell", text=Clean("look in the cellar"), gate="g1")
@@ -299,7 +299,7 @@ async def test_a_nudge_is_told(lab: Lab) -> None:
 
 
 async def test_an_answer_after_the_turn_is_another_one(lab: Lab) -> None:
-    """What its last step has led to may be answered when its turn is over: it hears of that before it is let go."""
+    """A question of the last step may be answered after its turn; the agent hears the answer before it is released."""
 
     async def step(observation: Observation, *, within: float | None = None) -> Directive:
         if observation.kind == "failure" and not lab.person.asked:
@@ -389,5 +389,5 @@ async def test_a_turn_that_fails_says_why(lab: Lab) -> None:
 
 
 async def test_a_signal_that_is_wanted_and_missing(lab: Lab) -> None:
-    """What its messages say counts, as it does for every agent."""
+    """A signal in its messages counts, as for every agent."""
     assert (await lab.attempt("works", signals=True)).how == "no_signal"

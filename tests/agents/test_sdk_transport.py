@@ -20,7 +20,7 @@ Inside = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is installed here or not."""
+    """Hide the package, installed or not."""
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None)
 
 
@@ -35,7 +35,7 @@ def test_a_missing_extra_says_what_to_install(repo: Path, inside: Inside) -> Non
 
 
 def test_it_is_not_imported_before_it_is_used() -> None:
-    """Whoever does not use it does not wait for it."""
+    """A program that does not use it does not load it."""
     assert "claude_agent_sdk" not in sys.modules
 
 

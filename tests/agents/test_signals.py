@@ -146,7 +146,7 @@ def test_texts_are_clean_and_bounded() -> None:
 
 @pytest.mark.parametrize("session", ["a b", "-" * 200, "--yolo", "..", "x;rm", 3, None, "a\n"])
 def test_a_session_that_is_no_id_is_none(session: int | str | None) -> None:
-    """What may stand in a command later is letters, digits, dots and dashes."""
+    """Only letters, digits, dots and dashes may later stand in a command."""
     assert read_signal(f"UNSTUCK {json.dumps({'signal': 'complete', 'session': session})}", "web").session is None
 
 

@@ -69,7 +69,7 @@ FAILED = {
 
 @pytest.mark.parametrize("name", FAILED)
 def test_their_own_errors(name: str) -> None:
-    """What they report as an error is theirs."""
+    """An error that they report is theirs."""
     stream, _ = read(name, [(FAILED[name] % "401 Unauthorized").encode()])
     assert stream.error == "401 Unauthorized"
 

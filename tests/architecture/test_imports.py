@@ -20,7 +20,7 @@ sys.meta_path.insert(0, Blocked())
 
 
 def fresh(program: str) -> str:
-    """What a new interpreter prints for this program; its error is the test's failure."""
+    """Return what a new interpreter prints for this program; its error fails the test."""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -12,7 +12,7 @@ from tests.manual_clock import ManualClock
 
 
 def git(repo: Path, *arguments: str) -> str:
-    """What a git command prints."""
+    """Return what a git command prints."""
     return subprocess.run(["git", *arguments], cwd=repo, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -57,7 +57,7 @@ def within(name: str) -> set[str]:
 
 
 def size_of(package: str) -> int:
-    """How many modules and packages it has; of the command line's the commands, a file each, do not count."""
+    """Return the number of its modules and packages; command files of the command line do not count."""
     commands = cli.list_commands(click.Context(cli)) if package == "unstuck_tui.cli" else []
     return len(imports().find_children(package) - {f"{package}.{name}" for name in commands})
 
@@ -71,7 +71,7 @@ def test_every_kind_of_import_is_seen() -> None:
 
 
 def test_no_package_imports_in_a_circle() -> None:
-    """Whoever reads a module reads what is below it, and never comes back to where they began."""
+    """The imports of a package form no circle."""
     found = {package: circle for package in packages() if (circle := circle_in(package))}
     assert {package: circle for package, circle in found.items() if package not in STILL_CIRCULAR} == {}
     assert STILL_CIRCULAR - found.keys() == set(), "these have no circle any more: strike them off the list"

@@ -16,7 +16,7 @@ ALLOWED = "unstuck_tui.textual_internals"
 
 
 def private(name: str | None) -> bool:
-    """Whether a name is for its owner only; those that Python itself reads are for everybody."""
+    """Return whether a name is for its owner only; names that Python itself reads are for everybody."""
     return name is not None and name.startswith("_") and not name.startswith("__") and name != "_"
 
 
@@ -71,7 +71,7 @@ def of_widgets() -> frozenset[str]:
 
 
 def test_textual_is_private_to_one_module() -> None:
-    """What a release of Textual may change without a word is used in one module, where it is tested name by name."""
+    """Parts of Textual that a release may change are used in one module, where each name is tested."""
     found = set(uses())
     assert {name for module, name in found if module == ALLOWED} >= {"_display", "_xterm_parser", "_driver", "_file"}
     assert sorted(use for use in found if use[0] != ALLOWED) == []

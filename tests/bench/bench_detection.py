@@ -43,7 +43,7 @@ class PlainRule:
 
 
 class Ours:
-    """Whether a verdict says that it is a loop; ``outage``: being blocked counts as well."""
+    """Our detector, by whether its verdict is a loop; ``outage``: being blocked counts as well."""
 
     def __init__(self, outage: bool = False) -> None:
         self._detector, self._counted = LoopDetector(), COUNTED | {"blocked"} if outage else COUNTED
@@ -130,7 +130,7 @@ def middle(watcher: LoopDetector, observations: list[Observation]) -> float:
 
 
 def benches() -> Iterable[Bench]:
-    """What is found, then what it costs: fresh, and after twenty thousand events, which says whether it is flat."""
+    """Measure accuracy, then cost: fresh, and after twenty thousand events, to see whether it is flat."""
     rules: dict[str, Callable[[bool], Ours | PlainRule]] = {
         "ours": Ours,
         "the seeds' plain rule": lambda _: PlainRule(),

@@ -56,7 +56,7 @@ def corpus() -> dict[str, Case]:
 
 @cache
 def diagnosed() -> dict[str, Diagnosis]:
-    """What is said of each."""
+    """Return the diagnosis of each."""
     found = {key: diagnose(case["output"], exit_code=case["exit_code"]) for key, case in corpus().items()}
     return {key: one for key, one in found.items() if one is not None}
 
@@ -68,7 +68,7 @@ def share(verdict: Callable[[Case], bool], cases: Iterable[Case] | None = None) 
 
 
 def is_there(case: Case, location: str | None) -> bool:
-    """Whether the place is the labelled one."""
+    """Return whether the place is the labelled one."""
     truth = case["truth"]
     if truth["file"] is None or truth["line"] is None:
         return location is None
@@ -85,7 +85,7 @@ def pairs(kind: str, identity: Callable[[str], object]) -> float:
 
 
 def accuracy() -> Iterable[Bench]:
-    """How often each field is right, in percent; what is compared is the keyword lists' figure."""
+    """Measure the share of right values per field, in percent, beside that of the keyword lists."""
 
     def bench(name: str, ours: Callable[[], float], theirs: Callable[[], float] | None, goal: str) -> Bench:
         return Bench(name=name, unit="%", measure=ours, against=theirs, budget=goal, rounds=1)

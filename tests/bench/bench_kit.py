@@ -30,7 +30,7 @@ def processor_seconds(action: Callable[[], object]) -> float:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long ``action`` takes, in seconds."""
+    """Return the duration of ``action`` in seconds."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start

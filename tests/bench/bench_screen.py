@@ -29,7 +29,7 @@ KEYS = 100
 
 
 def seconds_of(*, watched: bool, per_second: int, key: bytes = b"", shows: bytes = b"") -> list[Spent]:
-    """What each second of a run has used, in a process of its own at a terminal of its own, whose end is read here.
+    """Return the use per second of a run in a process and terminal of its own, whose output is read here.
 
     ``key`` is typed there, and leads to what ``shows`` these words.
     """

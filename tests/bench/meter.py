@@ -52,7 +52,7 @@ class MeteredLoop(asyncio.SelectorEventLoop):
         self._is_screens_turn = False
 
     def spent(self) -> Spent:
-        """What has been used so far. Call it from a callback of the run: that callback counts when it is over."""
+        """Return the use so far. Call it from a callback of the run: that callback counts when it is over."""
         threads = {thread.name: _used_by(thread) for thread in threading.enumerate()}
         screen = sum(threads.get(name, 0.0) for name in SCREENS_THREADS) + self._in_threads[True]
         run = sum(threads.get(name, 0.0) for name in RUNS_THREADS) + self._in_threads[False]

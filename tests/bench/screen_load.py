@@ -30,7 +30,7 @@ SETTLING_S = 2.0
 
 
 class NoLines:
-    """What would print lines."""
+    """Printer that prints nothing."""
 
     is_quiet = True
 
@@ -57,7 +57,7 @@ def change(supervisor: Supervisor, number: int) -> None:
 
 
 async def busy(supervisor: Supervisor, loop: MeteredLoop, *, per_second: int) -> list[Spent]:
-    """What each second has used, while all tasks change in their turn, in so many bursts a second."""
+    """Return the use per second while all tasks change in turn, in so many bursts a second."""
     await asyncio.sleep(SETTLING_S)
     start, seconds, tasks = time.monotonic(), [], cycle(range(TASKS))
     for second in range(SECONDS):

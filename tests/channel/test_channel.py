@@ -202,7 +202,7 @@ async def test_a_half_written_message_blocks_nobody_and_does_nothing(sockets: Pa
 
 
 async def test_a_message_may_come_in_pieces(sockets: Path) -> None:
-    """Where the kernel cuts a line makes no difference."""
+    """A line that the kernel cuts is read whole."""
     async with serving(sockets / "s.sock"):
         reader, writer = await asyncio.open_unix_connection(sockets / "s.sock")
         for byte in b'{"v": 1, "do": "pieces"}\n':

@@ -27,7 +27,7 @@ cp -R "{steps}/$((left - 1))/." "$UNSTUCK_TASK/"
 
 
 def attempts(family: Family, place: Path) -> dict[int, int | None]:
-    """How many attempts the agent needed for each number of things; None where it did not succeed."""
+    """Return the number of attempts for each number of things; None where the agent did not succeed."""
     project, steps = place / "project", place / "steps"
     for left in range(MOST + 1):
         write(steps / str(left), dict(family.left(left)) | {"left": f"{left}\n"})

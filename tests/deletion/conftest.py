@@ -21,7 +21,7 @@ OURS_IN_GIT = ("unstuck/", "objects/")
 
 @dataclass(frozen=True)
 class Said:
-    """How a command ended, and what it said."""
+    """Exit code and output of a command."""
 
     code: int
     out: str

@@ -24,7 +24,7 @@ from unstuck.processes.orphans import is_shim
 
 
 def nothing_left(house: Any) -> bool:
-    """Whether nothing of ours is anywhere: not in git, not in the state, not in the runtime directory."""
+    """Return whether nothing of ours is left in git, in the state or in the runtime directory."""
     listed = house.git("for-each-ref", "--format=%(refname)") + house.git("worktree", "list")
     places = (house.root / ".git" / "unstuck", house.root / ".git" / "worktrees", house.root / ".unstuck")
     folders = (Path(os.environ["UNSTUCK_STATE_DIR"]), Path(os.environ["UNSTUCK_RUNTIME_DIR"]))
@@ -214,7 +214,7 @@ def test_agents_of_a_killed_supervisor_are_found_and_ended(house: House) -> None
 
 
 def test_a_damaged_log_does_not_keep_its_run(house: House) -> None:
-    """Where the record makes no sense, work trees, branches and checkpoints are found all the same."""
+    """Worktrees, branches and checkpoints are found even if the event log is damaged."""
     before = house.theirs()
     run = house.worked()
     (house.root / ".git" / "unstuck" / "runs" / run / "events.jsonl").write_bytes(b"\x00\xffnothing\n")
@@ -254,7 +254,7 @@ def installed(house: Any, name: str) -> None:
 
 
 def test_a_kill_inside_a_checkpoint_leaves_nothing_that_stays(house: House, shimmed: Callable[[str], None]) -> None:
-    """What a save that was killed half-way has left, locks and all, goes with the rest."""
+    """The remains of a killed save, locks and all, are deleted with the rest."""
     before = house.theirs()
     assert house.unstuck("checkpoints", "create").code == 0
     (house.root / "new.txt").write_text("changed\n", encoding="utf-8")
@@ -354,7 +354,7 @@ asyncio.run(main())
 
 
 def test_a_program_of_ones_own_is_not_ended(house: House) -> None:
-    """Whoever supervises from Python is named and left alone, and so is its run."""
+    """A Python program that supervises by itself is named and left alone, and so is its run."""
     command = [sys.executable, "-c", EMBEDDED]
     process = subprocess.Popen(command, cwd=house.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     house.started.append(process)
@@ -373,7 +373,7 @@ def test_a_program_of_ones_own_is_not_ended(house: House) -> None:
 
 
 def test_who_stands_in_a_tree_or_on_a_branch_is_in_the_way(house: House) -> None:
-    """Whoever has the results checked out keeps them; a shell in a work tree is named, not ended. Nothing has gone."""
+    """Results that are checked out stay; a shell in a worktree is named, not ended. Nothing is deleted."""
     run = house.worked()
     tree = next(line.split()[0] for line in house.git("worktree", "list").splitlines() if "/stuck" in line)
     shell = subprocess.Popen(["sleep", "600"], cwd=tree)
@@ -521,7 +521,7 @@ def test_a_failed_reopening_removes_nothing(house: House, shimmed: Callable[[str
 
 
 def test_a_process_that_cannot_be_looked_at_keeps_everything(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody can say whether the supervisor lives, its identity and its run stay."""
+    """Identity and run stay if nobody can tell whether the supervisor lives."""
     run = house.parked()
     lock = house.root / ".git" / "unstuck" / "lock"
     lock.write_text(json.dumps({"pid": 1, "started": 1.0, "run": run, "host": os.uname().nodename}), encoding="utf-8")

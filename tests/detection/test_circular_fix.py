@@ -23,7 +23,7 @@ def test_one_similar_attempt_is_not_a_circle() -> None:
 
 
 def test_only_the_last_three_attempts_count() -> None:
-    """What was tried long ago may be tried again."""
+    """An approach that was tried long ago may be tried again."""
     old = ["use a mutex", "use a mutex"]
     assert not is_circular_fix("use a mutex", [*old, "rewrite parser", "drop cache", "raise limit"])
 

@@ -39,7 +39,7 @@ def volatile(chance: random.Random) -> dict[str, str]:
 
 
 def heard(steps: list[tuple[int, int, bool]], seed: int) -> list[Verdict | None]:
-    """What is said about a history whose volatile parts come from ``seed``."""
+    """Return the verdict on a history whose volatile parts come from ``seed``."""
     chance, detector = random.Random(seed), LoopDetector()
     said = []
     for template, word, failed in steps:

@@ -43,7 +43,7 @@ def verdicts(case: dict[str, Any]) -> list[Verdict]:
 
 
 def fires(case: dict[str, Any]) -> bool:
-    """Whether a loop is said; an agent that is blocked is in one only where the label calls it an outage."""
+    """Return whether a loop is reported; a blocked agent counts only if the label calls it an outage."""
     counted = {"loop", "circular_fix", "waiting"}
     if case.get("infra") and case["expect"] == "loop":
         counted |= {"blocked"}

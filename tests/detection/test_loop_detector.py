@@ -249,7 +249,7 @@ def test_results_without_words_are_no_evidence() -> None:
 
 
 def test_a_loop_is_told_by_its_error_and_not_by_the_first_line_of_a_traceback() -> None:
-    """Whoever is asked about a loop reads which call failed and with which error."""
+    """The question about a loop names the failing call and its error."""
     trace = 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nImportError: no name write\n'
     said = steps(LoopDetector(), *[("python -c 'from shop import write'", trace)] * 3, kind="failure")[-1]
     assert said is not None
@@ -285,7 +285,7 @@ def test_success_of_the_same_check_clears() -> None:
 
 
 def test_a_word_from_the_user_clears() -> None:
-    """What the agent repeats because it was asked to is no loop."""
+    """A repetition that the user asked for is no loop."""
     detector = LoopDetector()
     steps(detector, *[("./deploy.sh", "timed out")] * 2, kind="failure")
     detector.observe(Observation(kind="message", role="user", text="try again", task_id="t"))

@@ -33,7 +33,7 @@ def alarms(history: History) -> list[str]:
 
 @cache
 def found() -> dict[str, dict[str, Any]]:
-    """What is said in each case."""
+    """Return the verdict in each case."""
     return {
         name: {"case": name, "loop": is_loop, "first": history.first, "alarms": alarms(history)}
         for name, is_loop, history in cases()
@@ -42,7 +42,9 @@ def found() -> dict[str, dict[str, Any]]:
 
 @cache
 def expected() -> dict[str, dict[str, Any]]:
-    """What the file has for each case. It is written anew where it is missing: delete it after a change, and look."""
+    """Return the expected verdict of each case. A missing file is written again: delete it after a change, and look at
+    the diff.
+    """
     if not EXPECTED.exists():
         EXPECTED.write_text("".join(f"{json.dumps(row)}\n" for row in found().values()), encoding="utf-8")
     return {row["case"]: row for row in map(json.loads, EXPECTED.read_text(encoding="utf-8").splitlines())}

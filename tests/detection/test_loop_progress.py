@@ -114,7 +114,7 @@ def test_a_told_failure_is_asked_about_when_it_comes_again() -> None:
 
 
 def test_a_nudge_for_waiting_is_worth_ten_more() -> None:
-    """Who waits is told after ten rounds and asked about after twenty."""
+    """A waiting agent is nudged after ten rounds and asked about after twenty."""
     agent = Agent()
     said = [agent.do("sleep 30; ./status", "still running") for _ in range(20)]
     assert [number for number, verdict in enumerate(said, 1) if verdict] == [10, 20]
@@ -209,7 +209,7 @@ def test_a_ring_of_three_ideas() -> None:
 
 
 def test_not_a_loop_holds_for_whatever_was_seen_with_it() -> None:
-    """What was dismissed stays quiet although another rule sees the same steps."""
+    """A dismissed loop stays dismissed even if another rule sees the same steps."""
     agent = Agent()
     found = [agent.fail() for _ in range(3)][-1]
     assert found is not None

@@ -48,7 +48,7 @@ def test_a_cancelled_call_is_no_step_and_keeps_its_number() -> None:
 
 
 def test_known_slices_add_up() -> None:
-    """What two looks at a file have shown is known in the looks after them."""
+    """Two slices of a file that were shown are known in later looks."""
     upper, lower = "def a(): ...\ndef b(): ...", "def c(): ...\ndef d(): ..."
     known = joined(ok(f"sed -n {n},40p a.py", upper if n % 2 else lower) for n in range(1, 10))
     assert verdicts(known)
@@ -237,7 +237,7 @@ def test_an_edit_ends_a_search() -> None:
 
 
 def test_a_refused_permission_is_blocked_at_the_third_tool() -> None:
-    """What only a person can allow is told after three refusals, of whatever tools."""
+    """A permission that only a person can give is reported after three refusals, by whatever tools."""
     names = ("WebSearch", "WebFetch", "Browser")
     refused = [tool(name, f"Permission to use {name} has been denied.", True, q=name) for name in names]
     assert [said.kind for said in verdicts(joined(refused))] == ["blocked"]

@@ -18,7 +18,7 @@ OF_AN_API = ("told-002", "told-005", "told-008", "api-")
 
 
 def outputs() -> list[tuple[str, str]]:
-    """What checks and tools print when they fail, and when they do not."""
+    """Return outputs of checks and tools that fail, and of those that do not."""
     found = []
     for name in ("tools", "failures", "tool_versions", "clean"):
         for number, line in enumerate((DATA / f"{name}.jsonl").read_text("utf-8").splitlines()):

@@ -151,7 +151,7 @@ def test_the_lines_around_say_more(output: str, headline: str | None, kind: str)
 
 
 def test_a_neighbour_does_not_make_a_failure() -> None:
-    """What the lines around say is read of a failure only: it does not make one of an output."""
+    """Lines around a failure describe it, but do not make a failure of an output."""
     output = "option -x not recognized\nthe oven is cold\nthe end\nof it\nall\nhere\nlies\n"
     assert diagnose(output) is None
     assert diagnose(output, failed=True) is not None

@@ -67,7 +67,7 @@ def test_locations(diagnosed: Cases) -> None:
 
 
 def test_categories(diagnosed: Cases) -> None:
-    """Who has to respond is what a reader of the output would say."""
+    """The category is the one that a reader of the output would name."""
     strict = [found.category.value == case["truth"]["category"] for case, found in diagnosed.values()]
     assert share(strict) >= 0.93
 
@@ -115,7 +115,7 @@ def test_success_is_no_failure() -> None:
 
 
 def test_every_diagnosis_survives_the_log(diagnosed: Cases) -> None:
-    """What was written to the log reads back as the same diagnosis."""
+    """A diagnosis in the log reads back as the same diagnosis."""
     for _, found in diagnosed.values():
         assert Diagnosis.from_dict(json.loads(json.dumps(found.as_dict()))) == found
 

@@ -297,7 +297,7 @@ def test_an_error_of_a_users_own_class_has_its_code(code: str) -> None:
 
 
 def test_a_panic_in_the_library_is_at_its_caller() -> None:
-    """What Rust's library panics for is told at the user's own line, which only the backtrace names."""
+    """A panic in Rust's library is placed at the user's own line, which only the backtrace names."""
     library = "/rustc/1a2b3c/library/alloc/src/vec/mod.rs"
     told = (
         f"thread 'main' panicked at {library}:12:5:\nno room\nstack backtrace:\n   0: alloc::vec::insert\n"
@@ -320,7 +320,7 @@ def test_of_an_image_the_failed_step_is_read() -> None:
 
 
 def test_a_traceback_without_its_first_lines() -> None:
-    """What `tail` leaves of a traceback has the place and the class still, also below an indentation."""
+    """A traceback cut by `tail` keeps its place and class, also below an indentation."""
     told = '  File "shop.py", line 5, in main\n    return items[0]\n           ~~~~~^^^\nIndexError: out of range\n'
     for cut in (told, told.replace("\n", "\n    ").rstrip()):
         found = diagnose(f"starting\n{cut}", exit_code=1)

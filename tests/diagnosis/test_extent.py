@@ -100,7 +100,7 @@ def test_no_tool_runs_what_it_could_not_build() -> None:
     ],
 )
 def test_the_count_of_a_projects_own_runner_is_read(line: str, count: int) -> None:
-    """What is not right yet counts in other words, too; times, sizes and files do not."""
+    """Open items count in other words, too; times, sizes and files do not."""
     text = f"checking\n{line}\n"
     assert extent_of(text, diagnose(text, exit_code=1, phase="test")).errors == count
     assert contradiction(text) == ""

@@ -94,7 +94,7 @@ def test_pytest_fails(told: Diagnosed, style: str) -> None:
 
 
 def test_python_raises_in_another_process(told: Diagnosed) -> None:
-    """What a pool's process raised is told where it was raised, not where its result was asked for."""
+    """An exception in a pool's process is placed where it was raised, not where its result was asked for."""
     text = (
         "import multiprocessing\n\n\ndef price(item):\n    return int(item)\n\n\n"
         "if __name__ == '__main__':\n    with multiprocessing.Pool(1) as pool:\n        pool.map(price, ['pear'])\n"

@@ -42,7 +42,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("output", "advice", "never"), TOLD, ids=[told[0].strip().splitlines()[0] for told in TOLD])
 def test_a_hint_speaks_the_language(output: str, advice: str, never: tuple[str, ...]) -> None:
-    """What to try first fits the language of the file, and points at a line only where one is known."""
+    """A hint fits the language of the file, and points at a line only if one is known."""
     found = diagnose(output, exit_code=1)
     assert found is not None
     assert advice in found.fix_hint

@@ -138,6 +138,6 @@ def test_only_what_most_lines_share_is_a_prefix(output: str, bare: str | None) -
 
 
 def test_half_of_the_lines_are_enough() -> None:
-    """What a task runner prints of its own does not hide the prefix of the rest, and keeps its place."""
+    """Lines of a task runner do not hide the prefix of the rest, which keeps its place."""
     assert without_prefixes("Starting\nweb:build: one\nweb:build: two\nDone") == "Starting\none\ntwo\nDone"
     assert without_prefixes("Starting\nNow\nweb:build: one\nweb:build: two\nDone").count("web:build: ") == 2

@@ -69,7 +69,7 @@ def told(output: str) -> Diagnosis:
 
 
 def report(order: tuple[str, ...], sections: dict[str, str], *, titled: bool = True) -> str:
-    """What pytest prints when the tests end in this order."""
+    """Return pytest's output when the tests end in this order."""
     lines = [TITLE.format("FAILURES")] if sections else []
     for test in order if sections else ():
         lines += [SECTION.format(test)] if titled else []
@@ -96,7 +96,7 @@ def test_tests_that_end_in_another_order(sections: dict[str, str], titled: bool,
 
 
 def test_the_place_and_the_words_are_of_one_test() -> None:
-    """Where the sections only have tracebacks, the summary's words for that very test are told."""
+    """A test's words come from the summary if its section has only a traceback."""
     native = told(report(("test_apple", "test_zebra", "test_many[20]"), NATIVE))
     assert native.location == "/w/test_b.py:3"
     assert native.headline == "AssertionError: assert {'a': 1} == {'a': 2}"
@@ -115,7 +115,7 @@ def test_what_could_not_start_comes_first() -> None:
 
 
 def test_one_test_fewer_is_another_failure() -> None:
-    """What was mended shows, also when the failure that is told first is still there."""
+    """Progress shows even if the first failure is still there."""
     all_three, two = tuple(SUMMARY), tuple(SUMMARY)[:2]
     assert told(report(all_three, LONG)).identity != told(report(two, LONG)).identity
 
@@ -221,6 +221,6 @@ def test_another_test_of_the_same_suite_is_another_failure() -> None:
 
 
 def test_a_test_that_may_fail_has_not_failed() -> None:
-    """What a TAP report marks as still to be done or as passed over is no failure."""
+    """A test that a TAP report marks as todo or skipped is no failure."""
     todo = "TAP version 13\nnot ok 1 - rounds # TODO\nnot ok 2 - reads # SKIP no network\nnot ok 3 - adds\n"
     assert told(todo).signature.metadata["test"] == "adds"

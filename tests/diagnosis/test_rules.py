@@ -139,7 +139,7 @@ def test_the_table_is_in_order() -> None:
 
 
 def test_no_phrase_is_hidden_by_its_literal() -> None:
-    """What stands before a pattern to save time is a part of the pattern itself, so that it can hide nothing."""
+    """The literal before a pattern is a part of the pattern itself, so that it can hide nothing."""
     tables = (STRONG, WEAK, GIVEN, LOST, SETTINGS, FOREIGN, BUSY, RATE_LIMIT, VERIFICATION_FAILED)
     literals = [(one.literals.part, one.pattern) for table in tables for one in table.prefilter.entries if one.pattern]
     assert literals
@@ -195,7 +195,7 @@ def test_errors_beat_notes_and_make() -> None:
 
 
 def test_its_own_words_are_no_failure() -> None:
-    """What unstuck told the agent about the last failure is not read as a failure again."""
+    """Words of unstuck about the last failure are not read as a failure again."""
     last = found("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyError: 'old'\n")
     told = compose(
         Brief(
@@ -244,7 +244,7 @@ def test_the_work_grows_with_the_lines_and_then_no_more(piece: str) -> None:
 
 
 def calls(action: Callable[[], object]) -> int:
-    """How many functions, of Python and of C, are called."""
+    """Return the number of calls of functions, of Python and of C."""
     count = 0
 
     def profile(frame: Any, event: str, argument: Any) -> None:
@@ -353,7 +353,7 @@ def test_a_test_that_a_busy_service_stopped_has_judged_nothing(status: str, cate
     ],
 )
 def test_a_command_that_was_called_wrongly(line: str) -> None:
-    """What a program says of its arguments is neither a broken build nor a bug in it."""
+    """A complaint about arguments is neither a broken build nor a bug in the program."""
     told = found(f"Usage: app.py [OPTIONS] NAME\n\n{line}\n", 2)
     assert told.category.value == "configuration"
     assert told.failure_type == FailureType.UNKNOWN
@@ -390,7 +390,7 @@ def test_a_program_that_only_speaks_of_options(line: str) -> None:
     ],
 )
 def test_the_hint_is_for_what_happened(line: str, exit_code: int, advice: str) -> None:
-    """What goes wrong while a program runs has many causes, and the advice is for the one that is told."""
+    """A failure at run time has many causes, and the advice fits the one that is named."""
     assert advice in found(line, exit_code).fix_hint
 
 
@@ -405,7 +405,7 @@ def test_the_hint_is_for_what_happened(line: str, exit_code: int, advice: str) -
     ],
 )
 def test_a_limit_that_comes_back_is_waited_for(line: str) -> None:
-    """What a model's command line says when the hours one has paid for are used up passes by itself."""
+    """A usage limit that a model's command line reports passes with time."""
     told = found(line)
     assert told.category.value == "transient"
     assert told.error_type == ErrorType.HTTP_ERROR
@@ -451,7 +451,7 @@ def test_a_template_of_a_library_fails_where_it_was_asked_for() -> None:
 
 
 def test_a_frame_that_closes_says_nothing() -> None:
-    """Where a box ends the output, the last line with a word in it is the headline."""
+    """The headline of an output that ends with a box is the last line with a word in it."""
     assert found('│ An argument named "cidr" is not expected here.\n╵\n').headline.endswith("expected here.")
     assert found("╵\n").headline == "╵"
 

@@ -73,7 +73,7 @@ def test_another_error_at_the_same_place_is_not_related() -> None:
 
 
 def test_addresses_times_and_ids_do_not_matter() -> None:
-    """What changes with every run is left out of the comparison."""
+    """Values that change with every run are left out of the comparison."""
     one = extract_failure_signature("RuntimeError: pool <Pool object at 0x7f70ae7a2a10> closed after 1.52s")
     two = extract_failure_signature("RuntimeError: pool <Pool object at 0x7f11aa0b0c20> closed after 0.07s")
     assert one.is_identical_to(two)

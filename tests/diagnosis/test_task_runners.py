@@ -79,7 +79,7 @@ def test_a_task_runner_hides_nothing(wrapper: str, tool: str) -> None:
 
 @pytest.mark.parametrize("wrapper", WRAPPED)
 def test_a_task_runner_alone_is_no_broken_build(wrapper: str) -> None:
-    """Where the program said nothing, its runner's words are no reason to think that nothing compiles."""
+    """The words of a task runner are no broken build if the program printed nothing."""
     found = diagnose(WRAPPED[wrapper].format(said=""), exit_code=2)
     assert found is not None
     assert found.headline
@@ -97,7 +97,7 @@ def test_a_task_runner_alone_is_no_broken_build(wrapper: str) -> None:
     ],
 )  # fmt: skip
 def test_a_task_runners_own_errors_are_told(said: str, headline: str | None) -> None:
-    """What is wrong with the build's own files, or which signal ended the program, is told."""
+    """Errors in the build's own files, and signals that ended the program, are reported."""
     found = diagnose(said, exit_code=2)
     assert found is not None
     assert found.headline == (headline or said.strip())
@@ -118,7 +118,7 @@ def test_a_task_runners_own_errors_are_told(said: str, headline: str | None) -> 
     ],
 )
 def test_a_runner_of_ones_own_is_no_broken_build(said: str) -> None:
-    """What a home-made test program says under make is no reason to think that nothing compiles."""
+    """A home-made test program under make is no broken build."""
     found = diagnose(f"ok sub\n{said}\nmake: *** [Makefile:2: test] Error 1\n", exit_code=2)
     assert found is not None
     assert (found.headline, found.location) == (said, None)

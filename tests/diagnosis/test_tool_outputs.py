@@ -49,13 +49,13 @@ def test_error_types_of_tools(found: Pairs) -> None:
 
 
 def test_failure_types_of_tools(found: Pairs) -> None:
-    """How to prepare the next attempt is right for compilers, linters, test runners and programs."""
+    """The failure type is right for compilers, linters, test runners and programs."""
     ids = wrong(found, "failure_type", lambda one: one.failure_type.value)
     assert at_most(ids, 0.03), ids
 
 
 def test_categories_of_tools(found: Pairs) -> None:
-    """What only a person can set right, what passes by itself and what the agent did are told apart."""
+    """The category tells apart what a person must fix, what passes with time, and what the agent did."""
     ids = wrong(found, "category", lambda one: one.category.value)
     assert at_most(ids, 0.03), ids
 

@@ -22,7 +22,7 @@ RUNS = [
 
 
 def told(run: dict[str, Any]) -> dict[str, Any]:
-    """What the command says of a recorded run with ``--json``, in one row; the test stands last in the subject."""
+    """Return the command's ``--json`` for a recorded run as one row; the test stands last in the subject."""
     said = CliRunner().invoke(command, ["--exit-code", str(run["exit_code"]), "--json"], input=run["output"])
     assert said.exit_code == 0, said.output
     read: dict[str, Any] = json.loads(said.stdout)
@@ -37,7 +37,7 @@ def told(run: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("run", [pytest.param(run, id=run["id"]) for run in RUNS])
 def test_a_run_is_read_as_it_should(run: dict[str, Any]) -> None:
-    """What a person is told does not depend on the version of the tool: type, place, test and headline are right."""
+    """The diagnosis does not depend on the version of the tool: type, place, test and headline are right."""
     read = told(run)
     place = read["location"] or ""
     assert place == run["reads"]["location"] or place.endswith("/" + run["reads"]["location"]), run["shows"]
@@ -57,7 +57,7 @@ def test_a_run_is_read_as_it_should(run: dict[str, Any]) -> None:
     ],
 )
 def test_the_place_of_a_panic_is_its_own(output: str, place: str | None) -> None:
-    """What looks like the place of a panic, in its message or behind it, is not told as its place."""
+    """Text in or after a panic's message that looks like its place is not taken for it."""
     diagnosis = diagnose(output, exit_code=101)
     assert diagnosis is not None
     assert diagnosis.location == place

@@ -17,7 +17,7 @@ FILLED = "".join(f"line {number}\n" for number in range(9))
 
 @pytest.mark.parametrize("output", CLEAN)
 def test_no_clean_output_is_a_failure(output: str) -> None:
-    """What real commands print that end with 0 is no failure, however many words of errors it has."""
+    """The output of real commands that end with 0 is no failure, however many words of errors it has."""
     assert diagnose(output) is None
 
 

@@ -71,7 +71,7 @@ def steady(text: str) -> list[str]:
 
 
 def shows(line: str, actual: str) -> bool:
-    """Whether the document's line is the actual one, or its beginning."""
+    """Return whether the document's line is the actual one, or its beginning."""
     return actual.startswith(line.removesuffix("…")) if line.endswith("…") else actual == line
 
 

@@ -76,7 +76,7 @@ def test_an_overview_for_language_models(site: Path) -> None:
 
 
 def test_every_table_is_shown() -> None:
-    """What is generated from the code stands on a page."""
+    """Every generated table stands on a page."""
     asked = re.findall(
         r"<!-- generated: (\w+) -->", "".join(path.read_text("utf-8") for path in (TOP / "docs").rglob("*.md"))
     )

@@ -17,7 +17,7 @@ LIMIT = 90.0
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it said."""
+    """Exit code and output of a command."""
 
     code: int
     raw: bytes
@@ -78,7 +78,7 @@ class Unstuck:
         return process
 
     def prompts(self) -> list[str]:
-        """What the agent was told, attempt by attempt."""
+        """Return the prompts of the agent, attempt by attempt."""
         files = sorted(self.seen.glob("task.*"), key=lambda path: int(path.suffix[1:]))
         return [path.read_text(encoding="utf-8") for path in files]
 

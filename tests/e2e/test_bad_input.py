@@ -196,7 +196,7 @@ def test_a_second_run_is_refused_at_once(unstuck: Unstuck, failing: str) -> None
 
 
 def test_a_record_that_cannot_be_kept(unstuck: Unstuck) -> None:
-    """Where the record cannot be written nothing starts, and the exit code is 6; what is there is left alone."""
+    """Nothing starts if the event log cannot be written, and the exit code is 6; existing files stay."""
     (unstuck.root / ".git" / "unstuck").write_text("mine\n", encoding="utf-8")
     refused(unstuck("run", "--headless", "--", "touch", "started"), ".git/unstuck", "cannot be stored here", code=6)
     (unstuck.root / ".git" / "unstuck").unlink()

@@ -185,7 +185,7 @@ def test_beside_a_live_run_the_agents_tree_is_left_alone(unstuck: Unstuck, saved
 
 
 def test_a_cut_off_restore_is_said_in_the_list(unstuck: Unstuck, saved: str) -> None:
-    """Whoever lists checkpoints after a kill reads how to end the restore, or to take it back."""
+    """The list of checkpoints after a kill says how to finish the restore, or how to undo it."""
     assert unstuck.inside("checkpoints", "restore", saved, "--yes").code == 0
     (place,) = Path(unstuck.root, ".git/unstuck/checkpoints/store.git/worktrees").iterdir()
     last = place / "restore.json"

@@ -71,7 +71,7 @@ def test_a_budget_of_nothing_lets_nothing_begin(unstuck: Unstuck, tmp_path: Path
 
 
 def test_a_rule_gives_more_and_the_question_is_on_record(unstuck: Unstuck, failing: str, tmp_path: Path) -> None:
-    """Where a rule can answer it is asked instead of ended; what it gives is used, and then the run ends with 5."""
+    """A rule is asked before the run ends; its budget is used, and then the run ends with 5."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("- gate: budget\n  answer: extend\n  number: 500\n", encoding="utf-8")
     agent = unstuck.script("agent.sh", SPENDS)

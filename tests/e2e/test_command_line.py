@@ -252,7 +252,7 @@ def test_completion_knows_the_runs_of_the_project(unstuck: Unstuck) -> None:
 
 
 def completed(unstuck: Unstuck, words: str) -> list[str]:
-    """What bash would offer for the last of ``words``."""
+    """Return what bash would offer for the last of ``words``."""
     count = len(words.split(" ")) - 1
     env = {"_UNSTUCK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
     return [line.partition(",")[2] for line in unstuck.inside(env=env).out.splitlines()]

@@ -12,7 +12,7 @@ from tests.e2e.conftest import Unstuck
 
 
 def completed(unstuck: Unstuck, line: str, shell: str = "bash") -> list[str]:
-    """What `unstuck` answers to a shell whose line is this, with the cursor at its end."""
+    """Return what `unstuck` answers to a shell with this line and the cursor at its end."""
     words = line.split(" ")
     env = {"_UNSTUCK_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     if shell == "fish":
@@ -80,7 +80,7 @@ def test_values_and_commands_are_completed(unstuck: Unstuck, line: str, wanted: 
 
 
 def test_a_damaged_log_says_nothing_into_the_line(unstuck: Unstuck, parked: dict[str, Any]) -> None:
-    """Where nothing can be read nothing is offered, and no message stands in the person's line."""
+    """Nothing is offered if nothing can be read, and no message stands in the person's line."""
     log = unstuck.runs[-1] / "events.jsonl"
     log.write_bytes(b"{}" + log.read_bytes())
     assert completed(unstuck, "unstuck answer ") == []

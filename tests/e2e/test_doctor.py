@@ -25,7 +25,7 @@ from unstuck.settings.paths import runtime_dir
 
 
 def rows(unstuck: Any, code: int = 0) -> dict[str, dict[str, Any]]:
-    """What the doctor says, by what it is about; the last one where there are several."""
+    """Return the doctor's findings by subject; the last one if there are several."""
     done = unstuck.inside("doctor", "--json")
     assert done.code == code
     assert done.errors == ""
@@ -90,7 +90,7 @@ def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Unstuck) -> None:
 
 
 def test_calls_that_went_on_unwatched_are_told(unstuck: Unstuck) -> None:
-    """How many hooks have given up on a watch that hung, and what the last of them said."""
+    """The number of hooks that gave up on a hanging watch is shown, with the last one's words."""
     kept = Path(f"{socket_path(runtime_dir(os.environ), unstuck.root / '.git' / 'unstuck')}.log")
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text("2026-11-22T10:00:00Z unstuck-hook: one\n2026-11-22T10:05:00Z unstuck-hook: \x1b[2Jtwo\n")
@@ -100,7 +100,7 @@ def test_calls_that_went_on_unwatched_are_told(unstuck: Unstuck) -> None:
 
 
 def test_places_are_told_with_their_sizes(unstuck: Unstuck) -> None:
-    """How many runs there are, and how much room they, the checkpoints and the memory take."""
+    """The number of runs is shown, and the room that they, the checkpoints and the memory take."""
     assert unstuck.inside("run", "--headless", "--verify", "true", "--", "true").code == 0
     found = rows(unstuck)
     assert found["takes"]["value"].startswith("1 run (")

@@ -114,7 +114,7 @@ ALLOWED = {
 def test_its_own_settings_count(
     repo: Path, home: Path, inside: Inside, agent: Callable[..., Path], file: str, where: str
 ) -> None:
-    """What its settings allow, in the home directory or in the project, needs no argument."""
+    """A permission in its settings, in the home directory or in the project, needs no argument."""
     name, settings = ALLOWED[file]
     agent(name, "0.5.0")
     place = (home if where == "home" else repo) / file

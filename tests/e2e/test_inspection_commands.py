@@ -175,7 +175,7 @@ def test_filters_that_make_no_sense_are_refused(
 
 
 def test_events_are_followed_to_the_end_of_the_run(unstuck: Unstuck, failing: str) -> None:
-    """Whoever follows a live run reads along and is done when the run is."""
+    """A person who follows a live run reads along, and the command ends with the run."""
     os.mkfifo(unstuck.seen / "pipe")
     agent = unstuck.script("agent.sh", 'read line < "$SEEN/pipe"; touch done')
     process = unstuck.start("run", "--headless", "--verify", failing, "--", "sh", agent)

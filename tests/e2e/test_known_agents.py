@@ -90,7 +90,7 @@ def test_what_an_agent_uses_counts_against_the_budget(
 
 
 def test_more_arguments_reach_the_program(repo: Path, inside: Inside, claude: Callable[[str], Path]) -> None:
-    """What stands after ``--`` is the agent's, whatever it looks like."""
+    """Arguments after ``--`` are the agent's, whatever they look like."""
     said = claude(f"echo '{INIT % 1}'; echo '{END}'")
     run = ("run", "--headless", "--verify", "true", "--agent", "claude", "Do it.", "--", "--model", "--json", "a b")
     assert inside(repo, *run)[0] == 0
@@ -287,7 +287,7 @@ def test_an_agents_own_error_is_asked_once(
 def test_a_tool_result_that_speaks_of_a_login_is_no_error_of_the_agent(
     repo: Path, inside: Inside, claude: Callable[[str], Path]
 ) -> None:
-    """What a command of the agent printed is not the agent's own message, also when the agent dies after it."""
+    """The output of an agent's command is not the agent's own message, even if the agent dies after it."""
     said = '{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"Not logged in. Please run /login"}'
     line = f'{{"type":"user","message":{{"content":[{said}]}}}}'
     claude(f"echo '{INIT % 1}'; echo '{line}'; echo half > half.txt; exit 1")

@@ -74,7 +74,7 @@ def test_a_question_behind_a_link_is_not_answered(unstuck: Unstuck, failing: str
 
 
 def test_a_run_behind_a_link_is_not_shown(unstuck: Unstuck, tmp_path: Path) -> None:
-    """What another folder says is never told as the story of a run here."""
+    """The content of another folder is never shown as a run here."""
     assert unstuck.inside(*RUN).code == 0
     (ours,) = unstuck.runs
     ours.rename(tmp_path / "elsewhere")

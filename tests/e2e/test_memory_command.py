@@ -29,7 +29,7 @@ def memory(unstuck: Unstuck) -> Memory:
 
 
 def test_an_answer_becomes_a_rule_and_is_taken_back(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
-    """What I answered once is made a rule by its id, and the next run's agent is told it, until it is forgotten."""
+    """An answer is turned into a rule by its id, and the next run's agent gets it until it is deleted."""
     agent = unstuck.script("agent.sh", 'grep -q "TOUCH DONE" "$UNSTUCK_PROMPT_FILE" && touch done; true')
     run = ("run", "--headless", "--verify", failing, "--", "sh", agent)
     assert unstuck.inside(*run, env=no_climb).code == 3

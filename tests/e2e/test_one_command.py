@@ -142,7 +142,7 @@ def test_where_nobody_may_be_asked_the_run_halts(unstuck: Unstuck, failing: str,
 
 
 def test_a_halted_run_goes_on_once_it_is_mended(unstuck: Unstuck, no_climb: dict[str, str]) -> None:
-    """Whoever mends what halted a run resumes it: the task that failed is tried again."""
+    """A run that halted can be resumed after the cause is fixed: the failed task is tried again."""
     check = unstuck.script("check.sh", "test -e mended")
     halted = unstuck.inside(
         "run", "--headless", "--ask", "never", "--verify", f"sh {check}", "--", "true", env=no_climb

@@ -63,7 +63,7 @@ def test_no_file_of_unstuck_is_open_to_others(unstuck: Unstuck, tmp_path: Path) 
 
 
 def inside_worktree(path: Path) -> bool:
-    """Whether git made it: a worktree and its files have the modes that the user asked for."""
+    """Return whether git made it: a worktree and its files have the modes that the user asked for."""
     return any((folder / ".git").exists() for folder in (path, *path.parents))
 
 

@@ -106,7 +106,7 @@ def two_tasks(repo: Path, scope: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("scope", "questions", "code"), [("once", 2, 3), ("task", 2, 3), ("run", 1, 0)])
 def test_for_a_task_or_for_the_run(repo: Path, inside: Inside, scope: str, questions: int, code: int) -> None:
-    """What is allowed for the run is not asked in another task."""
+    """A permission for the run is not asked for again in another task."""
     ended, out, errors = inside(repo, *two_tasks(repo, scope))
     assert (ended, errors) == (code, "")
     assert len(events(out, "gate_opened")) == questions
@@ -172,7 +172,7 @@ def test_other_scopes_are_refused(repo: Path, inside: Inside, scope: str) -> Non
 
 
 def test_it_has_to_be_wanted(repo: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Codex itself calls experimental is used only where the settings say so, and the message says how."""
+    """An experimental option of Codex is used only if the settings say so, and the message says how."""
     monkeypatch.delenv("UNSTUCK_EXPERIMENTAL")
     code, _, errors = inside(repo, *RUN)
     assert code == 2

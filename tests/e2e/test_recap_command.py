@@ -18,7 +18,7 @@ def test_there_is_no_run_yet(unstuck: Unstuck) -> None:
 
 
 def test_a_plan_that_is_done(unstuck: Unstuck) -> None:
-    """What passed by which check and what it cost, each line with the numbers of its events."""
+    """Each line says which check passed and what it cost, with the numbers of its events."""
     tasks = [{"id": name, "agent": "a", "prompt": "Work", "verify": f"cat {name}.txt"} for name in ("one", "two")]
     plan = {"agents": {"a": {"command": ["sh", "-c", AGENT.replace("echo '{", "echo 'UNSTUCK {")]}}, "tasks": tasks}
     (unstuck.root / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
@@ -58,7 +58,7 @@ def test_since_a_moment(unstuck: Unstuck) -> None:
 
 
 def test_a_damaged_log_is_told_up_to_its_damage(unstuck: Unstuck) -> None:
-    """What can be read is told, and the exit code says that it is not all."""
+    """The readable part is shown, and the exit code says that it is not all."""
     unstuck.inside("run", "--headless", "--verify", "true", "--", "true")
     log = unstuck.runs[-1] / "events.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)

@@ -170,7 +170,7 @@ def test_every_kind_in_hooks_and_in_calls_over_mcp(
 
 
 async def _watched(unstuck: Unstuck, start: Begin) -> str:
-    """What the agent was told by hooks and in the reply to its call."""
+    """Return what the agent was told by hooks and in the reply to its call."""
     told: list[object] = []
     async with watch(await locate(unstuck.root), Settings()) as supervisor:
         hooks, calls = Hooks(unstuck.root, supervisor, start), Calls(supervisor)

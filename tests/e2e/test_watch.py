@@ -16,7 +16,7 @@ FAILURE = "Exit code 1\nE   AssertionError: assert 1 == 2\ntests/test_a.py:3: As
 
 
 def hook(unstuck: Unstuck, event: str, **fields: Any) -> dict[str, Any]:
-    """What the agent's hook gets back: a call of the installed forwarder, as the agent makes it."""
+    """Return the reply to the agent's hook: a call of the installed forwarder, as the agent makes it."""
     program = shutil.which("unstuck-hook")
     assert program
     payload = {"session_id": SESSION, "cwd": str(unstuck.root), "hook_event_name": event, **fields}

@@ -72,7 +72,9 @@ def test_the_same_way_is_offered_once_at_its_best() -> None:
 
 
 def test_memory_goes_by_how_alike_failures_are() -> None:
-    """What worked against this very failure counts whole, against one in like words less, against others not at all."""
+    """An approach that worked against this very failure counts whole, against a similar one less, against others not at
+    all.
+    """
     tried = [
         Use("same"),
         Use("alike", "s2", note="KeyError: price"),
@@ -105,6 +107,6 @@ def test_what_worked_twice_is_a_pattern() -> None:
 
 
 def test_my_own_patterns() -> None:
-    """What I have named for failures like this one, and nothing for others."""
+    """My own approaches for such failures are offered, and none for others."""
     mine = (("currency|price", "use cents", 0.9), ("timeout", "wait", 1.0))
     assert known_ways(mine, "KeyError: currency") == (("use cents", 0.9),)

@@ -39,7 +39,7 @@ def test_what_is_told_comes_if_nothing_changes(facts: Make, failure: Make, cause
 
 
 def test_a_pivot_is_told_with_its_way(failure: Make) -> None:
-    """What the agent itself sees comes first, and what has failed is not told again."""
+    """The agent's own next approach comes first, and one that failed is not announced again."""
     diagnosis = replace(failure(), cause=Cause.APPROACH_WRONG)
     climb = Climb(named=("use the queue",), failed_approaches=("simplify",))
     ways = [step.approach for step in forecast(climb, diagnosis, Limits()) if step.kind == "pivot"]

@@ -84,7 +84,7 @@ def test_a_new_failure_after_a_pivot_is_retried_again(facts: Make, failure: Make
 
 
 def test_a_new_failure_after_research_may_pivot_again(facts: Make, failure: Make) -> None:
-    """What was understood by research is worth other approaches, for another failure only."""
+    """Findings of research allow new approaches, for another failure only."""
     up = [failure("one")] * 7
     wrong = failure("two", cause=Cause.APPROACH_WRONG)
     levels, climb = climb_through([*up, wrong], facts)
@@ -102,7 +102,7 @@ def test_a_failure_that_comes_back_is_not_new(facts: Make, failure: Make) -> Non
 
 
 def test_an_unknown_failure_is_retried_once(facts: Make, failure: Make) -> None:
-    """What nobody recognises is not tried three times the same way."""
+    """An unknown failure is not tried three times the same way."""
     unknown = failure(failure_type=FailureType.UNKNOWN)
     assert climb_through([unknown] * 3, facts)[0] == ["retry", "pivot", "pivot"]
 

@@ -198,7 +198,7 @@ def test_an_agent_that_asks_is_heard_at_once(
 
 
 def test_a_broken_ground_stops_the_work_and_not_the_agent(facts: Make) -> None:
-    """What fails on the untouched base too is nobody's failure: everything waits until it is mended."""
+    """A failure that the untouched base has, too, is nobody's: every task waits until it is fixed."""
     assert decide(facts(infrastructure=True), LIMITS) == Block(issue="boom")
 
 
@@ -278,7 +278,7 @@ LINES: dict[int, tuple[dict[str, Any], str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("number", range(1, 10))
 def test_the_first_line_that_applies_wins(facts: Make, failure: Make, number: int) -> None:
-    """Where a line and any later one apply, the earlier decides."""
+    """The earlier of two rows that apply decides."""
     changes, headline, kind = LINES[number]
     for later in range(number + 1, 11):
         if (number, later) == (2, 7):
@@ -362,7 +362,7 @@ def test_a_retry_goes_back_only_from_what_is_known_to_be_worse(
 def test_what_passed_is_better_than_what_an_attempt_broke(
     facts: Make, failure: Make, before: Extent, goes_back: bool
 ) -> None:
-    """Where a checkpoint passed the check, a build that was not broken before the attempt goes back to there."""
+    """A build that the attempt broke goes back to a checkpoint that passed the check."""
     broken = failure("x", failure_type=FailureType.BROKEN_BUILD)
     now = Extent(stage="parse", errors=1)
     decision = decide(facts(diagnosis=broken, before=before, now=now, back="passes"), LIMITS)
@@ -408,7 +408,7 @@ def test_back_and_forth_is_no_progress(facts: Make, failure: Make) -> None:
 
 
 def test_counts_that_nobody_knows_are_no_progress(facts: Make, failure: Make) -> None:
-    """Where nothing is counted the ladder is what it was."""
+    """Nothing changes in the ladder where nothing is counted."""
     assert climbed(facts, failure, [Extent()] * 4) == ["retry", "retry", "retry", "pivot"]
 
 
@@ -429,7 +429,7 @@ def test_a_module_that_an_attempt_took_away_is_brought_back(facts: Make, failure
 
 
 def test_another_approach_is_measured_from_its_own_beginning(facts: Make, failure: Make) -> None:
-    """What an approach that was given up had left is no measure for the next one."""
+    """The leftovers of an abandoned approach are no measure for the next one."""
     spent = Climb(rung="retry", retries=3, best=Extent(stage="load", errors=1), signature="x", seen=("x",))
     decision = decide(facts(diagnosis=failure("y"), climb=spent, now=Extent(stage="load", errors=4)), LIMITS)
     assert isinstance(decision, Direct)

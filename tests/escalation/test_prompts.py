@@ -62,7 +62,7 @@ def test_a_pivot() -> None:
 
 
 def test_research() -> None:
-    """What was gathered is handed over."""
+    """Research findings are handed over."""
     assert told("research", insights=["calc.py:\n1 | def add"]) == (
         "Build the page\n\n"
         "Several attempts failed. First understand the problem, then name a new approach and follow it:\n\n"
@@ -143,7 +143,7 @@ def test_my_own_words_hide_no_signal_and_open_no_placeholder_in_what_somebody_sa
 
 
 def test_an_agent_that_has_to_signal_is_told_how() -> None:
-    """Whoever requires the signal line shows it."""
+    """A required signal line is shown to the agent."""
     assert 'UNSTUCK {"signal": "complete"' in told("first", signals=True)
     assert "UNSTUCK" not in told("first")
 

@@ -54,7 +54,7 @@ def test_the_dependency_of_a_dependency_failure() -> None:
 
 
 def test_examples_of_an_approach_that_is_wrong() -> None:
-    """Where the approach or the pattern was wrong, its examples are looked for."""
+    """Examples of an approach are looked up if the approach or the pattern was wrong."""
     for cause in (Cause.APPROACH_WRONG, Cause.PATTERN_MISMATCH):
         assert research_targets(cause, "boom", approach="raw_body") == (Target("pattern", "raw_body"),)
     assert research_targets(Cause.SIMPLE_LOGIC, "boom", approach="raw_body") == ()

@@ -49,7 +49,7 @@ def test_the_report_as_a_file(failure: Make) -> None:
 
 
 def test_the_question(failure: Make) -> None:
-    """What a person reads first fits on a screen and ends with the question."""
+    """The first part of a question fits on a screen and ends with the question."""
     report = stuck_report("web", CLIMB, failure("boom"), reason="nothing is left to try")
     assert format_stuck_question(report).splitlines() == [
         "I am stuck on: boom",

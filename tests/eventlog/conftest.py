@@ -112,7 +112,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
-    """What the command line program ends with and prints, in this very process: a start takes its time."""
+    """Return exit code and output of the command line program, run in this very process to save its start."""
     from unstuck_tui.cli import main
 
     def run(*command: str) -> tuple[int, str, str]:

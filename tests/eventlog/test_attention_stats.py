@@ -78,7 +78,7 @@ def test_a_question_counts_with_the_time_to_its_answer(story: Story) -> None:
 
 
 def test_an_open_question_waits_on_until_now(story: Story) -> None:
-    """What nobody has answered is counted up to the moment of looking, also when no supervisor is there any more."""
+    """An unanswered question counts up to the moment of looking, also when no supervisor is left."""
     story.begin(0, "a")
     story.ask(10, "g1")
     story.tell(11, e.RunParked(gates=("g1",)))
@@ -168,7 +168,7 @@ def test_a_time_that_makes_no_sense_counts_for_nothing(story: Story, time: str) 
 
 
 def test_the_load_is_the_same_from_a_snapshot(story: Story) -> None:
-    """What a snapshot keeps tells the same load and the same failures as the records."""
+    """A snapshot gives the same load and the same failures as the records."""
     story.begin(0, "a")
     story.ask(1, "g1", context={"signature": "s"})
     story.tell(3, e.RecoveryDecided(choice="continue"), task="a")

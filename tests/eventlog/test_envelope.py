@@ -140,7 +140,7 @@ def test_what_is_no_record_is_refused(line: bytes) -> None:
 
 
 def test_a_prompt_of_a_megabyte_comes_back_whole() -> None:
-    """What an agent was told is in the log to the last character, in any language."""
+    """A prompt is in the log to the last character, in any language."""
     text = admit("é" * 2**20, limit=2**21)
     guidance = Guidance(attempt="a", number=1, level="first", text=text, workdir=Path())
     record = a_record(EVENTS["attempt_started"](guidance=guidance))

@@ -14,13 +14,13 @@ GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 
 
 def told(record: Record) -> Envelope:
-    """What the head of ``record`` has to be."""
+    """Return the expected head of ``record``."""
     return Envelope(record.seq, record.time, record.mono, record.actor, record.task, record.attempt, record.name)
 
 
 @pytest.mark.parametrize("log", sorted(GOLDEN.glob("*.jsonl")), ids=lambda path: path.name)
 def test_a_head_says_what_the_whole_record_says(log: Path) -> None:
-    """Whoever looks for records by their heads finds the same as whoever reads them all."""
+    """A search by heads finds the same records as a search of whole records."""
     lines = log.read_bytes().splitlines(keepends=True)
     assert lines
     assert [envelope_of(line) for line in lines] == [told(decode(line)) for line in lines]

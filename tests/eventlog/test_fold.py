@@ -314,7 +314,7 @@ def test_a_question_that_is_withdrawn_leaves_nobody_waiting() -> None:
 
 
 def test_events_of_a_stale_attempt_change_nothing() -> None:
-    """What a killed attempt's agent still says has no say in the next one."""
+    """Late words of a killed attempt's agent have no effect on the next one."""
     second = Guidance(attempt="a.2", number=2, level="retry", text=Clean("Again."), workdir=Path("/tree"))
     gone = ((e.AttemptInterrupted(reason="killed"), "a", "a.1"), (e.RecoveryDecided(choice="continue"), "a", ""))
     state = started(*gone, (e.AttemptStarted(guidance=second), "a", "a.2"))
@@ -327,7 +327,7 @@ def test_events_of_a_stale_attempt_change_nothing() -> None:
 
 
 def test_thousands_of_steps_take_no_room() -> None:
-    """What an agent does inside an attempt is counted, not kept."""
+    """Steps of an agent inside an attempt are counted, not kept."""
     step = e.StepRecorded(kind="action", tool="bash", text=Clean("make " * 300))
     few, many = started((step, "a", "a.1")), started(*[(step, "a", "a.1")] * 2_000)
     assert many.attempts["a.1"].steps == 2_000
@@ -353,7 +353,7 @@ def test_only_a_full_disk_or_a_person_keeps_a_task_from_its_start(
 
 @pytest.mark.parametrize(("effect", "state"), [("stop", "stopping"), ("go_on", "live"), ("tell", "live")])
 def test_an_answer_stops_a_live_attempt_or_sets_it_free(effect: str, state: str) -> None:
-    """What was asked about an agent at work is done to that agent."""
+    """An answer about an agent at work is applied to that agent."""
     assert started(opened("g1"), answered("g1", "continue", effect)).attempts["a.1"].state == state
 
 

@@ -49,7 +49,7 @@ def test_nonsense_anywhere_in_a_record_stops_nothing(log: Path) -> None:
 
 @pytest.mark.parametrize("budget", [7, [1], "much", {"tokens": "many", "cost": None, "time": 60.0}])
 def test_settings_of_a_record_may_be_nonsense(budget: Any) -> None:
-    """What is no limit limits nothing."""
+    """A limit that is none limits nothing."""
     line = json.loads((GOLDEN / "schema1.jsonl").read_bytes().splitlines()[0])
     state = State()
     fold(state, decode(json.dumps({**line, "data": {**line["data"], "settings": {"budget": budget}}}).encode()))

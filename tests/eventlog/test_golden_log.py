@@ -25,7 +25,7 @@ def state_of(log: Path) -> Path:
 
 
 def changes_of(log: Path) -> list[Any]:
-    """What each record of this log changed in its time; written anew where the file is deleted."""
+    """Return the changes of each record of this log; written again if the file is deleted."""
     file = log.with_name(f"{log.stem}.changes")
     if not file.exists():
         state, before, lines = State(), {}, []
@@ -39,7 +39,7 @@ def changes_of(log: Path) -> list[Any]:
 
 
 def change(before: Any, now: Any) -> Any:
-    """What is new in ``now``: of maps only the keys that differ. No row of a state is ever removed."""
+    """Return the news in ``now``: of maps only the keys that differ. No row of a state is ever removed."""
     if not (isinstance(before, dict) and isinstance(now, dict)):
         return now
     return {
@@ -55,7 +55,7 @@ def changed(before: Any, by: Any) -> Any:
 
 
 def differences(expected: Any, found: Any, where: str = "") -> list[str]:
-    """Where ``found`` lacks or contradicts ``expected``; what a later version added is no difference."""
+    """Return where ``found`` lacks or contradicts ``expected``; additions of a later version are no difference."""
     if isinstance(expected, dict) and isinstance(found, dict):
         missing = [f"{where}.{key} is gone" for key in expected.keys() - found.keys()]
         both = [key for key in expected if key in found]
@@ -100,5 +100,5 @@ def test_the_state_of_an_old_snapshot_is_read(log: Path) -> None:
 
 
 def test_every_event_there_is_stands_in_an_old_log() -> None:
-    """Whoever adds an event adds it to a log that every later version has to read."""
+    """A new event is added to a log that every later version has to read."""
     assert {record.name for log in LOGS for record in read_records(log)} == set(EVENTS)

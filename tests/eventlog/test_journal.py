@@ -64,7 +64,7 @@ async def test_decided_at_once_and_safe_later(tmp_path: Path) -> None:
 
 
 async def test_what_is_told_as_safe_is_in_the_file(tmp_path: Path) -> None:
-    """Whoever listens for durable records can find each of them in the log already."""
+    """A record announced as durable is already in the log."""
     journal = await journal_in(tmp_path)
     found: list[bool] = []
     journal.on_durable(lambda record: found.append(verify(journal.path).records >= record.seq))
@@ -189,7 +189,7 @@ async def collected(records: AsyncIterator[Record]) -> list[int]:
 
 
 async def test_every_reader_gets_every_record_once_and_in_order(tmp_path: Path) -> None:
-    """Whoever comes early, late or from the middle: no gap, no double, and an end when the run is closed."""
+    """Readers that come early, late or in the middle see no gap and no double, and an end when the run is closed."""
     journal = await journal_in(tmp_path)
     readers = [asyncio.ensure_future(collected(journal.follow()))]
     for number in range(1, 301):

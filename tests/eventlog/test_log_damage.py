@@ -63,7 +63,7 @@ async def test_the_last_record_cut_at_every_byte(path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 511, 512, 4096])
 @pytest.mark.parametrize("partial", [b"", b'{"v":1,"seq":13,"ti'])
 async def test_a_tail_of_nuls_is_moved_aside(path: Path, size: int, partial: bytes) -> None:
-    """What some file systems leave after a power cut, zeros, is repaired like a torn line."""
+    """Zeros that some file systems leave after a power cut are repaired like a torn line."""
     good = path.read_bytes()
     path.write_bytes(good + partial + bytes(size))
     assert verify(path).torn == size + len(partial)
@@ -142,7 +142,7 @@ def test_a_last_line_with_another_end_is_damage(path: Path, last: bytes, is_dama
 
 
 def read_until_damage(path: Path) -> tuple[list[Line], RecordDamaged | None]:
-    """What was believed before the log was refused, if it was."""
+    """Return the records that were read before the log was refused."""
     seen = []
     try:
         for line in read_lines(path):

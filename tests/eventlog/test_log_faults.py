@@ -57,7 +57,7 @@ async def test_a_failed_sync_ends_the_log_without_a_second_try(tmp_path: Path, d
 
 
 async def test_a_rollback_that_fails_leaves_a_log_that_can_be_repaired(tmp_path: Path, disk: Disk) -> None:
-    """Where even cutting off fails, the half record is a torn tail for the next start."""
+    """A half record that cannot be cut off is a torn tail for the next start."""
     log = LogWriter.open(tmp_path / "events.jsonl")
     await log.durable(log.append(b'{"event":"safe"}'))
     disk.broken_after, disk.truncate_error = 20, errno.EIO
@@ -101,7 +101,7 @@ async def test_only_what_was_synced_is_called_durable(tmp_path: Path, disk: Disk
 
 
 def test_a_loop_that_ends_early_loses_nothing_and_hurts_nobody(tmp_path: Path, disk: Disk) -> None:
-    """Where the loop is gone before the sync, the thread still writes what is pending and ends quietly."""
+    """The thread writes what is pending and ends quietly, even if the loop ends before the sync."""
     path = tmp_path / "events.jsonl"
     loop = asyncio.new_event_loop()
     known = set(threading.enumerate())

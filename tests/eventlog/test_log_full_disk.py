@@ -24,7 +24,7 @@ ROOM = 1 << 30
 
 
 class Heard:
-    """What a log says about its trouble, and a way to wait for the next word of it."""
+    """Trouble that a log reports, and a way to wait for the next report."""
 
     def __init__(self) -> None:
         self.log: LogWriter
@@ -115,7 +115,7 @@ async def test_whoever_gives_up_waiting_for_room_ends_the_log(tmp_path: Path, di
 
 @pytest.mark.parametrize("room", [ROOM, 20])
 async def test_closing_tries_a_last_time(tmp_path: Path, disk: Disk, room: int) -> None:
-    """Whoever closes a log on a full disk learns at once whether what was pending is safe."""
+    """Closing a log on a full disk reports at once whether what was pending is durable."""
     log, heard = opened(tmp_path / "events.jsonl")
     disk.room = 20
     log.append(b'{"event":"pending"}')
@@ -130,7 +130,7 @@ async def test_closing_tries_a_last_time(tmp_path: Path, disk: Disk, room: int) 
 
 
 async def test_a_full_disk_at_the_sync_is_no_second_chance(tmp_path: Path, disk: Disk) -> None:
-    """Where the kernel only says at the sync that there was no room, the pages may be gone: that is fatal."""
+    """A full disk that the kernel reports only at the sync is fatal: the pages may be gone."""
     log, _ = opened(tmp_path / "events.jsonl")
     disk.sync_error = errno.ENOSPC
     with pytest.raises(RecordWriteFailed, match="No space left"):

@@ -71,7 +71,7 @@ def test_what_one_run_learns_the_next_one_knows(tmp_path: Path) -> None:
 
 
 def test_the_last_use_of_an_approach_counts(tmp_path: Path) -> None:
-    """What failed against a failure is avoided until it works."""
+    """An approach that failed against a failure is avoided until it works."""
     memory = Memory(tmp_path / "memory.jsonl")
     tried(memory, "a", "failed")
     tried(memory, "b", "failed")
@@ -104,7 +104,7 @@ def test_a_bad_line_is_skipped_and_counted(tmp_path: Path, bad: bytes) -> None:
 
 
 def test_a_torn_line_does_not_swallow_the_next(tmp_path: Path) -> None:
-    """What a killed run left half written costs that line only."""
+    """A line that a killed run left half written costs that line only."""
     memory = Memory(tmp_path / "memory.jsonl")
     tried(memory, "a", "failed")
     memory.path.write_bytes(memory.path.read_bytes()[:-10])

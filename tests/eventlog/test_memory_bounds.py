@@ -42,7 +42,7 @@ RULE = learnt("rule", signature="s", note="use UTC", when=iso(NOW - 900 * DAY))
 
 
 def test_a_file_that_has_grown_is_written_anew(tmp_path: Path) -> None:
-    """What was learnt again and again stands there once, and a rule of mine is kept however old it is."""
+    """A fact that was learnt repeatedly stands once, and a rule of mine is kept however old it is."""
     again = [failed(number % 10) for number in range(SPARE_LINES + 10)]
     memory = written(tmp_path / "memory.jsonl", [RULE, *again])
     memory.compact(NOW)

@@ -54,7 +54,7 @@ def test_the_innermost_and_latest_mount_counts(path: str, kind: str, network: bo
 
 
 def test_no_table_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the system has none, nothing is made up."""
+    """No warning is made up on a system without the table."""
     monkeypatch.setattr(network_fs, "TABLE", tmp_path / "none")
     assert shared_risk(tmp_path) == ""
     assert mount_of(Path("/p"), "") is None

@@ -89,7 +89,7 @@ def survived(whole: bytes, synced: int, draw: random.Random, trial: int) -> byte
 
 
 async def test_a_directory_that_is_deleted_under_the_writer_is_noticed(tmp_path: Path) -> None:
-    """What is written to a file without a name is gone with it, so it is not acknowledged."""
+    """A write to a file without a name is gone with it, so it is not acknowledged."""
     folder = tmp_path / "run"
     folder.mkdir()
     log = LogWriter.open(folder / "events.jsonl")

@@ -226,7 +226,7 @@ async def test_the_state_comes_from_the_snapshot_and_what_follows_it(
 
 
 async def test_damage_before_the_snapshot_is_seen(tmp_path: Path) -> None:
-    """What a snapshot stands for is checked too: the state is the one before the damage, and the damage is told."""
+    """Records before a snapshot are checked, too: the state is the one before the damage, which is reported."""
     await written(tmp_path, *(task(f"t{number}") for number in range(5)))
     raw = bytearray((tmp_path / LOG_NAME).read_bytes())
     raw[raw.index(b'"t2"') + 1] ^= 1
@@ -307,7 +307,7 @@ async def test_a_follower_is_told_of_damage(tmp_path: Path) -> None:
 
 
 async def test_a_follower_outlasts_a_moment_of_damage(tmp_path: Path) -> None:
-    """What looks damaged only while a live supervisor puts it right is read again, and is no damage."""
+    """Damage that a live supervisor repairs meanwhile is read again, and is no damage."""
     await written(tmp_path, task("web"))
     path = tmp_path / LOG_NAME
     whole = path.read_bytes()
@@ -328,7 +328,7 @@ async def test_damage_of_a_run_that_is_over_is_told_at_once(tmp_path: Path) -> N
 
 
 async def test_another_log_in_its_place_is_no_continuation(tmp_path: Path) -> None:
-    """Whoever follows a log that is replaced by another hears that it does not fit."""
+    """A follower of a log that is replaced by another is told that it does not fit."""
     await written(tmp_path / "one", task("web"), task("api"))
     await written(tmp_path / "two", task("other"), task("another"), task("third"))
     path = tmp_path / "one" / LOG_NAME

@@ -47,7 +47,7 @@ class Full:
         self._news.set()
 
     async def told(self) -> tuple[str, str]:
-        """What people are told next."""
+        """Return the next words to people."""
         await self._news.wait()
         self._news.clear()
         return self.said[-1]

@@ -110,7 +110,7 @@ async def test_it_is_in_no_hook_answer_and_no_gate(tmp_path: Path, clock: Manual
 
 
 async def test_an_embedded_agent_cannot_bring_it_in(tmp_path: Path, clock: ManualClock) -> None:
-    """What a coroutine of the caller reports passes the same door."""
+    """A report of the caller's coroutine passes the same redaction."""
 
     async def attempt(guidance: Guidance) -> Report:
         return Report(

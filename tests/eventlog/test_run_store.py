@@ -100,7 +100,7 @@ async def run_one(project: Path, settings: Settings, clock: ManualClock) -> Supe
 
 
 async def test_old_runs_go_and_it_is_said(tmp_path: Path, clock: ManualClock) -> None:
-    """What has ended and is one too many goes with all its files; what can be gone on with, or is damaged, stays."""
+    """Ended runs above the limit are deleted with all their files; resumable and damaged ones stay."""
     few = Settings(keep_runs=2)
     first, second, third = [(await run_one(tmp_path, Settings(), clock)).run for _ in range(3)]
     async with Supervisor.open(tmp_path, few, clock=clock) as parked:
@@ -159,7 +159,7 @@ class Jumping(SystemClock):
 
 
 async def story(place: Path, jumps: list[float]) -> list[str]:
-    """What a run records whose wall clock jumps at each attempt; its first two meet passing trouble."""
+    """Record a run whose wall clock jumps at each attempt; its first two meet transient errors."""
     place.mkdir()
     clock, met = Jumping(), 0
 

@@ -111,7 +111,7 @@ async def test_what_got_past_it_is_kept(story: Story, level: str, approach: str,
 
 
 async def test_a_persons_answer_is_what_worked(story: Story) -> None:
-    """Where a person has said how, their words are kept with the failure."""
+    """A person's words that solved a failure are kept with it."""
     story.attempt(1)
     story.check(1)
     story.tell(e.GateOpened(gate="g1", type="stuck", context={"signature": IDENTITY}))
@@ -124,7 +124,7 @@ async def test_a_persons_answer_is_what_worked(story: Story) -> None:
 
 
 async def test_a_failing_step_counts_too_and_tasks_are_named_within_bounds(story: Story) -> None:
-    """What fails inside an attempt has a row; of very many tasks the first are named, and all occurrences counted."""
+    """A failing step inside an attempt has a row; of many tasks the first are named, and all occurrences counted."""
     failed = e.StepRecorded(kind="failure", text=Clean("npm ERR! one\nmore"), identity="abc-1")
     for number in range(250):
         story.add(f"t{number}")

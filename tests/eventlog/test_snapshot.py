@@ -24,7 +24,7 @@ def kept(seq: int) -> Snapshot:
 
 
 def test_a_saved_state_comes_back(tmp_path: Path) -> None:
-    """What is saved is loaded, the newest first, and only its owner may read it."""
+    """The newest saved state is loaded, and only its owner may read it."""
     path = tmp_path / "state.json"
     assert load(path) is None
     for seq in (1, 2, 3):

@@ -44,7 +44,7 @@ async def tasks(folder: Path) -> list[str]:
 
 
 async def test_a_run_starts_from_its_snapshot_and_the_rest_of_its_log(tmp_path: Path) -> None:
-    """What was appended after the snapshot, and not seen by it because of a kill, is there."""
+    """Records after the snapshot, which it has not seen because of a kill, are there."""
     await (await opened(tmp_path, "a", "b")).close()
     saved = (tmp_path / SNAPSHOT_NAME).read_bytes()
     await (await opened(tmp_path, "c")).close()

@@ -54,7 +54,7 @@ async def test_the_ends_of_a_large_file(tmp_path: Path) -> None:
 
 
 async def test_two_writers_at_once(tmp_path: Path) -> None:
-    """Whoever is last wins with a whole text, and none fails because of the other."""
+    """The last writer wins with a whole text, and none fails because of the other."""
     path = tmp_path / "report.md"
     texts = [str(number) * 200_000 for number in range(8)]
     await asyncio.gather(*(write_text(path, text) for text in texts))

@@ -41,7 +41,7 @@ def batches(*ends: int, size: int = 300) -> bytes:
 
 
 def offset(log: bytes, seq: int) -> int:
-    """Where record ``seq`` begins."""
+    """Return the offset of record ``seq``."""
     return sum(len(line) for line in log.splitlines(keepends=True)[: seq - 1])
 
 
@@ -57,7 +57,7 @@ def sectors(log: bytes, seq: int, count: int = 1) -> tuple[int, int]:
 
 
 async def repaired(path: Path, log: bytes, *, safe: int = 0) -> int:
-    """How many records are left when the next run begins on this log, which keeps the rest aside and goes on."""
+    """Return the number of records left when the next run begins on this log, which keeps the rest aside."""
     path.write_bytes(log)
     writer = LogWriter.open(path, safe=safe)
     left = writer.end.seq
@@ -70,7 +70,7 @@ async def repaired(path: Path, log: bytes, *, safe: int = 0) -> int:
 
 
 def refused(path: Path, log: bytes, *, safe: int = 0) -> RecordDamaged:
-    """How this log is refused, which does not change it."""
+    """Return the refusal of this log, which does not change it."""
     path.write_bytes(log)
     with pytest.raises(RecordDamaged) as damage:
         asyncio.run(open_only(path, safe))

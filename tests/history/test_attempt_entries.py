@@ -27,7 +27,7 @@ WITHOUT_DIFF = ("codex",)
 
 
 def entries_of(agent: str) -> tuple[Entry, ...]:
-    """What was said and done in a recorded attempt."""
+    """Return the entries of a recorded attempt."""
     found = OutputReader(RECORDED / f"{agent}.log", root=ROOT).read(is_ended=True)
     assert found is not None
     return found
@@ -189,7 +189,7 @@ def test_a_long_output_keeps_its_end(agent: str, tmp_path: Path) -> None:
 
 
 def test_a_resumed_session_is_not_told_again(tmp_path: Path) -> None:
-    """What an agent replays when its session is loaded belongs to an earlier attempt."""
+    """Messages that an agent replays when its session is loaded belong to an earlier attempt."""
 
     def update(words: str) -> str:
         chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": words}}

@@ -149,7 +149,7 @@ def test_cost_is_known_where_the_agent_tells_it(tmp_path: Path) -> None:
 
 
 def test_sub_agents_belong_to_their_session(tmp_path: Path) -> None:
-    """What a sub-agent of Claude Code did is part of the session that started it, each under its own name."""
+    """Steps of a sub-agent of Claude Code are part of the session that started it, each under its own name."""
     home = tmp_path / ".claude" / "projects" / "-repo"
     session = home / "a83ca32d.jsonl"
     others = home / "a83ca32d" / "subagents"
@@ -225,7 +225,7 @@ def test_nothing_beside_the_database_changes(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_in_use(tmp_path: Path) -> None:
-    """What opencode has written and not yet moved out of its log is read, and opencode can write on meanwhile."""
+    """Rows that opencode has not yet moved out of its log are read, and opencode can write meanwhile."""
     store = keep(tmp_path, "opencode")
     with sqlite3.connect(store) as writer:
         writer.execute("PRAGMA wal_autocheckpoint=0")
@@ -240,7 +240,7 @@ def test_a_database_that_is_in_use(tmp_path: Path) -> None:
 
 
 def test_a_database_that_was_left_behind(tmp_path: Path) -> None:
-    """What stands only in the log of a program that was killed is read, and nothing is put beside it."""
+    """Rows that stand only in the log of a killed program are read, and no file is put beside it."""
     store, left = keep(tmp_path, "opencode"), tmp_path / "left"
     left.mkdir()
     with sqlite3.connect(store) as writer:

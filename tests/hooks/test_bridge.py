@@ -107,7 +107,7 @@ def world() -> World:
 
 
 async def test_a_prompt_begins_a_task_with_the_persons_words(world: World) -> None:
-    """What the person typed is the task, checked with the watch's own check."""
+    """The person's prompt is the task, checked with the watch's own check."""
     assert await world.say("SessionStart") == {"ok": True}
     assert world.sessions == []
     assert await world.say("UserPromptSubmit") == {"ok": True}
@@ -376,7 +376,7 @@ async def test_what_is_to_be_told_waits_for_where_it_is_heard(world: World) -> N
 
 
 async def test_a_call_that_waits_twice_has_one_limit(world: World) -> None:
-    """What a call has waited for its attempt to begin is no time any more in which a question may hold it."""
+    """Time that a call has waited for its attempt to begin is no longer time in which a question may hold it."""
     ready = asyncio.Event()
     opened = world.open
 
@@ -419,7 +419,7 @@ async def test_nothing_new_begins_while_the_last_attempt_is_judged(world: World)
 
 
 async def test_a_run_that_takes_nothing_on_is_asked_once_per_prompt(world: World) -> None:
-    """Where no attempt may begin the agent works unattended and no tasks pile up."""
+    """An agent works unattended, and no tasks pile up, if no attempt may begin."""
     await world.say("UserPromptSubmit")
     await world.say("Stop")
     bridge_open = world.open
@@ -439,7 +439,7 @@ async def test_a_run_that_takes_nothing_on_is_asked_once_per_prompt(world: World
 
 
 async def test_the_persons_word_lifts_a_stop_that_was_not_yet_carried_out(world: World) -> None:
-    """Whoever speaks to the agent again wants it to work."""
+    """A person who speaks to the agent again wants it to work."""
     await world.say("UserPromptSubmit")
     world.only.on_step = STOP
     await world.say("PostToolUseFailure")

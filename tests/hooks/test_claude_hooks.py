@@ -137,7 +137,7 @@ EVENTS += ["Stop", "SubagentStop", "SessionEnd", "Notification", "PermissionRequ
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_going_on_and_the_end_are_silence(event: str) -> None:
-    """Where there is nothing to say, nothing is printed, and nothing is ever allowed in the user's name."""
+    """Nothing is printed if there is nothing to say, and nothing is ever allowed in the user's name."""
     assert output(event, directive("go_on")) is None
     assert output(event, directive("end")) is None
     for kind in ("tell", "deny", "stop", "start"):

@@ -54,14 +54,14 @@ async def test_a_recorded_session_is_understood(agent: str) -> None:
 
 
 def test_every_agent_with_hooks_has_its_dialect() -> None:
-    """What can be installed is understood, and the events that are asked for are those that are read."""
+    """Each agent that can be installed is understood, and the events asked for are those that are read."""
     assert set(DIALECTS) == set(KNOWN)
     for name, agent in KNOWN.items():
         assert all(DIALECTS[name].decode({"hook_event_name": event, "prompt": "x"}) for event in agent.events)
 
 
 def told(agent: str, event: str, kind: Any) -> dict[str, Any]:
-    """What the agent prints for a directive at its own event."""
+    """Return what the agent prints for a directive at its own event."""
     payload = next(line for line in lines(agent) if line["hook_event_name"] == event)
     own = DIALECTS[agent].decode(payload)
     assert own is not None

@@ -348,7 +348,7 @@ async def test_a_supervisor_that_hangs_is_given_up(repo: Path, sockets: Path, st
 
 
 async def test_a_strangers_socket_is_not_even_turned_to(repo: Path, sockets: Path) -> None:
-    """Whoever else of this machine listens in our place cannot keep the agent waiting, nor have us write there."""
+    """A stranger who listens in our place cannot keep the agent waiting, nor have us write there."""
     with hanging(socket_path(sockets, repo / ".git" / "unstuck"), full=True):
         assert await altered(repo, "f.LIMIT_S = 5; me = os.getuid(); os.getuid = lambda: me + 1") == QUIET
     assert [path.suffix for path in sockets.iterdir()] == [".sock"]

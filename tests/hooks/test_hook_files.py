@@ -49,7 +49,7 @@ class Home:
         removal(KNOWN[agent], scope, root=self.root, environ=self.environ).apply()
 
     def look(self, agent: str, scope: Scope = "home") -> SettingsFile[HookedAgent]:
-        """What is there."""
+        """Return the findings."""
         files = settings_files(KNOWN, self.root, self.environ)
         return next(file for file in files if (file.agent.name, file.scope) == (agent, scope))
 
@@ -90,7 +90,7 @@ def test_in_and_out_without_a_trace(person: Home, agent: str, scope: Scope) -> N
 
 @pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh", "fish") if shutil.which(shell)])
 def test_a_hook_that_was_left_over_is_silent(person: Home, shell: str) -> None:
-    """Where the program is gone the agent hears nothing and goes on; the next look at the file says that it is gone."""
+    """An agent goes on without a word if the program is gone; the next look at the file says so."""
     person.install("claude")
     (command,) = person.look("claude").commands
     person.forwarder.write_text("#!/bin/sh\necho called with $1; exit 2\n")

@@ -52,7 +52,7 @@ class World(RecordedEvents):
         return reply.get("output")
 
     def again(self) -> dict[str, Any]:
-        """What makes a call another one than all before."""
+        """A detail that makes a call differ from all before."""
         self.number += 1
         return {"tool_use_id": f"use-{self.number}", "timestamp": f"2026-11-22T08:00:00.{self.number:03}Z"}
 

@@ -75,7 +75,7 @@ async def test_a_question_of_the_agent_is_said_too(watching: Watching) -> None:
 
 
 async def test_the_persons_next_words_end_it(watching: Watching) -> None:
-    """Whoever refuses there and types something else is no longer waited for."""
+    """A person who refuses there and types something else is no longer waited for."""
     async with watching() as world:
         await world.say("UserPromptSubmit")
         await world.say("PermissionRequest", session_id=SESSION, tool_name="Bash", tool_input=COMMAND)

@@ -106,7 +106,7 @@ async def test_where_the_sub_agent_has_ended_the_main_agent_is_told(session: Ses
 
 
 async def test_what_ends_the_task_ends_all_of_them(session: Session) -> None:
-    """Whoever of a session comes next is told that the person has abandoned it."""
+    """The next agent of a session is told that the person has abandoned it."""
     await session.fail("a1", 3)
     other, asker = await session.held("b2"), await session.held("a1")
     await session.answer("abandon", "")

@@ -126,7 +126,7 @@ async def test_a_call_costs_the_same_however_long_the_session(tmp_path: Path, mo
 
 @pytest.mark.parametrize("shape", ["pipe", "folder", "gone", "relative", "noise", "rewritten", "deep"])
 async def test_no_transcript_does_harm(tmp_path: Path, shape: str) -> None:
-    """What is no file, no JSON or another one than before is passed over at once, and what is right is counted."""
+    """A path that is no file, no JSON or another one than before is skipped at once, and the right ones are counted."""
     session = await Session.begun(tmp_path, "claude")
     if shape == "pipe":
         os.mkfifo(session.path)
@@ -196,7 +196,7 @@ class Hooks:
 
 
 async def test_a_budget_holds_a_session_beside_us(repo: Path, tmp_path: Path) -> None:
-    """What the transcript says counts for the run's budget: once that is used up, the next call waits for a person."""
+    """Usage in the transcript counts for the run's budget: once that is used up, the next call waits for a person."""
     path = tmp_path / "session.jsonl"
     settings = Settings(budget=BudgetSettings(tokens=300))
     async with watch(await locate(repo), settings) as supervisor:

@@ -52,7 +52,9 @@ class Hook:
         return self.process.poll() is not None
 
     async def output(self) -> dict[str, Any] | None:
-        """What Claude Code would read: JSON, or None for silence. A forwarder always ends with 0 and says no error."""
+        """Return what Claude Code would read: JSON, or None for silence. A forwarder always ends with 0 and prints no
+        error.
+        """
         out, err = await asyncio.wait_for(self._talk, PATIENCE)
         assert self.process.returncode == 0
         assert err == b""
@@ -99,7 +101,7 @@ class World(RecordedEvents):
         return hook
 
     async def given_up(self, event: str, clock: ManualClock) -> dict[str, Any]:
-        """What a hook prints that nobody answers in time: a time that is not over before all else is done."""
+        """Return the reply of a hook that nobody answers in time: the limit comes after all else is done."""
         hook = await (self.call() if event == "PreToolUse" else self.start(event))
         await clock.slept_until(clock.monotonic() + HOLD_LIMIT_S)
         await clock.advance(HOLD_LIMIT_S)
@@ -387,7 +389,7 @@ async def test_a_stopped_hold_can_be_gone_on_with(watching: Watching) -> None:
 
 
 async def test_the_persons_own_prompt_begins_anew(repo: Path, watching: Watching) -> None:
-    """Who talks to the agent gives it a fresh start: neither the failures nor the rungs before count."""
+    """A person's own prompt gives the agent a fresh start: neither failures nor levels before it count."""
     async with watching(verify="grep -q ready state.txt") as world:
         await world.say("UserPromptSubmit")
         await world.say("Stop")
@@ -412,7 +414,7 @@ async def test_closing_the_agent_ends_the_task(watching: Watching) -> None:
 
 
 async def test_closing_the_agent_with_its_work_done(watching: Watching) -> None:
-    """What the check finds done is done, however the session ended."""
+    """A task whose check passes has succeeded, however the session ended."""
     async with watching(verify="test -f README.md") as world:
         await world.say("UserPromptSubmit")
         await world.say("SessionEnd")

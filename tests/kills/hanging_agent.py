@@ -14,7 +14,7 @@ import psutil
 
 
 def is_at_work(pid: int) -> bool:
-    """Whether the process runs."""
+    """Return whether the process runs."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -44,7 +44,7 @@ class BriskClock(SystemClock):
 
 
 class Ledger:
-    """What the agents did, safe on disk before it counts: the outside's own account of the run."""
+    """Work of the agents, on disk before it counts: an account of the run from outside."""
 
     def __init__(self, outside: Path) -> None:
         self._path = outside / "ledger.jsonl"
@@ -145,7 +145,7 @@ def make_project(project: Path) -> None:
 
 
 def is_moment(moment: str, record: Record) -> bool:
-    """Whether ``record`` is what an answer's life has come to: ``given``, ``sent`` to an agent, or ``delivered``."""
+    """Return whether ``record`` is this step of an answer: ``given``, ``sent`` to an agent, or ``delivered``."""
     event = record.event
     if moment == "given":
         return isinstance(event, e.GateAnswered)

@@ -29,7 +29,7 @@ VERIFY = "test -f result.txt"
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """Where the agent says what it does, and is told to end."""
+    """Directory in which the agent notes its work, and is told to end."""
     folder = tmp_path / "outside"
     folder.mkdir()
     os.mkfifo(folder / "started")
@@ -69,7 +69,7 @@ def events_of(log: Path, kind: type[Any]) -> list[Any]:
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Whether it has ended."""
+    """Return whether it has ended."""
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 

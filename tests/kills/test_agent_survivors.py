@@ -29,7 +29,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """Where the agent says what it does."""
+    """Directory in which the agent notes its work."""
     folder = tmp_path / "outside"
     folder.mkdir()
     os.mkfifo(folder / "started")

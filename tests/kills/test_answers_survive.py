@@ -46,7 +46,7 @@ async def finisher(guidance: Guidance) -> Report:
 
 
 async def resumed(project: Path) -> tuple[list[Guidance], dict[str, str]]:
-    """What the agent is told when the run goes on, and what became of the gates."""
+    """Return the prompt of the agent when the run goes on, and the status of the gates."""
     told: list[Guidance] = []
 
     async def agent(guidance: Guidance) -> Report:

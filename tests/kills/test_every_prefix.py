@@ -59,7 +59,7 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def finished() -> list[Whole]:
-    """Where the finished run is kept for all tests, none of which changes it."""
+    """Return the directory of the finished run, shared by all tests, none of which changes it."""
     return []
 
 

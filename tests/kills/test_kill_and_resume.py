@@ -126,7 +126,7 @@ def assert_ended_well(child: Child, scripted: ModuleType) -> None:
 
 
 def assert_attempts_are_recorded(child: Child, records: list[Record]) -> None:
-    """What the agents did was recorded first, and each answer was used up once."""
+    """Assert that the agents' work was recorded first, and that each answer was used once."""
     started = {r.attempt: r.event.guidance for r in records if isinstance(r.event, e.AttemptStarted)}
     ended = {r.attempt for r in records if isinstance(r.event, e.AttemptEnded)}
     ledger = [json.loads(line) for line in (child.outside / "ledger.jsonl").read_text("utf-8").splitlines()]
@@ -152,7 +152,7 @@ def test_a_killed_run_goes_on_to_the_same_end(child: Child, scripted: ModuleType
 
 
 def test_an_unkilled_run_keeps_the_promises_too(child: Child, scripted: ModuleType) -> None:
-    """What the kills are compared with."""
+    """A run without a kill keeps the same guarantees, and is the comparison for the kills."""
     assert child.work() == (0, DONE)
     assert_ended_well(child, scripted)
     names = {record.name for record in read_records(child.log)}

@@ -205,7 +205,7 @@ async def test_inside_an_event_loop_the_other_one_is_named(repo: Path) -> None:
 
 
 async def test_an_error_of_the_callback_ends_the_call(repo: Path) -> None:
-    """What the caller's own callback raises reaches the caller, and the run can be resumed."""
+    """An exception of the caller's own callback reaches the caller, and the run can be resumed."""
 
     def answers(question: Question) -> str:
         raise LookupError("no such person")

@@ -42,7 +42,7 @@ def installed() -> Path:
 
 
 def drawn(program: Path, project: Path, *wanted: str) -> str:
-    """What ``unstuck replay`` shows of the last run in ``project``, once all ``wanted`` words stand there."""
+    """Return the picture of ``unstuck replay`` of the last run in ``project``, once all ``wanted`` words are there."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
     command = [str(program), "replay", "last", "--project", str(project)]

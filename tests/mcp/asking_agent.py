@@ -19,7 +19,7 @@ QUESTION = {"question": "Which port?", "options": ["80", "8080"]}
 
 
 async def by_client() -> str:
-    """What the tool says to a client of the protocol, which this is as far as one call needs it."""
+    """Return the tool's reply to a client of the protocol, as far as one call needs it."""
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "asker", "version": "1"}}
     said = (
         {"id": 1, "method": "initialize", "params": about},
@@ -38,7 +38,7 @@ async def by_client() -> str:
 
 
 async def by_socket() -> str:
-    """What the supervisor says; CancelledError once a signal has said that it takes too long."""
+    """Return the supervisor's reply; CancelledError once a signal has said that it takes too long."""
     from unstuck.agents.mcp.relay import Supervised
 
     call = asyncio.ensure_future(Supervised(os.environ).call("ask_human", QUESTION))

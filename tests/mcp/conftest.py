@@ -25,7 +25,7 @@ PATIENCE = 20
 
 
 async def told(call: Awaitable[Result]) -> Result:
-    """What the agent is told, and that it has it."""
+    """Return the reply to the agent, and confirm that it has it."""
     found = await asyncio.wait_for(call, PATIENCE)
     if found.exchange is not None:
         await found.exchange.acknowledge()

@@ -125,7 +125,7 @@ async def test_an_agent_that_goes_takes_its_question_along(watched: Watched) -> 
 
 
 async def test_a_rule_answers_too(watched: Watched) -> None:
-    """What the person has set up beforehand comes back as a rule's word, at once."""
+    """An answer that the person has set up beforehand is given at once, as a rule's."""
 
     def policy(state: Any) -> Any:
         return lambda gate: (0, Answer(choice="choose", number=1.0)) if gate.type == "question" else None
@@ -252,7 +252,7 @@ async def test_a_supervisor_of_another_version(repo: Path, monkeypatch: pytest.M
 
 
 async def test_an_answer_that_does_not_arrive_is_told_again(watched: Watched, clock: ManualClock) -> None:
-    """What was sent and is not known to have arrived is sent again when the agent asks again."""
+    """An answer that was sent, and may not have arrived, is sent again when the agent asks again."""
     async with watched(clock=clock) as world:
         agent = world.agent()
         call, gate = await world.asked(agent, "Which port?")

@@ -40,7 +40,7 @@ def started() -> Iterator[tuple[Peer, Peer]]:
 
 @pytest.fixture
 def agent() -> Iterator[tuple[Peer, Peer]]:
-    """Who calls."""
+    """Both ends of a connection with a calling agent."""
     with started() as found:
         yield found
 

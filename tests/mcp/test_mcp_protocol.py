@@ -27,7 +27,7 @@ from unstuck.eventlog import events as e
 
 
 def hello(version: str = "2025-06-18") -> dict[str, Any]:
-    """What a client says first."""
+    """Return the first message of a client."""
     about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
 
@@ -131,8 +131,8 @@ async def test_waiting_is_kept_alive_and_can_be_given_up(watched: Watched, monke
 
 
 def test_every_line_gets_an_answer(raw: Raw) -> None:
-    """What is no message gets an error that says what is wrong with it, and the server goes on; 20 MB in one text are
-    refused in a result that says so, and so is a tool that there is not.
+    """A line that is no message gets an error that says why, and the server goes on; 20 MB in one text are refused in a
+    result that says so, and so is an unknown tool.
 
     Half a character of a text that was cut off does no harm, and what cannot be understood is refused under its own id
     where it has one: an agent would wait for a day. What wants no answer gets none.

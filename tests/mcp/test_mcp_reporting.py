@@ -49,7 +49,7 @@ async def test_the_ladder_answers_until_it_is_used_up(watched: Watched, repo: Pa
 
 
 async def test_a_trouble_that_may_pass_is_waited_for(watched: Watched) -> None:
-    """What is not the agent's fault costs no rung: wait, then the very same again."""
+    """A failure that is not the agent's fault uses up no level: wait, then the very same again."""
     async with watched() as world:
         said = await told(world.agent().call("report_failure", {"error": "Error: HTTP 429 Too Many Requests"}))
         assert "It may pass by itself: wait 1 s, then try the very same again." in said.text
@@ -63,7 +63,7 @@ async def test_exit_code_zero_is_no_failure(watched: Watched) -> None:
 
 
 async def test_progress_is_an_observation(watched: Watched) -> None:
-    """What it says of itself stands in the record as the agent's own word, without what could move a cursor."""
+    """An agent's word about itself stands in the log as its own, without control characters."""
     async with watched() as world:
         said = await told(world.agent().call("report_progress", {"message": "parser \x1b[31mdone\x1b[0m"}))
         assert said.text == "Noted. Go on."

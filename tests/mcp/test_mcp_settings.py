@@ -80,7 +80,7 @@ def test_what_was_changed_meanwhile_stays(agent: str, more: str, repo: Path) -> 
 @pytest.mark.parametrize("more", ["\n# about tools\n# and more\n\n[tools]\na = 1\n", "\r\n# the end\r\n", "# the end"])
 @pytest.mark.parametrize("text", ["", "[mcp_servers]\n", 'model = "x"\r\n'])
 def test_comments_behind_our_table_stay(text: str, more: str, repo: Path) -> None:
-    """What somebody has written behind our entry is theirs, comments too, and so is an empty table before it."""
+    """Text that a person wrote behind our entry is theirs, comments too, and so is an empty table before it."""
     path = file_of("codex", "home", repo)
     written(path, text)
     install("codex", "home", repo)

@@ -24,7 +24,7 @@ ASK_AT_ONCE = {"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_resea
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -56,7 +56,7 @@ class Bench:
             self.git("commit", "-q", "-m", "More")
 
     def git(self, *arguments: str) -> str:
-        """What git says in the project."""
+        """Return git's output in the project."""
         done = subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True, text=True)
         return done.stdout
 
@@ -128,11 +128,11 @@ class Bench:
         return [record for record in records if not names or record["event"] in names]
 
     def prompt(self, attempt: str) -> str:
-        """What the agent received for ``attempt``, such as ``web.2``."""
+        """Return the prompt of ``attempt``, such as ``web.2``."""
         return (self.told / f"{attempt}.txt").read_text(encoding="utf-8")
 
     def attempts(self, task: str) -> int:
-        """How many times an agent worked on ``task``."""
+        """Return the number of attempts at ``task``."""
         return len(list(self.told.glob(f"{task}.*.txt")))
 
     def result(self, path: str) -> str:
@@ -145,7 +145,7 @@ class Bench:
 
     @property
     def state(self) -> State:
-        """What the log of the last run tells."""
+        """Return the state of the last run by its log."""
         return replay(self.folder / "events.jsonl")
 
     def gates(self) -> dict[str, Gate]:
@@ -158,7 +158,7 @@ class Bench:
         return gate
 
     def statuses(self) -> dict[str, str | None]:
-        """How each task of the last run ended."""
+        """Return the status of each task of the last run."""
         return {row.id: row.status for row in self.state.tasks.values()}
 
     def wait_gate(self, process: subprocess.Popen[str]) -> str:

@@ -158,7 +158,7 @@ def test_where_nobody_may_be_asked_the_task_fails_with_that_reason(bench: Bench)
     ],
 )
 def test_a_failing_test_of_a_login_is_no_failure_of_the_agent(bench: Bench, printed: str) -> None:
-    """What the agent prints of the tests it ran is about the work, also where the check says the same."""
+    """An agent's output of the tests it ran is about the work, also where the check says the same."""
     quoted = printed.replace("'", "'\\''")
     check = f"test -f done.txt || {{ printf '{quoted}\\n'; exit 1; }}"
     script = f"echo $n > work.txt; printf '{quoted}\\n'; [ $n -lt 2 ] || touch done.txt; exit 1"
@@ -263,7 +263,7 @@ def test_an_unknown_agent_that_fails_three_times_and_touches_nothing_asks(bench:
 
 
 def test_one_that_touches_a_file_climbs_on(bench: Bench) -> None:
-    """Whoever works is no failed agent, however it ends."""
+    """An agent that changes a file is no failed agent, however it ends."""
     done = bench.run(plan(bench, "echo $n > work.txt; [ $n -lt 5 ] || touch done.txt; exit 3"))
     assert done.code == 0, done.out + done.err
     assert bench.attempts("web") == 5
@@ -287,7 +287,7 @@ def test_the_count_survives_a_pause_and_a_resume(bench: Bench) -> None:
     ],
 )
 def test_a_signal_is_named(bench: Bench, script: str, words: str) -> None:
-    """What ended the agent is said in the lines and in the question, with the usual reason."""
+    """The signal that ended the agent is named in the lines and in the question, with the usual reason."""
     done = bench.run(plan(bench, f"echo $n > work.txt; echo 'half way'; {script}"))
     assert done.code == 3
     assert words.partition(" ")[2] in done.out

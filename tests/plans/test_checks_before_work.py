@@ -83,7 +83,7 @@ def test_it_is_not_run_where_my_settings_say_so(bench: Bench, monkeypatch: pytes
 
 
 def test_a_slow_check_does_not_keep_the_agent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it takes longer than my limit the agent starts, and nothing is said about before."""
+    """The agent starts if the check takes longer than my limit, and no word is said about before."""
     monkeypatch.setenv("UNSTUCK_CHECK_POLICY__BASELINE", "1")
     done = bench.run(plan(bench, "test -f new.txt || sleep 600; test -f README.md"))
     assert done.code == 0, done.out + done.err
@@ -119,7 +119,7 @@ def test_a_run_that_was_killed_before_its_first_attempt_goes_on(bench: Bench) ->
 
 
 def test_an_edited_check_has_no_result_from_before(bench: Bench) -> None:
-    """What ran before the work was another command, so that it says nothing about this one."""
+    """A check that was edited has no result from before the work: that was another command."""
     path = plan(bench, "true; echo '1 failed in 0.1s'; true")
     path.write_text(path.read_text().replace("true; echo", "python -c pass; echo"))
     paused = bench.run(path)

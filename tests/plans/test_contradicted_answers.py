@@ -60,7 +60,7 @@ def test_a_rule_may_answer_it(bench: Bench) -> None:
 
 
 def test_a_rule_for_another_key_does_not(bench: Bench) -> None:
-    """What is meant for another question leaves this one open."""
+    """A rule for another question leaves this one open."""
     rule = {"gate": "question", "key": "blocked", "answer": "choose", "number": 2}
     assert bench.run(plan(bench, hidden()), "--answers", bench.answers(rule)).code == 3
 
@@ -88,7 +88,7 @@ def test_a_program_that_is_nowhere_costs_no_attempt(bench: Bench) -> None:
 
 
 def test_a_setup_may_still_install_it(bench: Bench) -> None:
-    """Where the plan has a setup, the program may come with it: the run starts."""
+    """A run starts if the plan has a setup, because the program may come with it."""
     path = bench.plan(
         setup="true",
         agents={"worker": bench.agent("worker", "true")},

@@ -66,7 +66,7 @@ PAGE_CHECK = "python -B -m unittest -q test_page"
 
 
 def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench: Bench) -> None:
-    """Where the tests had run, a broken build is saved and set back to there; what was done before that is kept."""
+    """A broken build is saved and set back to where the tests had run; earlier work is kept."""
     bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
     script = (
         'cat app.py > "$OUT/saw.$n"; case $n in 1) echo "y = 1" >> app.py;; '
@@ -90,7 +90,7 @@ def test_a_build_that_an_attempt_broke_goes_back_to_where_it_loaded(bench: Bench
 
 
 def test_a_deleted_module_comes_back_with_all_that_was_done_before(bench: Bench) -> None:
-    """Who deletes what the tests import is taken back to where they ran, not to the beginning."""
+    """A deleted module that the tests import is restored to where they ran, not to the beginning."""
     bench.write({"app.py": "x = 1\n", "test_page.py": PAGE_TEST})
     script = 'case $n in 1) echo "y = 1" >> app.py;; 2) rm app.py;; *) echo "x = 2" >> app.py;; esac'
     done = bench.run(alone(bench, script, verify=PAGE_CHECK))
@@ -163,7 +163,7 @@ def test_what_a_decision_rests_on_is_on_record(bench: Bench) -> None:
 
 
 def test_a_build_that_never_worked_is_not_set_back(bench: Bench) -> None:
-    """Where nothing is known to have loaded, a retry keeps what the agent has done."""
+    """A retry keeps the agent's work if nothing is known to have loaded."""
     bench.write({"app.py": "x = [\n", "test_page.py": PAGE_TEST})
     script = 'cat app.py > "$OUT/saw.$n"; if [ $n = 1 ]; then echo "x = (" > app.py; else echo "x = 2" > app.py; fi'
     done = bench.run(alone(bench, script, verify=PAGE_CHECK))
@@ -199,7 +199,7 @@ def test_a_transient_failure_is_waited_out(bench: Bench) -> None:
 
 
 def test_a_full_context_goes_on_in_a_new_session(bench: Bench) -> None:
-    """Where the context ran out, a new session is told to go on from the files, which stay."""
+    """A new session goes on from the files when the context ran out; the files stay."""
     script = (
         "[ $n = 1 ] || { echo whole >> work.txt; exit; }\n"
         "echo half > work.txt; echo 'Error: prompt is too long: 210000 tokens > 200000 maximum'; exit 1"
@@ -229,7 +229,7 @@ def test_the_same_idea_in_other_words_asks(bench: Bench) -> None:
 
 
 def test_a_pattern_goes_straight_to_the_person(bench: Bench) -> None:
-    """What my settings send to me is not tried again first."""
+    """A failure that my settings send to me is not tried again first."""
     settings = {"failure_handler": {"skip_to_ask": ["licen[cs]e"]}}
     plan = alone(bench, "true", verify="echo 'Error: no license for this'; exit 1", settings=settings)
     assert bench.run(plan).code == 3

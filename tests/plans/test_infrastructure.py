@@ -133,7 +133,7 @@ def test_a_tasks_own_check_is_never_infrastructure(bench: Bench) -> None:
 
 
 def test_a_failure_of_the_tasks_own_making_is_not_infrastructure(bench: Bench) -> None:
-    """Where the base fails differently, or not at all, the task is to blame."""
+    """The task is to blame if the base fails differently, or not at all."""
     bench.write({"check.sh": "test ! -f bad || { echo 'ValueError: bad is there'; exit 1; }\n"})
     script = "[ $n = 1 ] && touch bad || rm -f bad; echo x > $UNSTUCK_TASK.txt"
     agents = {name: bench.agent(name, script) for name in "ab"}

@@ -29,7 +29,7 @@ def two(bench: Bench, work="echo two > line.txt; echo x > two.txt", check="test 
 
 
 def resolve(bench: Bench, text):
-    """What a person does in the task's tree, with plain git."""
+    """Resolve a conflict in the task's worktree as a person does, with plain git."""
     (gate,) = bench.gates().values()
     tree, branch = gate.context["tree"], gate.context["branch"]
     merged = subprocess.run(["git", "merge", "-q", branch], cwd=tree, capture_output=True, check=False)
@@ -75,7 +75,7 @@ def test_what_was_resolved_is_checked_again(bench: Bench) -> None:
 
 
 def test_a_broken_build_goes_back_to_what_passed_last(bench: Bench) -> None:
-    """What passed its check is what a later attempt that breaks the build is taken back to, not the beginning."""
+    """An attempt that breaks the build goes back to the last passing checkpoint, not to the beginning."""
     check = f"test -f two.txt && {sys.executable} -m py_compile two.py"
     assert bench.run(two(bench, "echo two > line.txt; echo x > two.txt; echo 'good = 1' > two.py", check)).code == 3
     (resolve(bench, "one and two\n") / "two.txt").unlink()

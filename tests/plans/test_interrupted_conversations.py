@@ -43,7 +43,7 @@ def test_after_a_kill_the_conversation_goes_on(bench: Bench) -> None:
 
 
 def test_a_restored_attempt_begins_a_new_conversation(bench: Bench) -> None:
-    """Whoever goes back to the files before it does not go on with words about files that are gone."""
+    """A restored attempt gets a new session, not words about files that are gone."""
     script = f"echo '{INIT}'\n[ $n = 2 ] && touch done.txt && exit 0\nwhile :; do sleep 0.1; done"
     process = bench.start("run", claude(bench, script), "--headless", "--json")
     assert process.stdout is not None

@@ -39,7 +39,7 @@ def test_phases_and_progress(bench: Bench) -> None:
 
 
 def test_the_only_task_has_no_number(bench: Bench) -> None:
-    """Where nothing else is to be done, there is nothing to count; nor a number of tests that the check did not say."""
+    """A single task has no number, and a check without a count has no number of tests."""
     plan = bench.plan(
         agents={"worker": bench.agent("worker", "touch x")}, tasks=[{"id": "a", "prompt": "x", "verify": "test -f x"}]
     )

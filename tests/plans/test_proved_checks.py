@@ -174,7 +174,7 @@ def test_a_stop_in_the_middle_of_a_proof_puts_the_files_back(bench: Bench) -> No
 
 
 def test_a_proof_is_nothing_to_undo(bench: Bench) -> None:
-    """What I can undo afterwards is what was there to undo before."""
+    """Undo offers only changes from before the proof."""
     done = bench.run(plan(bench, f"{REPAIRS}; {TESTS}", isolation="shared"))
     assert done.code == 0, done.out + done.err
     undone = bench.call("checkpoints", "undo", "--yes")

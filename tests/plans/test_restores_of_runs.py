@@ -23,7 +23,7 @@ def littering(bench: Bench):
 
 @pytest.mark.parametrize("said", ["allow", "deny"])
 def test_much_is_set_back_only_with_a_yes(bench: Bench, said: str) -> None:
-    """Where a pivot would remove most of the tree I am asked; my answer decides, and the agent is told which it was."""
+    """A pivot that would remove most of the worktree asks first; my answer decides, and the agent is told it."""
     plan = littering(bench)
     done = bench.run(plan)
     assert done.code == 3, done.out + done.err
@@ -64,7 +64,7 @@ def test_what_passed_is_remembered_as_good(bench: Bench) -> None:
 
 
 def test_what_a_person_wrote_meanwhile_stays(bench: Bench) -> None:
-    """What I do in the tree while a task waits for me is mine: a later pivot takes back the agent's work only."""
+    """My edits in the worktree while a task waits for me stay: a later pivot takes back the agent's work only."""
     bench.write({"both.txt": "old\n"})
     script = (
         'ls > "$OUT/saw.$n"; cat both.txt >> "$OUT/saw.$n"; echo "agent $n" > mine.txt; echo agent >> both.txt\n'

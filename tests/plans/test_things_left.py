@@ -44,7 +44,7 @@ def late(needed):
 
 @pytest.mark.parametrize("families", [SEEN, UNSEEN], ids=["seen", "unseen"])
 def test_nothing_that_was_fixed_is_lost(bench, families):
-    """Whoever fixes one thing per attempt is done after as many attempts as things, whatever the tool."""
+    """An agent that fixes one thing per attempt succeeds after as many attempts as things, whatever the tool."""
     assert late(one_thing_per_attempt(bench, [(family, count) for family in families for count in COUNTS])) == {}
 
 

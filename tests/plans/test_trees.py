@@ -28,7 +28,7 @@ def test_setup_runs_once_in_each_fresh_tree(bench: Bench) -> None:
 
 
 def test_a_setup_that_fails_in_one_tree_alone_starts_no_agent(bench: Bench) -> None:
-    """Where setup works on the untouched project, the agent is never started; after three times I am asked."""
+    """The agent is never started if setup fails in one worktree alone; after three times I am asked."""
     plan = bench.plan(
         setup="case $PWD in *_baseline*) ;; *) echo 'no network here'; exit 3;; esac",
         agents={"worker": bench.agent("worker", "touch x.txt")},

@@ -18,7 +18,7 @@ def agent(bench: Bench, script: str, *arguments: str) -> dict[str, object]:
 
 
 def lines(bench: Bench, worker: dict[str, object]) -> list[str]:
-    """What is printed of a run whose third attempt is right."""
+    """Return the lines of a run whose third attempt is right."""
     task = {"id": "web", "prompt": "Build it.", "verify": CHECK}
     done = bench.run(bench.plan(agents={"worker": worker}, tasks=[task]))
     assert done.code == 0, done.out + done.err

@@ -51,7 +51,7 @@ def test_a_skipped_test_is_named_where_the_task_succeeds(bench: Bench) -> None:
 
 
 def test_an_honest_repair_names_nothing(bench: Bench) -> None:
-    """Who repairs the code and leaves the tests alone reads nothing of it."""
+    """An honest repair that leaves the tests alone names no weakened test."""
     done = bench.run(plan(bench, REPAIRS))
     assert done.code == 0
     assert "changed what decides" not in done.out

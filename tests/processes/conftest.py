@@ -15,7 +15,7 @@ from unstuck.processes import Launch, Process, clean_environment
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Whether it has ended; nobody may have taken leave of it yet."""
+    """Return whether it has ended; its parent may not have waited for it yet."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -68,7 +68,7 @@ class Lab:
         await asyncio.sleep(0)
 
     def left(self) -> list[psutil.Process]:
-        """What is alive of all that has been started here."""
+        """Return the live processes of all that were started here."""
         started = set(psutil.Process().children(recursive=True)) - self._others
         return [each for each in started if not is_gone(each)]
 

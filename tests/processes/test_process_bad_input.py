@@ -115,7 +115,7 @@ async def test_one_that_forks_away_and_leaves_a_server_ends_at_once(lab: Lab) ->
 
 
 def test_a_command_line_can_be_hidden_from_patterns() -> None:
-    """What an agent's `pkill -f pytest` looks at shows nothing of a check that is called so."""
+    """An agent's `pkill -f pytest` finds no check of that name."""
     script = (
         "import sys; from unstuck.processes.process_title import show_as; show_as('unstuck run'); "
         "print(open('/proc/self/cmdline', 'rb').read().strip(b'\\0'), sys.argv[1:])"

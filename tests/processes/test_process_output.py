@@ -46,7 +46,7 @@ async def test_a_flood_keeps_its_first_and_its_last_half(lab: Lab) -> None:
 
 @pytest.mark.parametrize("size", [500, 1 << 16], ids=["small", "large"])
 def test_a_flood_takes_no_more_memory_than_is_kept_of_it(tmp_path: Path, size: int) -> None:
-    """What is held of an endless output, in small pieces or large ones, is the half that is written last."""
+    """The newest half of an endless output is kept, in small pieces or large ones."""
     line, keep = b"x" * (size - 1) + b"\n", 1 << 21
     output = Output(str(tmp_path / "output"), 2 * keep)
     output.add(line * (2 * keep // size))  # the rules about secrets are loaded with the first bytes
@@ -68,7 +68,7 @@ async def test_output_at_the_limit_is_whole(lab: Lab) -> None:
 
 
 async def test_errors_and_output_share_one_stream_in_order(lab: Lab) -> None:
-    """What was printed to standard error stands where it was printed."""
+    """A line of standard error stands where it was printed."""
     await (await lab.shell("echo one; echo two >&2; echo three")).wait()
     assert lab.output.read_text() == "one\ntwo\nthree\n"
 
@@ -81,7 +81,7 @@ async def test_progress_shows_the_end_of_what_was_printed(lab: Lab) -> None:
 
 
 async def test_a_full_disk_is_told_and_ends_nothing(lab: Lab) -> None:
-    """Where output cannot be written the agent still runs to its end, and the exit says what was lost."""
+    """An agent runs to its end even if its output cannot be written, and the exit says what was lost."""
     lab.output = Path("/dev/full")
     end = await (await lab.shell("echo lost; exit 4")).wait()
     assert end.code == 4
@@ -90,7 +90,7 @@ async def test_a_full_disk_is_told_and_ends_nothing(lab: Lab) -> None:
 
 
 async def test_last_words_after_a_stop_are_kept(lab: Lab) -> None:
-    """What an agent prints while it obeys a stop is in its output."""
+    """Output of an agent that obeys a stop is kept."""
     process = await lab.shell("trap 'echo goodbye; exit 0' INT; echo ready; while :; do sleep 0.05; done")
     await lab.hears("ready")
     await process.stop()
@@ -120,6 +120,6 @@ def test_a_supervisor_that_stands_still_does_not_stop_the_reports() -> None:
 
 
 async def test_a_child_may_finish_its_sentence_after_the_agent_has_exited(lab: Lab) -> None:
-    """What a background child prints just after its parent's end is kept before it is swept away."""
+    """Output of a background child just after its parent's end is kept before the child is ended."""
     await (await lab.shell("me=$$; (while kill -0 $me 2>&-; do :; done; echo last words) & exit 0")).wait()
     assert lab.output.read_text() == "last words\n"

@@ -31,7 +31,7 @@ def known() -> Iterator[None]:
 
 
 def written(path: Path, chunks: list[bytes], limit: int = 1 << 30) -> bytes:
-    """What is in the file when these chunks were printed."""
+    """Return the file's content when these chunks were printed."""
     path.unlink(missing_ok=True)
     output = Output(str(path), limit, [VALUE])
     for chunk in chunks:
@@ -72,7 +72,7 @@ def test_a_line_without_an_end_hides_nothing(tmp_path: Path, filler: bytes) -> N
 
 
 def test_the_cut_in_the_middle_leaves_no_half_secret(tmp_path: Path) -> None:
-    """Where the middle is left out, what follows begins with a whole line."""
+    """The part after an omitted middle begins with a whole line."""
     lines = [f"{number} token={SECRETS[1]} {VALUE}\n".encode() for number in range(3_000)]
     for limit in range(10_000, 10_120, 7):
         found = written(tmp_path / "out", lines, limit)
@@ -83,7 +83,7 @@ def test_the_cut_in_the_middle_leaves_no_half_secret(tmp_path: Path) -> None:
 
 
 def test_an_agent_does_not_wait_for_what_it_prints_to_be_cleaned(tmp_path: Path) -> None:
-    """What comes is only taken as long as more comes; cleaned and written is all of it, in its order."""
+    """Output is only collected as long as more comes; then all of it is redacted and written in its order."""
     output = Output(str(tmp_path / "out"), 1 << 30, [VALUE])
     lines = [f"{number} curl -u me:{VALUE} {SECRETS[1]}\n".encode() * 100 for number in range(400)]
     for line in lines:
@@ -108,7 +108,7 @@ def test_what_waits_to_be_cleaned_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_long_output_takes_little_memory(tmp_path: Path) -> None:
-    """What waits for the end of its line is bounded, also where none ever comes."""
+    """An unfinished line has a bound, even if its end never comes."""
     output = Output(str(tmp_path / "out"), 1 << 30, [VALUE])
     for _ in range(80):
         output.add(b"y" * 50_000)

@@ -58,7 +58,7 @@ async def test_each_helper_is_alone_in_its_session(lab: Lab) -> None:
 
 
 async def test_whose_process_it_is(lab: Lab) -> None:
-    """What an agent starts is known as ours, and the supervisor itself is not."""
+    """Children of an agent are known as ours, and the supervisor itself is not."""
     await lab.shell("sleep 1000 & echo $!; wait")
     assert agent_sign(int(await lab.hears("\n")))
     assert not agent_sign(os.getpid())
@@ -97,7 +97,7 @@ def supervised(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]
 async def test_nothing_stays_behind_a_supervisor(
     supervised: Callable[..., subprocess.Popen[str]], killed: bool
 ) -> None:
-    """Whether it ends or is killed: its agents and their helpers end with it."""
+    """Agents and their helpers end with the supervisor, whether it ends or is killed."""
     supervisor = supervised()
     supervisor.stdout.readline()
     family = psutil.Process(supervisor.pid).children(recursive=True)

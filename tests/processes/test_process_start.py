@@ -122,7 +122,7 @@ async def test_an_output_file_that_cannot_be_opened_is_said(lab: Lab) -> None:
 
 
 async def test_a_log_that_fails_keeps_the_agent_from_running(lab: Lab) -> None:
-    """Where `spawned` raises, the agent has done nothing and is gone."""
+    """The agent has done nothing and is gone if `spawned` raises."""
     spawned_as: list[tuple[int, float]] = []
 
     async def spawned(pid: int, start: float) -> None:

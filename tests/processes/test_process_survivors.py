@@ -161,7 +161,7 @@ async def test_nothing_left_is_an_empty_receipt() -> None:
 
 
 async def test_an_escapee_is_known_by_its_tag_alone() -> None:
-    """Where no parent leads to it any more, its environment still says whose it is."""
+    """A process without a parent of ours is still known by its environment."""
     with subprocess.Popen(["sleep", "1000"], env={TAG: "1:2.00"}, start_new_session=True) as escapee:
         try:
             while escapee.pid not in tagged("1:2.00"):
@@ -223,7 +223,7 @@ agent_process.main()
 
 
 def test_who_hops_away_under_the_look_is_found(tmp_path: Path) -> None:
-    """What forks and ends just while the process table is read leaves somebody whom no list has: that one ends, too."""
+    """A child of a process that forks and ends while the process table is read is found, and ended."""
     for name in ("go", "ready"):
         os.mkfifo(tmp_path / name)
     hopper = "echo $$ > hopper; echo > ready; cat go; sleep 1000 & echo left $! > out"

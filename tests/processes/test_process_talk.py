@@ -32,7 +32,7 @@ def launched(folder: Path, code: str) -> Launch:
 
 
 class Heard:
-    """What the process has said so far."""
+    """Output of the process so far."""
 
     def __init__(self) -> None:
         self.said = bytearray()

@@ -44,7 +44,7 @@ async def test_the_work_of_a_child_that_left_the_session_counts(lab: Lab) -> Non
 
 
 async def test_an_orphan_that_has_ended_is_not_forgotten(lab: Lab) -> None:
-    """What a child used before it ended still counts, also when its parent had gone before it."""
+    """The use of a child that has ended still counts, also when its parent ended before it."""
     script = "(exec 3>&1; (i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo worked) &) ; exec sleep 1000"
     process = await lab.shell(script)
     await lab.hears("worked")

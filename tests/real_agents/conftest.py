@@ -80,7 +80,7 @@ class Lab:
         )
 
     def sign_in(self) -> None:
-        """What a person does once before the first start of Cline."""
+        """Sign in to Cline as a person does before its first start."""
         signed = ("--provider", "openai", "--apikey", "none", "--modelid", "scripted")
         assert self.run("cline", "auth", *signed, "--baseurl", self.environ["CLINE_URL"]).returncode == 0
 

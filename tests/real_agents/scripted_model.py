@@ -27,7 +27,7 @@ Call = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What the model says: words, and after them one command to run, and calls of other tools, all at once."""
+    """Turn of the model: words, then one command to run, and calls of other tools, all at once."""
 
     text: str = ""
     command: str = ""
@@ -50,7 +50,7 @@ class Asked:
 
     @property
     def last(self) -> str:
-        """What has come since the model spoke."""
+        """Return the messages since the model spoke."""
         said = []
         for role, text in reversed(self.turns):
             if role == "assistant":
@@ -60,7 +60,7 @@ class Asked:
 
     @property
     def answered(self) -> int:
-        """How often the model has spoken since the last words of a person."""
+        """Return the number of the model's turns since the last words of a person."""
         roles = [role for role, _ in self.turns]
         people = [place for place, role in enumerate(roles) if role == "user"]
         return roles[people[-1] if people else 0 :].count("assistant")
@@ -94,7 +94,7 @@ class ScriptedModel:
         self._server.server_close()
 
     def reply(self, path: str, body: dict[str, Any]) -> Turn:
-        """What is said to a request."""
+        """Return the reply to a request."""
         if not (body.get("tools") or self.plain):
             return Turn(text="ok")
         asked = Asked(path=path, body=body, turns=tuple(_joined(_turns(body))))

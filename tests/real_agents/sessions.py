@@ -65,13 +65,13 @@ class Session:
             process.communicate()
 
     def done(self, process: subprocess.Popen[bytes]) -> str:
-        """What it printed, once it has ended by itself."""
+        """Return its output once it has ended."""
         out, _ = process.communicate(timeout=PATIENCE)
         return out.decode(errors="replace")
 
 
 def trust(lab: Lab) -> None:
-    """What a person does with /hooks in Codex, by the way that takes there."""
+    """Trust the hooks as a person does with /hooks in Codex, by the same way."""
     server = subprocess.Popen(
         ["codex", "app-server"],
         cwd=lab.repo,

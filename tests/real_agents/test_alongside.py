@@ -26,7 +26,7 @@ pytestmark = pytest.mark.agents
 FAILING = "echo oops >&2; exit 3"
 ADVICE = "look in the cellar"
 AWAKE = "esc leaves it open"
-"""What a dialog says as soon as it takes keys."""
+"""Hint of a dialog as soon as it takes keys."""
 
 
 def repeats(asked: Asked) -> Turn:
@@ -142,7 +142,7 @@ OWN = {
     "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust"),
     "qwen": ("qwen", "--auth-type", "openai"),
 }
-"""How a person starts each in a terminal."""
+"""Commands with which a person starts each in a terminal."""
 READY = {"claude": "? for shortcuts", "codex": "Ask Codex", "gemini": "Type your message", "qwen": "Type your message"}
 TOUCH = "touch made-it && echo made"
 

@@ -22,7 +22,7 @@ DEPLOY = Turn(
 
 
 def allowed(lab: Lab) -> Lab:
-    """What Codex calls experimental has to be wanted."""
+    """Allow what Codex calls experimental."""
     lab.environ["UNSTUCK_EXPERIMENTAL"] = "accept"
     return lab
 

@@ -67,7 +67,7 @@ def test_a_real_shell_completes_names(shell: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_real_shell_lists_what_fits(shell: str, tmp_path: Path) -> None:
-    """Where several names fit, tab lists them."""
+    """Tab lists the names that fit."""
     with typing(shell, tmp_path) as (process, screen, stream):
         process.write(b"unstuck run --agent acp:cl\t\t")
         until(process, screen, stream, "acp:cline" if shell != "bash" else "cline")

@@ -33,7 +33,7 @@ class Place:
         self.environ |= {"PATH": f"{bin}{os.pathsep}/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
 
     def run(self, *command: str, input: str = "") -> str:
-        """What a command that ends well prints."""
+        """Return the output of a command that ends well."""
         done = subprocess.run(
             command, cwd=self.repo, env=self.environ, input=input, capture_output=True, text=True, timeout=PATIENCE
         )
@@ -50,7 +50,7 @@ class Place:
 
 @pytest.fixture
 def place(frameworks: Path, repo: Path, isolated: Path) -> Place:
-    """Where a recipe is run."""
+    """Return the directory of a recipe."""
     return Place(frameworks, repo, isolated)
 
 

@@ -27,7 +27,7 @@ def stubborn(asked: Asked) -> Turn:
 
 
 def people(asked: Asked) -> int:
-    """How often a person has spoken in a conversation; what agents add by themselves is nobody's words."""
+    """Return the number of a person's messages in a conversation; additions of agents do not count."""
     return sum(role == "user" and TASK in text for role, text in asked.turns)
 
 

@@ -59,7 +59,7 @@ def test_a_task_for_a_known_agent(name: str, lab: Labs) -> None:
 
 
 def test_more_arguments_for_a_known_agent(lab: Labs) -> None:
-    """What stands after the dashes reaches the agent: it may run commands then."""
+    """Arguments after the dashes reach the agent, which may then run commands."""
 
     def runs(asked: Asked) -> Turn:
         return Turn(text="Done.") if asked.answered else Turn(text="I run it.", command="echo hello > greeting.txt")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.agents
 
 SKILL = TOP / "skills" / "unstuck"
 PLACES = {"claude": ".claude/skills", "codex": ".codex/skills"}
-"""Where each keeps its user's skills, below the home directory."""
+"""Directory of each user's skills, below the home directory."""
 BLOCKED = 'UNSTUCK {"signal": "needs_guidance", "question": "Which port?", "options": ["80", "8080"]}'
 
 

@@ -37,7 +37,7 @@ _WORDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
 
 @dataclass(frozen=True)
 class Played:
-    """How a rehearsal went: the log's envelopes as they were printed, and the directory that it left."""
+    """Result of a rehearsal: the log's envelopes as they were printed, and the directory that it left."""
 
     code: int
     rows: list[dict[str, Any]]
@@ -45,7 +45,7 @@ class Played:
 
     @property
     def path(self) -> list[str]:
-        """What happened, a word or two for each turning point."""
+        """Return the turning points, a word or two for each."""
         return [word(row["data"]) for row in self.rows if (word := _WORDS.get(row.get("event", "")))]
 
     def data(self, event: str) -> list[dict[str, Any]]:
@@ -54,12 +54,12 @@ class Played:
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
-        """Who has to respond to each failed check, and how the next attempt is prepared."""
+        """Return the category and the failure type of each failed check."""
         found = [check["diagnosis"] for check in self.data("check_finished") if check["diagnosis"]]
         return [(diagnosis["category"].upper(), diagnosis["failure_type"]) for diagnosis in found]
 
     def told_to(self, attempt: str) -> str:
-        """What the attempt of this name was told."""
+        """Return the prompt of the attempt of this name."""
         return (self.directory / "told" / f"{attempt}.txt").read_text(encoding="utf-8")
 
     def result(self, name: str) -> str:
@@ -76,7 +76,7 @@ class Played:
         return (self.directory / "shop" / name).read_text(encoding="utf-8")
 
     def told(self, number: int) -> str:
-        """What the attempt with this number was told, as the agent itself wrote it down."""
+        """Return the prompt of the attempt with this number, as the agent itself wrote it down."""
         (path,) = (self.directory / "told").glob(f"*.{number}.txt")
         return path.read_text(encoding="utf-8")
 
@@ -112,7 +112,7 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """Where scenarios are played, with no identity of git's to be had."""
+    """Directory for scenarios, without an identity for git."""
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.delenv(f"GIT_{role}_NAME", raising=False)
     return Stage(tmp_path, monkeypatch)

@@ -65,7 +65,7 @@ def test_fixed_by_a_pivot(stage: Stage) -> None:
 
 
 def test_fixed_after_research(stage: Stage) -> None:
-    """What research found is handed to the agent, which can only then succeed."""
+    """Research findings are handed to the agent, which can only then succeed."""
     stage.limits(max_retries=0, max_pivots=0)
     played = stage.play("fixed-after-research")
     assert played.path == ["first", "failed", "researched", "research", "passed", "succeeded"]
@@ -186,7 +186,7 @@ def test_broken_check(stage: Stage) -> None:
 
 
 def test_broken_build(stage: Stage) -> None:
-    """What broke the build is gone before the retry, what worked before is kept, and how to get it back is told."""
+    """The changes that broke the build are gone before the retry, earlier work is kept, and the way back is named."""
     played = stage.play("broken-build")
     assert played.path == ["first", "failed", "retry", "failed", "restored", "retry", "passed", "succeeded"]
     assert not (played.directory / "shop" / "shop" / "draft.py").exists()
@@ -225,7 +225,7 @@ def test_agent_fails_itself(stage: Stage) -> None:
 
 
 def test_unheard_of_error(stage: Stage) -> None:
-    """What nobody recognises is tried once more, then a pivot starts afresh, also where memory is empty."""
+    """An unknown failure is tried once more, then a pivot starts afresh, also with an empty memory."""
     played = stage.play("unheard-of-error")
     assert played.path == ["first", "failed", "retry", "failed", "restored", "pivot", "passed", "succeeded"]
     assert {check["diagnosis"]["failure_type"] for check in played.data("check_finished")[:2]} == {"UNKNOWN"}
@@ -305,7 +305,7 @@ def test_stubborn_child(stage: Stage) -> None:
 
 
 def test_its_check_is_found_by_whoever_goes_on_later(tmp_path: Path) -> None:
-    """Where our Python is not what a shell would find, the plan names it by its whole path."""
+    """The plan names our Python by its whole path if a shell would not find it."""
     for path, python in (("/nowhere", shlex.quote(sys.executable)), (str(Path(sys.executable).parent), "python")):
         rehearsal = Rehearsal.prepare(
             [Part("cart", load_scenario("fixed-on-a-retry"))], tmp_path / python.strip("/"), environ={"PATH": path}

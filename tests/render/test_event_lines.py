@@ -82,7 +82,7 @@ def an_event(name: str, text: str = "words") -> Event:
 
 
 def lines(event: BaseModel, **changes: Any) -> tuple[str, ...]:
-    """What ``event`` says about the task web."""
+    """Return the lines of ``event`` about the task web."""
     envelope: dict[str, Any] = {
         "seq": 1,
         "time": "2026-11-21T20:14:09.565Z",
@@ -96,7 +96,7 @@ def lines(event: BaseModel, **changes: Any) -> tuple[str, ...]:
 
 
 def said(name: str, /, **changes: Any) -> list[str]:
-    """What an event with these fields says, without time and task."""
+    """Return the text of an event with these fields, without time and task."""
     event = an_event(name)
     event = type(event)(**{**{field: getattr(event, field) for field in type(event).model_fields}, **changes})
     return [line.removeprefix("20:14:09Z  web  ") for line in lines(event)]
@@ -183,7 +183,7 @@ def test_each_warning_has_a_line_of_its_own() -> None:
 
 
 def test_the_stuck_gate_says_all_that_is_needed_to_decide() -> None:
-    """What was tried, the problem, the analysis, the checkpoint, and the very words of the answer."""
+    """The gate shows what was tried, the problem, the analysis, the checkpoint, and the command of the answer."""
     context = {
         "attempts": {"retries": 3, "pivots": 1, "research": 0},
         "approaches": ["use the SDK"],
@@ -278,7 +278,7 @@ def test_silent_checks_stay_silent() -> None:
 
 
 def test_the_last_lines_say_what_to_do_now() -> None:
-    """How it ended, where the results are, which questions wait, and how to go on."""
+    """The last lines say how it ended, where the results are, which questions wait, and how to go on."""
     assert summary("r1", "succeeded", branch="unstuck/r1/_run") == (
         "run r1: every task succeeded",
         "  the results are on the branch unstuck/r1/_run; take them with: git merge unstuck/r1/_run",

@@ -54,7 +54,7 @@ class Told:
     ],
 )
 def test_signs_are_words(sign: str, words: str) -> None:
-    """What a sign says on the screen a word says here."""
+    """A sign of the screen is a word here."""
     assert in_words(sign) == words
 
 

@@ -180,7 +180,7 @@ def test_words_of_a_command(words: str, scope: str | None, answer: Answer) -> No
     ],
 )
 def test_words_that_mean_nothing(words: str, scope: str | None, problem: str) -> None:
-    """What cannot be an answer is refused in one line that says why."""
+    """Text that cannot be an answer is refused in one line that says why."""
     choice, *rest = words.split()
     with pytest.raises(AnswerRefused) as caught:
         parse_answer(choice, rest, scope=scope)

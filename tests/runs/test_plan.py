@@ -269,7 +269,7 @@ def test_first_problem_and_count(write: Callable[[str | bytes], Path]) -> None:
 
 
 def test_unreadable_files(tmp_path: Path, write: Callable[[str | bytes], Path]) -> None:
-    """What cannot be read as a plan is refused in one line, and nothing hangs."""
+    """A file that is no plan is refused in one line, and nothing hangs."""
     assert "No such file" in refusal(tmp_path / "missing.yaml").problem
     assert "is a directory" in refusal(tmp_path).problem
     assert "larger than 1 MiB" in refusal(write(b"#" * (2**20 + 1))).problem
@@ -298,7 +298,7 @@ def isolation(plan: Plan) -> dict[str, str]:
 
 
 def test_parallel_tasks_get_worktrees(write: Callable[[str | bytes], Path]) -> None:
-    """Where two tasks may run at once in a repository, each gets its own worktree."""
+    """Two tasks that may run at once in a repository get a worktree each."""
     path = write(tasks("id: a", "id: b", "id: c, needs: [a, b]"))
     assert set(isolation(load_plan(path, parallel_worktrees=True)).values()) == {"worktree"}
     assert set(isolation(load_plan(path)).values()) == {"shared"}
@@ -313,12 +313,12 @@ def test_parallel_tasks_get_worktrees(write: Callable[[str | bytes], Path]) -> N
     ],
 )
 def test_sequential_tasks_share(write: Callable[[str | bytes], Path], rows: tuple[str, ...], top: str) -> None:
-    """Where no two tasks can run at once, all work in the user's own tree."""
+    """Tasks that cannot run at once all work in the user's own files."""
     assert set(isolation(load_plan(write(tasks(*rows, top=top)), parallel_worktrees=True)).values()) == {"shared"}
 
 
 def test_written_isolation(write: Callable[[str | bytes], Path]) -> None:
-    """What the plan says about isolation holds; a task that needs a worktree's work follows it there."""
+    """The plan's word on isolation holds; a task that needs a worktree's work follows it there."""
     plan = load_plan(write(tasks("id: a, isolation: worktree", "id: b, needs: [a]", "id: c")))
     assert isolation(plan) == {"a": "worktree", "b": "worktree", "c": "shared"}
     path = write(tasks("id: a", "id: b, isolation: shared"))

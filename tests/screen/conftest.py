@@ -52,10 +52,10 @@ TOO_MANY = "HTTP 429: Too Many Requests"
 
 MOMENT_S, MOMENTS = 0.02, 30
 READING = ("replay", "growing", "searching", "reading")
-"""What is read beside the loop, of the workers' groups; it may have been given up for another one of its kind."""
+"""Groups of workers that read beside the loop; one may have been cancelled for another of its kind."""
 
 _PARSED: dict[object, LRUCache[object, object]] = {}
-"""What style sheets say, by the variables of a theme that they were read with."""
+"""Parsed style sheets, by the variables of a theme that they were read with."""
 
 
 class Story:
@@ -171,7 +171,7 @@ class Story:
 
 
 def has_more(screen: Screen[Any]) -> bool:
-    """Whether it is to be laid out or drawn, or to do something once that has been done."""
+    """Return whether it waits for a layout, a drawing, or an action after them."""
     if screen.app._resize_event is not None or screen.outer_size != screen.app.size:
         return True
     todo = (screen._layout_required, screen._scroll_required, screen._repaint_required, screen._recompose_required)
@@ -232,7 +232,7 @@ class Stage:
         await self.settled()
 
     def rows(self) -> list[str]:
-        """What the terminal shows, as text."""
+        """Return the text on the terminal."""
         visible_screen_stack.set(self.app._background_screens)
         return ["".join(part.text for part in strip) for strip in self.app.screen._compositor.render_strips()]
 
@@ -318,7 +318,7 @@ def showing(repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="session")
 def past_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where logs of runs that are over are kept from one test to the next."""
+    """Directory of finished runs' logs, kept from one test to the next."""
     return tmp_path_factory.mktemp("past")
 
 

@@ -20,7 +20,7 @@ class Watch:
         self.see()
 
     def see(self, *alarms: Alarm, seconds: float = 0.0) -> list[str]:
-        """What is told while these alarms are there for so long."""
+        """Return the notifications while these alarms are there for so long."""
         until, before = self.now + seconds, len(self.told)
         while True:
             self.told += self.pager.look(
@@ -39,7 +39,7 @@ def test_a_question_is_told_once_with_its_task() -> None:
 
 
 def test_the_same_alarm_200_times_in_five_minutes_is_one_and_one_resolved() -> None:
-    """What comes and goes all the time goes out once, and once more when it has really gone."""
+    """An alarm that comes and goes all the time is sent once, and once more when it has really gone."""
     watch = Watch()
     for _ in range(200):
         watch.see(WEB, seconds=0.75)
@@ -87,7 +87,7 @@ def test_whoever_looks_at_the_screen_is_not_told() -> None:
 
 
 def test_whoever_comes_back_in_time_is_not_told() -> None:
-    """What has not gone out when somebody looks does not go out any more."""
+    """An alarm that was not sent when somebody looks is not sent any more."""
     watch = Watch()
     watch.see(WEB, seconds=0.5)
     watch.is_away = False

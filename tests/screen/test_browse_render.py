@@ -131,7 +131,7 @@ def test_alike_failures_stand_together(past_log: Path) -> None:
 
 
 def test_all_who_ask_about_a_failure_are_found(past_log: Path) -> None:
-    """Whoever stands before this failure with an open question is found, and nobody else."""
+    """Every open question about this failure is found, and no other."""
     state, _ = current_state(past_log.parent)
     identity = next(row.identity for row in state.signatures.values() if "webhook" in row.tasks)
     assert gates_about(state, identity) == []
@@ -142,7 +142,7 @@ def test_all_who_ask_about_a_failure_are_found(past_log: Path) -> None:
 
 
 def test_a_plan_says_every_file() -> None:
-    """What a restore would do is told by file with sizes, a long one by its first two hundred."""
+    """A restore plan names files with sizes, a long one its first two hundred."""
     rows = [{"path": f"f{number}", "status": "changes", "before": 1, "after": 2} for number in range(201)]
     said = plan_words("chk-1", "/shop", rows, "a rebase")
     assert said[0] == "chk-1 restores in /shop: 201 files change"

@@ -104,7 +104,7 @@ async def fails(stage: Any, name: str, output: str) -> None:
 
 
 def told(stage: Any) -> str:
-    """What was said in passing."""
+    """Return the toasts."""
     return " ".join(notice.message for notice in stage.app._notifications)
 
 

@@ -106,7 +106,7 @@ async def test_a_long_difference_is_laid_out_once(showing: Showing, monkeypatch:
 
 
 async def test_without_a_checkpoint_it_says_so(showing: Showing) -> None:
-    """Where nothing was saved there is nothing to compare with, and in a narrow terminal the page has it all."""
+    """A task without a checkpoint has no comparison, and in a narrow terminal the page has it all."""
     async with showing(size=(80, 24), story=True, pops=False) as stage:
         await stage.press("page.changes")
         assert "nothing to compare with" in stage.text

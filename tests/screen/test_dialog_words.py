@@ -195,7 +195,7 @@ def test_what_falls_with_a_task(rule: str, said: str) -> None:
 
 
 def test_a_restore_that_takes_much_says_so() -> None:
-    """Whether much may be set back is asked as that, with how much it is and which files; anything else is not."""
+    """A large restore is asked about with its size and files; any other question is not."""
     context = {"problem": "30 of 40 files would be overwritten", "checkpoint": "chk-1", "paths": ["a", "b"]}
     question = question_of(state_of(task("web")), gate("permission", **context))
     assert question.title == "web asks to restore its files"
@@ -205,7 +205,7 @@ def test_a_restore_that_takes_much_says_so() -> None:
 
 
 def test_why_an_agent_may_not_is_asked() -> None:
-    """What an agent asks is shown with what it says about it; a no takes a reason, which it is told."""
+    """A permission question shows the agent's own reason; a no takes a reason, which the agent is told."""
     context = {"problem": "make deploy", "context": "it wants the network", "saved": "chk-1"}
     row = gate("permission", attempt="web.1", **context)
     question = question_of(state_of(task("web")), row)
@@ -261,7 +261,7 @@ def test_what_a_person_writes_is_admitted() -> None:
 
 
 def test_an_answer_is_never_cut() -> None:
-    """What is longer than an agent can be told is refused with both lengths, not shortened behind one's back."""
+    """An answer that is longer than an agent can be told is refused with both lengths, not shortened silently."""
     stuck = question_of(state_of(task("web")), gate("stuck"))
     with pytest.raises(AnswerRefused, match="at most 20,000 characters; this one has 20,001"):
         to_answer(stuck.gate, option(stuck, "show_me"), "x" * 20_001)
@@ -310,7 +310,7 @@ def test_an_answer_that_worked_comes_first() -> None:
     ],
 )
 def test_what_did_not_help_is_only_said(learnt: Any) -> None:
-    """What failed, or makes no sense, is no choice; whatever stands there is one harmless line."""
+    """An earlier answer that failed, or makes no sense, is no choice; it is one harmless line."""
     question = question_of(state_of(task("web")), gate("stuck", learnt=learnt, signature="s"))
     assert question.options[0].name == "show_me"
     assert all(line.isprintable() and len(line) < 1_000 for _, line in question.facts)

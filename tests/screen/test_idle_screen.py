@@ -24,7 +24,7 @@ from unstuck_tui.widgets.task_table import TaskTable
 
 
 def ticking(app: App[None]) -> Iterator[float]:
-    """How often what is on any screen wakes up, in seconds between two times."""
+    """Return the intervals at which visible parts wake up, in seconds."""
     nodes: list[DOMNode] = [app]
     for screen in app.screen_stack:
         nodes += [screen, *screen.walk_children()]

@@ -42,7 +42,7 @@ async def at_work(stage: Stage, name: str) -> tuple[asyncio.Future[Any], psutil.
 
 
 def place(stage: Stage) -> Path:
-    """Where agents work."""
+    """Directory in which agents work."""
     return Path(stage.story.core.root)
 
 
@@ -128,7 +128,7 @@ async def test_a_mark_is_seen_without_colours_and_goes_with_the_decision(showing
 
 
 async def test_words_begun_for_one_task_are_not_offered_for_another(showing: Showing) -> None:
-    """What I begin to write for a task waits for me there and nowhere else, and is kept when the screen goes."""
+    """Unsent words for a task wait there and nowhere else, and are kept when the screen goes."""
     async with showing() as stage:
         for name in ("one", "two"):
             stage.story.task(name)
@@ -208,7 +208,7 @@ async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing:
 
 @pytest.mark.parametrize("why", ["it has ended", "web: it has ended"])
 def test_what_is_refused_names_its_task_once(why: str) -> None:
-    """Whoever says why it is not possible, the task's name stands before it, and not twice."""
+    """The task's name stands before a refusal, and not twice, whoever says why."""
     assert decision_outcome(Answer(choice="skip"), [], [("web", why)]) == "skip: nothing was done\nweb: it has ended"
 
 

@@ -49,7 +49,7 @@ async def test_a_click_presses_the_key(showing: Showing) -> None:
         footer = stage.main.query_one(KeyHints)
 
         async def over(word: str) -> int:
-            """Where it stands in the footer, with the mouse over it."""
+            """Return the hint's place in the footer, with the mouse over it."""
             column = stage.rows()[-1].index(word)
             await stage.pilot.hover(KeyHints, offset=(column, 0))
             await stage.pilot.pause()

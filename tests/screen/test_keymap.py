@@ -24,7 +24,7 @@ from unstuck_tui.widgets.task_table import TaskTable
 
 @pytest.fixture(autouse=True)
 def own_keys_end() -> Iterator[None]:
-    """What a test has remapped holds for no other one."""
+    """Keys remapped by one test hold for no other one."""
     yield
     remap({})
 
@@ -68,7 +68,7 @@ def test_two_actions_may_change_places() -> None:
 
 
 def test_a_key_may_mean_something_else_where_it_cannot_be_met() -> None:
-    """What answers a question has nothing to do with what the log does."""
+    """A key that answers a question may mean something else in the log."""
     assert check_keys({"logs.follow": "1", "stuck.skip": "f"})
 
 
@@ -122,7 +122,7 @@ def test_every_line_that_names_a_key_names_the_one_that_works(tmp_path: Path) ->
 
 
 async def test_two_screens_of_one_process_have_keys_of_their_own() -> None:
-    """What one person sets holds for that person's screen, and whatever it starts, alone."""
+    """A person's keys hold for that person's screen, and for screens that it starts, alone."""
     both_set = asyncio.Barrier(2)
 
     async def opening(keys: dict[str, str]) -> list[str]:

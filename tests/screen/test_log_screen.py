@@ -94,7 +94,7 @@ def test_all_that_stands_in_a_record_is_there() -> None:
 
 
 def test_lines_come_and_go(tmp_path: Path, past_log: Path) -> None:
-    """What is written meanwhile is found, half a line is waited for, and what a repair cuts off is forgotten."""
+    """Lines written meanwhile are found, half a line is waited for, and lines that a repair cuts off are forgotten."""
     raw = past_log.read_bytes().splitlines(keepends=True)
     log = tmp_path / "events.jsonl"
     log.write_bytes(b"".join(raw[:3]) + raw[3][:20])
@@ -213,7 +213,7 @@ async def test_a_log_that_goes_away_is_said_and_comes_back(showing: Showing) -> 
 
 
 async def test_hostile_text_in_a_record_stays_text(showing: Showing) -> None:
-    """What an agent has said moves no cursor and is no markup, neither in the list nor in the whole record."""
+    """An agent's words move no cursor and are no markup, neither in the list nor in the whole record."""
     async with showing() as stage:
         stage.story.task("[bold]x[/bold]\x1b[2J")
         screen = await opened(stage)

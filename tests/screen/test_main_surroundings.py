@@ -26,7 +26,7 @@ Stage = Any
 
 
 async def test_help_stands_in_columns_on_a_small_terminal(showing: Showing) -> None:
-    """What does not fit into a line of the help goes on below itself, not below its key."""
+    """A long line of the help continues below its own text, not below its key."""
     async with showing(size=(80, 24)) as stage:
         await stage.press("app.help")
         rows = [row[1:-1] for row in stage.rows()]
@@ -211,7 +211,7 @@ async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
 
 
 async def test_a_wide_footer_has_the_keys_that_matter(showing: Showing) -> None:
-    """Where there is room the keys to decide, pause, edit and look further stand there, too."""
+    """A wide footer also has the keys to decide, pause, edit and look further."""
     async with showing(size=(80, 24), story=True, pops=False) as stage:
         more = ("h pause", "m decide", "w edit by hand", "b browse", "l log", "d graph")
         assert not any(hint in stage.rows()[-1] for hint in more)
@@ -303,7 +303,7 @@ async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch:
 
 
 async def test_a_screen_that_fails_takes_nothing_with_it(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What breaks while records are looked at breaks the screen, not the record: the run's log goes on."""
+    """A failure while records are shown breaks the screen, not the log: the run goes on."""
     with pytest.raises(ZeroDivisionError):  # noqa: PT012
         async with showing() as stage:
             stage.story.task("web")

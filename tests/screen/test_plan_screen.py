@@ -173,7 +173,7 @@ async def needing_many(stage: Stage) -> list[str]:
 
 
 async def test_nothing_is_lost_under_a_scrollbar(showing: Showing) -> None:
-    """What is said about a task is whole also where it has to be scrolled, which shows only once it is there."""
+    """Text about a task is whole also if it must be scrolled."""
     async with showing(size=(60, 16)) as stage:
         stage.story.task("alone")
         await needing_many(stage)

@@ -67,7 +67,7 @@ async def test_where_nothing_happened_nothing_is_told(showing: Showing) -> None:
 
 
 async def test_the_terminals_focus_is_a_sign_too(showing: Showing) -> None:
-    """Where the terminal reports its focus, the recap is there before the first key."""
+    """The recap is there before the first key if the terminal reports its focus."""
     async with showing(story=True, pops=False) as stage:
         await meanwhile(stage, AWAY_S)
         stage.app.post_message(events.AppFocus())

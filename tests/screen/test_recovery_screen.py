@@ -71,7 +71,7 @@ async def awake(stage: Stage) -> RecoveryScreen:
 
 
 def decided(stage: Stage) -> dict[str, str]:
-    """What was answered, by task."""
+    """Return the answers by task."""
     gates = stage.story.core.head.gates.values()
     return {row.gate.task: row.answer.choice for row in gates if row.gate.type == "recovery" and row.answer}
 
@@ -215,7 +215,7 @@ async def test_answered_from_elsewhere_it_closes(showing: Showing) -> None:
 
 
 async def test_a_proposal_is_shown_and_taken_only_by_a_key(showing: Showing, tmp_path: Path) -> None:
-    """What the evaluator proposes stands beside what would be done; `e` takes it over, and still nothing is decided."""
+    """An evaluator's proposal stands beside the default; `e` takes it over, and still nothing is decided."""
     script = tmp_path / "evaluator.sh"
     script.write_text(
         """echo '{"proposals": [{"task": "cart", "choice": "retry", "reason": "half [@click=app.quit]written"}]}'\n"""

@@ -91,7 +91,7 @@ def test_the_header_says_how_it_ended() -> None:
 
 
 def test_what_is_blocked_is_said_before_the_problem() -> None:
-    """Who is held up matters more than what failed, and is not the first to be cut."""
+    """The blocked tasks matter more than the failure, and are not the first to be cut."""
     found = gate(problem="expected 200 but got 401 " * 9, attempts={"retries": 3})
     for name in ("refunds", "invoices"):
         found.tasks[name] = TaskRow(task=Task(id=name, prompt=Clean("x"), needs=("web",)))
@@ -99,7 +99,7 @@ def test_what_is_blocked_is_said_before_the_problem() -> None:
 
 
 def test_a_question_that_blocks_others_begins_with_that() -> None:
-    """Where nothing has come to pass before the question, no mark stands before what it holds up."""
+    """A question without a failure begins with the tasks that it blocks, without a mark."""
     found = gate("question", question="You paused it before it started.")
     found.tasks["later"] = TaskRow(task=Task(id="later", prompt=Clean("x"), needs=("web",)))
     assert told(found).split(maxsplit=2)[2].startswith("blocks later · You paused it before it started.")
@@ -129,7 +129,7 @@ def test_every_kind_of_question(kind: str, context: dict[str, Any], said: str) -
 
 
 def test_a_question_about_the_run() -> None:
-    """What concerns no single task is the run's."""
+    """A question that concerns no single task is the run's."""
     assert told(gate("remediation", task="", problem="pytest: not found", attempts=3)).startswith(" ! run ")
 
 

@@ -98,7 +98,7 @@ def test_attempts_by_rung() -> None:
 
 
 def test_a_live_attempt_counts_up() -> None:
-    """What an attempt has taken so far is shown while it lasts, and stands still after it."""
+    """The duration of a live attempt counts up while it lasts, and stops after it."""
     told = Told()
     told.start(1)
     assert told.lines(now=60.0 + 75)[0].rstrip().endswith("1m 15s")
@@ -162,7 +162,7 @@ def test_what_happens_beside_the_ladder() -> None:
 
 
 def test_the_same_failure_in_several_tasks_is_counted_together() -> None:
-    """How often a failure came, in which tasks, and when first and last."""
+    """The count of a failure, its tasks, and its first and last time are shown."""
     told = Told()
     for task in ("web", "cart"):
         told.start(1, task=task)
@@ -207,7 +207,7 @@ def test_lines_never_run_over(width: int) -> None:
 
 
 def test_steps_told_to_the_supervisor_are_left_out_of_the_output() -> None:
-    """What an agent says to us while it works would only be in the way of what it says to people."""
+    """Signals to the supervisor are left out of the output that people read."""
     lines = output_lines('Reading\nUNSTUCK {"step": "action", "text": "x"}\nUNSTUCK {"signal": "complete"}', width=60)
     assert [line[0].text.strip() for line in lines] == ["Reading", 'UNSTUCK {"signal": "complete"}']
 

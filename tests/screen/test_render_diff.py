@@ -115,7 +115,7 @@ def test_why_nothing_can_be_compared_is_said_whole() -> None:
 
 
 def test_a_diff_that_is_shortened_claims_no_total() -> None:
-    """What was left out of a long diff is not counted, and the line above it says so."""
+    """The omitted part of a long diff is not counted, and the line above it says so."""
     diff = "diff --git a/a b/a\n@@ -0,0 +1,10000 @@\n" + "+one\n" * 10_000
 
     def head(text: str) -> str:
@@ -137,7 +137,7 @@ def test_no_text_holds_up_the_screen(suffix: str) -> None:
 
 
 def test_another_secret_is_said_to_be_another() -> None:
-    """Where a change is only in a value that is not shown, its new line says that it is another one."""
+    """A changed value that is hidden is marked as another one in its new line."""
     diff = "\n".join(
         (
             "diff --git a/app.py b/app.py", "--- a/app.py", "+++ b/app.py", "@@ -1,3 +1,3 @@", "-KEY = '[redacted]'",

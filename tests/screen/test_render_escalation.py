@@ -52,7 +52,7 @@ def test_it_says_where_the_task_stands(row: TaskRow) -> None:
 
 
 def test_it_says_what_led_there_and_what_follows(row: TaskRow) -> None:
-    """What moved it, what has failed, what comes if nothing changes, and how far away the question is."""
+    """The page says what led there, what has failed, what comes next, and how far away the question is."""
     text = " ".join(shown(row).split())
     assert "because AssertionError: expected 200 but got 401, 4 times in a row" in text
     assert "failed body as text" in text
@@ -62,7 +62,7 @@ def test_it_says_what_led_there_and_what_follows(row: TaskRow) -> None:
 
 
 def test_where_nobody_is_asked_it_ends(row: TaskRow) -> None:
-    """Where nobody may be asked it says that the run is halted."""
+    """The page says that the run is halted if nobody may be asked."""
     assert "before the run is halted" in shown(row, may_ask=False)
 
 

@@ -161,7 +161,7 @@ async def test_playing_goes_on_by_itself_and_stands_still_at_the_end(past_log: P
 
 
 async def test_letters_are_words_while_a_filter_is_typed(past_log: Path) -> None:
-    """Whoever looks for a name with an n and a g in it does not move through time."""
+    """Letters typed into a filter do not move through time."""
     async with replaying(past_log) as player:
         seq = player.run.seq
         await player.press("table.filter")
@@ -172,7 +172,7 @@ async def test_letters_are_words_while_a_filter_is_typed(past_log: Path) -> None
 
 
 async def test_the_palette_moves_through_a_replay(past_log: Path) -> None:
-    """What one does here is found by its name, too."""
+    """The palette finds the actions of a replay by name, too."""
     async with replaying(past_log) as player:
         before = player.run.seq
         await player.pilot.press(key_of("app.palette"), *"next question")

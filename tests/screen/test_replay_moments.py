@@ -80,7 +80,7 @@ def test_trouble_is_found_where_it_is(log: Path) -> None:
 
 
 def test_the_strip_and_the_records_agree(log: Path) -> None:
-    """Who points at a place of the strip gets a moment that stands there."""
+    """A place of the strip gives a moment that stands there."""
     index = indexed(log)
     assert index.at(0.0) == 1
     for place in range(1, 51):

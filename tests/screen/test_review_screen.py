@@ -39,7 +39,7 @@ class Reader:
 
     @property
     def rows(self) -> list[str]:
-        """What the terminal shows."""
+        """Return the text on the terminal."""
         visible_screen_stack.set(self.app._background_screens)
         strips = self.app.screen._compositor.render_strips()
         return ["".join(part.text for part in strip).rstrip() for strip in strips]
@@ -139,7 +139,7 @@ async def test_a_session_without_a_loop_alone(tmp_path: Path) -> None:
 
 
 async def test_a_transcript_that_has_gone(tmp_path: Path) -> None:
-    """What cannot be read any more is said in its place."""
+    """A transcript that cannot be read any more is named in its place."""
     sessions = [one for one in sessions_in(tmp_path) if one.agent == "claude"]
     sessions[-1].source.path.unlink()
     async with reading(sessions) as reader:
@@ -167,7 +167,7 @@ async def test_too_small_and_leaving(tmp_path: Path) -> None:
 
 
 async def test_markup_in_a_transcript_is_text(tmp_path: Path) -> None:
-    """What an agent wrote is shown as text, never as markup, on both screens."""
+    """An agent's words are shown as text, never as markup, on both screens."""
     place = keep(tmp_path, "claude")
     told = place.read_text("utf-8").replace("I try it again.", "[bold red]again[/] :smile:")
     place.write_text(told.replace("/home/ann/shop", "/home/ann/[red]shop"), encoding="utf-8")

@@ -34,7 +34,7 @@ def test_a_slim_log_says_what_happened() -> None:
 
 
 async def test_what_was_said_in_passing_goes_with_a_key(showing: Showing) -> None:
-    """What covers half of a small screen need not be waited out: over a dialog, and with esc once nothing is open."""
+    """A toast that covers half of a small screen closes with a key: over a dialog, and with esc if nothing is open."""
     async with showing((60, 16), story=True, pops=False) as stage:
         said = "Nothing to copy"
         await stage.press("table.first", "view.copy", "gate.answer")

@@ -37,7 +37,7 @@ def test_kittys_notification_has_a_title_and_a_text() -> None:
 
 
 def test_a_bell_is_a_bell() -> None:
-    """Where no text can be told, one sign is written, inside tmux as well; switched off, none is."""
+    """A bell is one sign where no text can be told, inside tmux as well; switched off, it is none."""
     assert notification("bell", HOSTILE, in_tmux=True) == "\a"
     assert notification("off", HOSTILE) == ""
 

@@ -83,5 +83,5 @@ class RecoveryCamera:
 
 
 async def recovery_screens(place: Project, run: str, environ: Mapping[str, str]) -> None:
-    """What each task of a run that was cut off has left, and the choices that there are."""
+    """Take the screens of a run that was cut off: the remains of each task, and the choices."""
     await resume_run(run, place, RunOptions(beside=RecoveryCamera(), environ=environ, hold=True))

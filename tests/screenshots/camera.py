@@ -51,6 +51,6 @@ async def shot(pilot: Pilot[None], name: str) -> None:
 
 
 def text_of(pilot: Pilot[None]) -> str:
-    """What is on the screen, line by line."""
+    """Return the text on the screen, line by line."""
     strips = pilot.app.screen._compositor.render_strips()
     return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)

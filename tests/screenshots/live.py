@@ -115,7 +115,7 @@ async def task_screens(supervisor: Supervisor, task: str) -> None:
 
 
 async def browse_screens(supervisor: Supervisor, task: str) -> None:
-    """What the run has gathered so far: its failures, its checkpoints and two of them compared, its log."""
+    """Take the screens of the run so far: its failures, its checkpoints and two of them compared, its log."""
     async with showing(UnstuckApp(LiveRun(supervisor))) as pilot:
         await select(pilot, task)
         await press(pilot, "view.browse")

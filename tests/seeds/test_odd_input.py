@@ -109,7 +109,7 @@ async def test_failures_at_once_open_one_gate() -> None:
 
 
 async def test_one_of_several_who_wait_gives_up() -> None:
-    """Whoever stops waiting for an answer takes it from nobody else."""
+    """A caller that stops waiting for an answer takes it from nobody else."""
     gates = GateManager()
     gate = await gates.create_gate("stuck", task_id="t", agent_id="a", context={})
     waiting = [asyncio.ensure_future(gates.wait(gate)) for _ in range(3)]

@@ -52,7 +52,7 @@ async def trace(repo: Path, task: str, says: Sequence[str], **limits: int) -> tu
 
 
 def steps(lines: Sequence[str]) -> list[str]:
-    """What failed, what was done about it and what became of it, each up to its colon or its place."""
+    """Return failure, reaction and outcome of each step, each up to its colon or its place."""
     marks = ("  ✗", "  →", "✓")
     return [line.strip().partition(": ")[0].partition("  ")[0] for line in lines if line.startswith(marks)]
 

@@ -55,7 +55,7 @@ def test_a_private_directory_is_made_private(tmp_path: Path) -> None:
 
 
 def test_a_prepared_link_is_refused(tmp_path: Path) -> None:
-    """Who comes first in a shared directory cannot redirect our sockets."""
+    """A link that somebody puts first into a shared directory cannot redirect our sockets."""
     (tmp_path / "theirs").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "theirs")
     (tmp_path / "file").write_text("x")

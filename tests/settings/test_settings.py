@@ -378,7 +378,7 @@ def test_budgets_and_what_they_may_be(load: Load) -> None:
 
 
 def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
-    """What I allow cannot be raised by a file that an agent can edit, but a project may ask for less."""
+    """A file that an agent can edit cannot raise my budget, but a project may ask for less."""
     budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget
     assert budget.tokens == 1_000
     assert budget.cost == 2
@@ -499,7 +499,7 @@ def test_an_older_run_keeps_patterns_that_the_engine_does_not_take() -> None:
 
 @pytest.mark.parametrize("pattern", FINE)
 def test_a_plain_pattern_is_for_everybody(load: Load, pattern: str) -> None:
-    """What people write about error messages is taken from a repository's file, too."""
+    """A plain pattern for error messages is taken from a repository's file, too."""
     assert load(own=f"failure_handler: {{skip_to_ask: ['{pattern}']}}").failure_handler.skip_to_ask == (pattern,)
 
 
@@ -523,7 +523,7 @@ def test_an_evaluator_is_named_by_the_user_alone(load: Load) -> None:
 
 
 def test_the_screen_is_set_by_its_person_alone(load: Load) -> None:
-    """How the screen looks, what its keys do and what it runs is taken from the user's own file and environment."""
+    """Looks, keys and commands of the screen come from the user's own file and environment."""
     settings = load(
         user="notify: off\ntitle: off\ntheme: light\nkeys: {task.open: o}\n",
         environ={"UNSTUCK_NOTIFY": "command", "UNSTUCK_NOTIFY_COMMAND": "[notify-send, unstuck]"},

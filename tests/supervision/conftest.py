@@ -42,7 +42,7 @@ class Reporting:
 
 
 class Records:
-    """What a supervisor records, and a way to wait for it."""
+    """Records of a supervisor, and a way to wait for one."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self.supervisor, self.moved = supervisor, asyncio.Event()

@@ -154,7 +154,7 @@ async def test_words_of_mine_are_never_a_command(tmp_path: Path) -> None:
     ],
 )
 async def test_a_rule_without_words_or_with_another_reach_is_refused(tmp_path: Path, answer: Answer, said: str) -> None:
-    """What cannot be told again is refused in one line, and the question stays open."""
+    """A rule without words, or for another failure, is refused in one line, and the question stays open."""
     with pytest.raises(AnswerRefused, match=said):
         await worked(tmp_path, "one", answer)
 
@@ -180,7 +180,7 @@ class Looping:
 
 
 async def test_an_answer_inside_an_attempt_is_learnt_too(tmp_path: Path) -> None:
-    """What got a looping agent out of its circle is offered when the same loop comes again, and may become a rule."""
+    """An answer that got a looping agent out is offered when the same loop comes again, and may become a rule."""
     contexts = []
     for task in ("one", "two"):
         (tmp_path / "right").unlink(missing_ok=True)

@@ -211,7 +211,7 @@ async def test_where_nobody_may_be_asked_it_halts(opening: Opening) -> None:
 
 
 async def test_an_attempt_that_ends_by_itself_withdraws_the_question(opening: Opening) -> None:
-    """Who is asked about a slow agent need not answer when it has ended; who does so too late is told, at once."""
+    """A question about a slow agent is withdrawn when the agent ends; a late answer is refused at once."""
     slow = Slow(until=9)
     async with opening(person=True) as world:
         working = world.supervise(slow)
@@ -375,7 +375,7 @@ async def test_after_three_waits_it_is_a_failure_like_any_other(opening: Opening
 
 
 async def test_retry_after_wins(opening: Opening) -> None:
-    """Where the other side says how long, that is how long it is waited."""
+    """The wait is as long as the other side says."""
     async with opening() as world:
         working = world.supervise(refused("HTTP Error 429: Too Many Requests\nRetry-After: 37"))
         await backed_off(world, 1)

@@ -68,7 +68,7 @@ async def test_a_budget_is_warned_of_then_ends_a_run_that_nobody_attends(
 
 @pytest.mark.parametrize("kind", ["tokens", "cost", "time"])
 async def test_a_budget_of_zero_lets_no_step_begin(repo: Path, reporting: type[Reporting], kind: str) -> None:
-    """Whoever gives nothing gets nothing: no attempt starts, and the run ends with 5."""
+    """No attempt starts with a budget of zero, and the run ends with 5."""
     agent = reporting()
     async with Supervisor.open(repo, limited(**{kind: 0})) as supervisor:
         assert (await worked(supervisor, agent, TASK)).exit_code == 5

@@ -115,7 +115,7 @@ async def test_a_raise_is_a_failure_that_is_diagnosed(repo: Path) -> None:
 
 
 async def test_a_failing_check_is_told(repo: Path) -> None:
-    """What the check printed is in the next attempt's text; the second try passes."""
+    """The check's output is in the next attempt's text; the second try passes."""
     agent = Agent(write("shop.txt", "AssertionError: expected 2 got 3"), write("shop.txt"))
     check = "cat shop.txt; grep -q done shop.txt"
     async with Supervisor.open(repo) as supervisor:
@@ -299,7 +299,7 @@ async def test_the_first_of_two_answers_wins(repo: Path) -> None:
     ],
 )
 async def test_an_answer_that_does_not_fit_changes_nothing(repo: Path, answer: Answer, said: str) -> None:
-    """What is wrong is said in a line, and the gate is still open for a good one."""
+    """A wrong answer is refused in a line, and the gate is still open for a good one."""
     agent = Agent(fail)
     async with Supervisor.open(repo, QUICK) as supervisor:
         working = asyncio.ensure_future(supervisor.supervise(task(), agent))

@@ -118,7 +118,7 @@ async def answered(command: str, *, timeout: float = 60.0) -> Evaluation:
 
 
 async def test_no_room_for_the_question_is_a_problem_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where its file cannot be written, the person hears it instead of waiting for an answer."""
+    """A question whose file cannot be written is reported at once."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     found = await answered("cat")
     assert not found.proposals
@@ -157,13 +157,13 @@ async def test_one_that_never_ends_is_ended(deaf_ended_soon: None) -> None:
 
 
 async def test_one_that_floods_is_cut_and_still_understood() -> None:
-    """What it prints is bounded; an answer at the end of it is found."""
+    """Output of an evaluator is bounded; an answer at its end is found."""
     loud = f"{shlex.quote(sys.executable)} -c \"print('x' * 5_000_000)\""
     assert choices(await answered(f"{loud}; echo '{said(('web', 'retry'))}'")) == {"web": "retry"}
 
 
 async def test_called_off_it_leaves_nothing_behind() -> None:
-    """Whoever decides without waiting for it ends it."""
+    """A decision that does not wait for the evaluator ends it."""
     asking = asyncio.ensure_future(answered(f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(601)'"))
     async with asyncio.timeout(60):
         while not await asyncio.to_thread(at_work, "time.sleep(601)"):

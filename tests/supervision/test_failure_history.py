@@ -14,7 +14,7 @@ CHECK = "test -f done || { cat said; exit 1; }"
 
 
 def raised(what: str, line: int = 3) -> str:
-    """What pytest prints when ``what`` is raised in that line of one file."""
+    """Return pytest's output when ``what`` is raised in that line of one file."""
     return (
         "=================================== FAILURES ===================================\n"
         "__________________________________ test_total __________________________________\n"

@@ -122,7 +122,7 @@ def test_a_check_that_could_not_run_is_run_again() -> None:
     ],
 )
 def test_an_incomplete_answer_is_refused(kind: str, answer: Answer, said: str) -> None:
-    """What is missing is said in one line."""
+    """A missing part is named in one line."""
     with pytest.raises(AnswerRefused, match=said) as refused:
         accept(gate(kind, context={"options": ["80", "8080"]}), answer)
     assert "\n" not in str(refused.value)
@@ -180,7 +180,7 @@ async def test_the_manager_refuses() -> None:
 
 
 async def test_the_manager_tells_the_answer() -> None:
-    """Whoever does not want to wait is called with the answer: when it comes, or at once where it is there."""
+    """A callback gets the answer: when it comes, or at once if it is there."""
     gates, told = GateManager(), list[str]()
     gate = await gates.create_gate("stuck", task_id="t", agent_id="a", context={})
     for name in ("first", "second"):
@@ -218,7 +218,7 @@ class Steps:
 
 @pytest.mark.parametrize("work", ["open", "same", "answer", "loop"])
 async def test_a_gate_costs_the_same_beside_thousands(work: str) -> None:
-    """What is done to one gate takes as many steps whether ten others are open or two thousand."""
+    """A gate takes as many steps whether ten others are open or two thousand."""
 
     async def steps(others: int) -> int:
         gates = GateManager()

@@ -17,7 +17,7 @@ def execution(**fields: object) -> Execution:
 
 
 def climb(handler: FailureHandler, failure: Failure, **fields: object) -> list[str]:
-    """What the same failure is answered with until a person is asked."""
+    """Return the reactions to the same failure until a person is asked."""
     actions: list[str] = []
     while not actions or actions[-1] != "ASK":
         actions.append(handler.handle(failure, execution(**fields)).action)

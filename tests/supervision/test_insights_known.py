@@ -23,7 +23,7 @@ FAILS = (
 
 
 async def worked(root: Path, task: str, *, passes: int, answer: Answer | None = None) -> list[str]:
-    """What the agent of one run was told until attempt number ``passes``, which passes the check."""
+    """Return the prompts of one run's agent until attempt number ``passes``, which passes the check."""
     told: list[str] = []
     (root / "shop.py").write_text("def total(cart):\n    return check(sum(cart))\n", encoding="utf-8")
     (root / "right").unlink(missing_ok=True)
@@ -58,7 +58,7 @@ async def test_what_helped_once_is_told_at_the_first_failure(repo: Path) -> None
 
 
 async def test_what_did_not_help_is_not_told(repo: Path) -> None:
-    """Where a person had to say how, what was gathered before is no insight that helped."""
+    """Findings from before a person had to say how are no findings that helped."""
     await worked(repo, "cart", passes=4, answer=Answer(choice="show_me", text=admit("Take the absolute value.")))
     assert "Known since" not in "".join(await worked(repo, "basket", passes=2))
     memory = Memory(next(repo.rglob("memory.jsonl")))

@@ -30,7 +30,7 @@ START = look(0.0)
     ],
 )
 def test_one_sign_is_enough_to_be_active(after: Look, sign: str) -> None:
-    """Whoever uses the processor, moves bytes or changes files is at work, and the verdict names which."""
+    """An agent that uses the processor, moves bytes or changes files is active, and the verdict names which."""
     assert judge(START, after) == Liveness(verdict="ACTIVE", signals=(sign,))
 
 
@@ -65,7 +65,7 @@ def test_without_counters_and_without_a_readable_tree_the_processor_decides() ->
 
 
 def test_a_connection_is_named_and_work_counts_more() -> None:
-    """Who does nothing with a connection open is WAITING for its other end; who works beside it is ACTIVE."""
+    """An idle agent with a connection open is WAITING for its other end; one that works beside it is ACTIVE."""
     peers = ("203.0.113.7:443", "[2001:db8::1]:443")
     waiting = judge(START, look(150.0, peers=peers))
     assert waiting.verdict == "WAITING"

@@ -47,7 +47,7 @@ class Agent:
         return [one for one in self.heard if isinstance(one, event)]
 
     async def asked(self) -> None:
-        """What is about to be asked has been asked."""
+        """Return once the next question has been asked."""
         while asking := list(self.supervisor.core.live.asking.values()):
             await asyncio.wait(asking)
 
@@ -177,7 +177,7 @@ async def test_not_a_loop_go_on(repo: Path, scope: str, asks: tuple[bool, bool])
 
 
 async def asks_again(agent: Agent, call: str) -> bool:
-    """Whether five rounds of ``call`` open a gate, which is waved on."""
+    """Return whether five rounds of ``call`` open a gate, which is dismissed."""
     for _ in range(5):
         if agent.gates:
             break

@@ -132,7 +132,7 @@ async def claims(guidance: Guidance) -> Report:
 
 
 async def test_tokens_are_counted_by_escalation_level(repo: Path, records: type[Records]) -> None:
-    """What each rung has cost, as the agent reports it, stands in the question."""
+    """The cost of each level, as the agent reports it, stands in the question."""
     settings = Settings.model_validate({"failure_handler": {**ASK_AT_ONCE, "max_retries": 2}})
 
     async def agent(guidance: Guidance) -> Report:

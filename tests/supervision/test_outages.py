@@ -172,7 +172,7 @@ async def test_a_transient_failure_of_the_work_still_ends_after_the_third(repo: 
 
 
 async def test_a_run_that_was_killed_waits_for_the_rest(repo: Path, clock: ManualClock) -> None:
-    """Whoever resumes it waits for what is left of the wait, and the waits before count."""
+    """A resumed run waits for the rest of the wait, and earlier waits count."""
     agent = Refused(6)
     async with at_work(repo, clock, agent) as (supervisor, record, working):
         run = supervisor.run

@@ -89,7 +89,7 @@ async def test_the_change_is_the_approach_where_nothing_is_said(repo: Path) -> N
 
 
 async def test_a_growing_change_is_given_up_earlier(repo: Path) -> None:
-    """Where the change doubles while the failure stays, the third failure takes a new approach and says why."""
+    """The third failure takes a new approach and says why if the change doubles while the failure stays."""
 
     def turn(folder: Path, number: int) -> Report:
         says(folder, "AssertionError: total is 3")

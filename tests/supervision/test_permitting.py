@@ -120,7 +120,7 @@ async def test_words_reach_an_agent_between_its_calls(repo: Path, records: type[
 
 
 async def test_a_permission_is_no_word_between_calls(repo: Path, records: type[Records]) -> None:
-    """What is said to a call goes to that call alone."""
+    """A reply to a call goes to that call alone."""
     async with asking(repo, records) as agent:
         words = asyncio.ensure_future(agent.session.next_answer())
         call = agent.call("make deploy")
@@ -176,7 +176,7 @@ async def test_what_is_said_of_one_call_is_said_to_no_other(repo: Path, records:
 
 
 async def test_a_long_call_with_another_middle_is_asked_again(repo: Path, records: type[Records]) -> None:
-    """What was allowed before a run was left holds for the very same call, not for one that looks like it."""
+    """A permission from before a restart holds for the very same call, not for one that looks like it."""
     ends = "echo so far so good; " * 200
     async with asking(repo, records) as agent:
         call = agent.call(f"{ends} make test; {ends}")

@@ -86,7 +86,7 @@ class Acting:
         self._goes.set()
 
     def see(self, record: Record) -> None:
-        """Whether it is asked about its time: from the first question on, for there need not be another."""
+        """Note the first question about its time, for there need not be another."""
         if isinstance(record.event, e.GateOpened) and record.event.type == "timeout":
             self.out_of_time.set()
 

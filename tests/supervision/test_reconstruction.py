@@ -35,7 +35,7 @@ def state(**fields: Any) -> State:
 
 
 def facts(given: State | None = None, *, git: bool = True, **seen: Any) -> TaskRecovery:
-    """What is found of the task, with this seen of it."""
+    """Return the facts about the task, given these observations."""
     found = reconstruct(given or state(), {"web": Observed(**seen)}, git=git).of("web")
     assert found is not None
     return found
@@ -75,7 +75,7 @@ def test_what_cannot_be_chosen_says_why(choice: str, given: State | None, seen: 
 
 
 def test_a_check_that_passes_now_refuses_nothing() -> None:
-    """Whoever had the check run and saw it pass may take the task for done; our own run of it decides."""
+    """A task whose check a person saw pass may be taken for done; our own run of it decides."""
     assert "done" in facts(check=CheckFacts(result="passed")).possible
 
 
@@ -91,7 +91,7 @@ def test_one_that_has_outlived_its_supervisor_is_let_work_on_or_stopped() -> Non
 
 
 def test_a_proposal_is_read_from_the_question_and_from_nothing_else() -> None:
-    """What an evaluator proposed stands with the question; words that no proposal has are none."""
+    """An evaluator's proposal stands with the question; words that no proposal has are none."""
 
     def with_proposal(proposal: Any) -> RecoveryState:
         given = state()
@@ -135,6 +135,6 @@ def replace_run(given: State, now: Any) -> State:
 
 
 def test_all_of_it_is_one_json_object_and_back() -> None:
-    """What a program reads of a recovery is what it was made of."""
+    """A recovery is one JSON object, and reads back as the same."""
     found = reconstruct(state(), {"web": Observed(processes=AT_WORK)}, git=True)
     assert RecoveryState.model_validate_json(found.model_dump_json()) == found

@@ -65,7 +65,7 @@ def state_of(repo: Path, run: str) -> Any:
 
 
 def decided(repo: Path, run: str) -> list[tuple[str, str]]:
-    """Who has decided what."""
+    """Return the decisions and their actors."""
     return [(one.actor, one.event.choice) for one in events_of(repo, run) if isinstance(one.event, e.RecoveryDecided)]
 
 

@@ -112,7 +112,7 @@ async def test_a_remediation_agent_that_is_stopped_is_a_failed_remediation(broke
 
 
 async def test_a_remediation_that_conflicts_with_results_has_failed(broken: Path) -> None:
-    """What a task brought in while the baseline was mended may not fit to it: I am asked, and nothing is lost."""
+    """A task's result may conflict with the fixed baseline: I am asked, and nothing is lost."""
     mending, integrated = asyncio.Event(), asyncio.Event()
 
     async def other(guidance: Guidance) -> Report | None:
@@ -205,7 +205,7 @@ class Spending:
 
 
 async def test_a_remediation_agent_counts_towards_the_budget(broken: Path, records: type[Records]) -> None:
-    """What the remediation agent uses is counted; past the budget it is ended and none is sent until I give more."""
+    """The use of the remediation agent counts; past the budget it is ended, and none is started until I give more."""
     mender, settings = Spending(), Settings.model_validate({"budget": {"tokens": 50}})
     async with Supervisor.open(broken, settings, person=True) as supervisor:
         record = records(supervisor)

@@ -66,7 +66,7 @@ def desk(repo: Path, clock: ManualClock) -> OpenDesk:
 
 
 async def test_an_agent_is_held_and_let_go_on(desk: OpenDesk) -> None:
-    """Whoever holds an agent has its process stand still and its files safe; let go on, it ends as if nothing was."""
+    """A held agent's process is stopped and its files are safe; released, it ends as if nothing had happened."""
     asked: list[Gate] = []
 
     def rules(gate: Gate) -> tuple[int, Answer] | None:
@@ -237,7 +237,7 @@ async def test_the_same_again_by_choice(desk: OpenDesk) -> None:
 
 
 async def test_the_question_is_asked_at_once_by_choice(desk: OpenDesk) -> None:
-    """Whoever wants to be asked now is: the agent is ended, and the stuck question stands there with its report."""
+    """A person can be asked at once: the agent is ended, and the stuck question stands there with its report."""
     async with desk() as at:
         working = at.works()
         await at.begun()

@@ -215,7 +215,7 @@ async def test_what_was_saved_before_is_gone(desk: OpenDesk) -> None:
 
 
 async def test_a_persons_work_is_not_taken_back(desk: OpenDesk) -> None:
-    """What I did by hand in between is not the task's: a restore of its own work leaves mine where it is."""
+    """A restore of a task's own work leaves my edits where they are."""
     async with desk() as at:
         working = at.works()
         await at.process()

@@ -165,7 +165,7 @@ async def test_a_callback_that_raises_stops_nobody(
 
 
 async def test_a_gate_that_cannot_be_opened_stops_nobody(clock: ManualClock) -> None:
-    """Where the gate manager fails the callback is still called, and the monitor goes on."""
+    """The callback is called, and the monitor goes on, even if the gate manager fails."""
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
 
@@ -262,7 +262,7 @@ async def test_many_tasks_one_timer(monitor: TimeoutMonitor, clock: ManualClock)
 
 
 async def test_the_monitor_may_be_stopped_by_its_own_callback(monitor: TimeoutMonitor, clock: ManualClock) -> None:
-    """Whoever gives up at the first time-out can do so right there, and start again later."""
+    """The monitor can be stopped by its own callback, and started again later."""
     await monitor.monitor_task("t", "a", "x", timeout_seconds=1, on_timeout=monitor.stop)
     await clock.advance(1)
     assert monitor.get_monitor_stats()["running"] is False

@@ -327,7 +327,7 @@ async def test_whatever_it_reports_is_a_sign_of_life(world: World, kind: Any) ->
 
 
 async def test_a_supervisor_that_stood_still_calls_nobody_stalled(world: World) -> None:
-    """Where we ourselves were stopped for an hour, an agent's silence says nothing: UNKNOWN, and counted anew."""
+    """An agent's silence is UNKNOWN, and counted from the start, if the supervisor itself was stopped for an hour."""
     await world.spawned(HANG)
     await world.clock.advance(IDLE / 2)
     await world.until(lambda: world.of(e.SilenceNoticed))

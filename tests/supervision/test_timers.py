@@ -35,7 +35,7 @@ async def asked(supervisor: Supervisor, agent: Any, clock: ManualClock) -> async
 
 
 def test_a_timer_answers_only_what_its_question_takes() -> None:
-    """What the settings allow is what the question offers, less what cannot be taken back, needs me or my words."""
+    """A timer answers only with choices that the question offers and that need neither me nor my words."""
     mine = {"abandon", "check", "show_me", "choose", "allow", "done", "adopt"}
     allowed = {gate: set(answers) for gate, answers in TIMER_ANSWERS.items()}
     assert allowed == {gate: set(choices) - mine for gate, choices in CHOICES.items()}
@@ -124,7 +124,7 @@ async def test_a_question_with_a_timer_does_not_park_the_run(
 async def test_a_run_that_goes_on_counts_anew(
     repo: Path, clock: ManualClock, reporting: type[Reporting], records: type[Records]
 ) -> None:
-    """What was counting down when the run was stopped does not fire at once when I go on with it."""
+    """A countdown that was stopped with the run does not fire at once after the resume."""
     settings = Settings(
         task_failure_limit=1,
         timers={"stuck": TimerSettings(after=30, answer="skip")},  # type: ignore[dict-item]

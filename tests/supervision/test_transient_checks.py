@@ -55,7 +55,7 @@ async def test_a_check_that_passes_only_for_the_agent(repo: Path) -> None:
 
 
 async def test_a_pass_before_the_last_edit_says_nothing(repo: Path) -> None:
-    """What the agent did after its own check may have broken it."""
+    """A pass of the agent's own check is void after its next edit."""
     heard: list[e.Event] = []
     async with Supervisor.open(repo) as supervisor:
         supervisor.core.journal.on_append(lambda record: heard.append(record.event))

@@ -58,7 +58,7 @@ async def test_a_late_wake_of_one_who_has_ended_does_nothing() -> None:
 
 
 async def test_a_record_wakes_only_whom_it_concerns(repo: Path) -> None:
-    """What one agent does, or how its attempt ends, leaves another agent and another question alone."""
+    """A step or an end of one agent's attempt leaves another agent and another question alone."""
     async with Supervisor.open(repo, Settings()) as supervisor:
         core = supervisor.core
         for name in ("web", "api"):

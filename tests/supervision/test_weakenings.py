@@ -182,7 +182,7 @@ HONEST: dict[str, Files] = {
 
 @pytest.fixture
 def found(tmp_path: Path) -> Callable[..., tuple[Weakening, ...]]:
-    """What is found between the project as it was and with these files changed (an empty one is deleted)."""
+    """Return the findings between the project as it was and with these files changed (an empty one is deleted)."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
@@ -209,7 +209,7 @@ def found(tmp_path: Path) -> Callable[..., tuple[Weakening, ...]]:
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_way_to_cheat_is_named_with_its_place(found: Callable[..., tuple[Weakening, ...]], cheat: str) -> None:
-    """Whoever weakens a check instead of doing the task finds it in the list."""
+    """Each way to weaken a check instead of doing the task is in the list, with its place."""
     files, place, kind = CHEATS[cheat]
     said = [str(finding) for finding in found(files, "sh check.sh")]
     assert any(line.startswith(place) and kind in line for line in said), said

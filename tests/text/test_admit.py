@@ -80,7 +80,7 @@ def test_a_ten_megabyte_line_is_cut_before_it_is_cleaned() -> None:
 
 
 def test_a_secret_on_the_edge_of_the_cut_is_not_half_shown() -> None:
-    """Where a huge text is cut through a key, neither half of the key is kept."""
+    """Neither half of a key is kept if a huge text is cut through it."""
     key = "ghp_" + "a1B2" * 9
     bound = 4 * 20_000 + 65_536
     for shift in range(0, 40, 3):

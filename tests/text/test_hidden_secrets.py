@@ -47,7 +47,7 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 
 def shown(text: str) -> str:
-    """What a person can read of ``text`` who takes away every layer that it is in."""
+    """Return the readable part of ``text`` without the layers that it is in."""
     for _ in range(5):
         text = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), text)
         text = re.sub(r"\x1b\[[0-9]*m|[\u200b\u00ad]", "", text).replace("\\n", "\n").replace("\\/", "/")
@@ -98,7 +98,7 @@ def test_no_kind_is_hidden_by_others_beside_it(form: str, seed: int, tmp_path: P
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_kind_is_found_in_large_text_as_in_small(form: str) -> None:
-    """Where it is looked for in another way, with nothing else beside it that would have it looked for."""
+    """Each kind is found in large text, with nothing else beside it that would trigger the search."""
     around = "2026-11-23 09:16:21 INFO handled GET /items in 12ms\n" * 100
     for kind, (secret, part) in kinds(6).items():
         assert part not in shown(redact(f"{around}{FORMS[form](secret)}\n{around}")), kind
@@ -134,5 +134,5 @@ def test_a_line_of_json_stays_one(form: str) -> None:
     ],
 )
 def test_evidence_in_json_is_kept(evidence: str) -> None:
-    """What hides nothing stays as it was printed, escapes included."""
+    """Text that hides nothing stays as it was printed, escapes included."""
     assert redact(evidence) == evidence

@@ -43,7 +43,7 @@ def test_the_line_that_tells_most(text: str, line: str) -> None:
 
 
 def test_help_after_a_message_is_left_out() -> None:
-    """Where a program prints its help after the message, and not where the message follows the help."""
+    """A program's help after its message is left out, but not if the message follows the help."""
     assert last_words("Unknown argument: x\nUsage: acme [options]\n  --a  help\n  --b  help") == "Unknown argument: x"
     usage = "usage: acme [-h]\nacme: error: unrecognized arguments: --x"
     assert last_words(usage) == usage

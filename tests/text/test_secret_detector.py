@@ -28,7 +28,7 @@ LETTERS, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
 
 def found(text: str) -> set[str]:
-    """What the detector finds in ``text``, by its rules alone: nothing is asked of a network."""
+    """Return the findings of the detector in ``text``, by its rules alone, without a network."""
     return {secret for rule in RULES for line in text.splitlines() for secret in rule.analyze_string(line)}
 
 

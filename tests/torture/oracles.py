@@ -49,7 +49,7 @@ def no_traceback(world: World) -> Iterator[str]:
 
 
 def nothing_acknowledged_lost(world: World) -> Iterator[str]:
-    """What was printed as an event is in the log for ever, unchanged."""
+    """An event that was printed is in the log for ever, unchanged."""
     if world.damaged or world.gone:
         return
     kept = world.events()
@@ -130,12 +130,12 @@ def no_escape(world: World) -> Iterator[str]:
 
 
 def seen_by_its_family(world: World) -> Iterator[str]:
-    """What the family of the fault looks at beside all this."""
+    """Check the oracles that belong to the family of the fault."""
     yield from world.found
 
 
 def no_secret(world: World) -> Iterator[str]:
-    """What an agent printed as a key is in no file of ours and in nothing that was shown."""
+    """A key that an agent printed is in no file of ours and in nothing that was shown."""
     places = [world.home, world.place / "state", world.place / "home", world.place / "run", world.place / "said"]
     for file in (file for place in places for file in place.rglob("*")):
         if _holds(file, SECRET.encode()):

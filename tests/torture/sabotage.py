@@ -52,7 +52,7 @@ SABOTAGES: dict[str, tuple[str, str]] = {
     "no_secret": ("(home / 'kept').write_text(os.environ['TORTURE_SAID'])", ""),
     "seen_by_its_family": ("command == ['answer'] and os._exit(0)", ""),
 }
-"""What each oracle has to notice: Python that runs at the end of every command, and Python before it."""
+"""Sabotage that each oracle has to notice: Python that runs at the end of every command, and Python before it."""
 
 
 def unnoticed(name: str, place: Path) -> str:

@@ -56,7 +56,7 @@ class Done:
     err: str
     killed: bool = False
     lacks: str = ""
-    """What it cannot do its own part without: ``output``, or ``memory``, where Python or a library may end it."""
+    """Missing resource: ``output``, or ``memory``, without which Python or a library may end it."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -77,15 +77,15 @@ class World:
     popen: Callable[..., subprocess.Popen[Any]] = subprocess.Popen
     done: list[Done] = field(default_factory=list)
     damaged: bool = False
-    """Whether the event log itself was damaged, so that it may be refused."""
+    """True if the event log itself was damaged, so that it may be refused."""
     own: dict[str, bytes] = field(default_factory=lambda: dict(OWN))
     edited: set[str] = field(default_factory=set)
     """Files of the user's that were saved while an agent worked: a checkpoint that has them is enough."""
     found: list[str] = field(default_factory=list)
-    """What a family itself saw break."""
+    """Broken promises that a family itself saw."""
     shared: bool = False
     gone: bool = False
-    """Whether the run was deleted."""
+    """True if the run was deleted."""
     mounted: list[Path] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class World:
 
     @property
     def home(self) -> Path:
-        """Where the project's runs and checkpoints are kept."""
+        """Return the directory of the project's runs and checkpoints."""
         return self.root / ".git" / "unstuck"
 
     @property
@@ -143,7 +143,7 @@ class World:
             file.write_bytes(data)
 
     def git(self, *words: str) -> str:
-        """What the user's own git says."""
+        """Return the output of the user's own git."""
         command = ["git", *words]
         return subprocess.run(
             command, cwd=self.root, env=self.environ, check=True, capture_output=True, text=True

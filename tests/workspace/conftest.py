@@ -42,7 +42,7 @@ class Project:
             file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     def attempt(self, *arguments: str) -> int:
-        """What may fail: the exit code of git."""
+        """Run git, which may fail, and return its exit code."""
         environment = {**os.environ, **_PERSON}
         return subprocess.run(["git", *arguments], cwd=self.root, env=environment, capture_output=True).returncode
 

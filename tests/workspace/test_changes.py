@@ -46,7 +46,7 @@ def test_every_change_of_the_files_shows(tmp_path: Path, change: Callable[[Path]
 
 
 def test_the_newest_file_is_named(tmp_path: Path) -> None:
-    """Whoever is told that files changed is told which was written last."""
+    """A change is reported with the file that was written last."""
     for number, name in enumerate(("old", "new", "older")):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (1_000 + number % 2, 1_000 + number % 2))

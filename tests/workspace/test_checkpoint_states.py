@@ -60,7 +60,7 @@ def is_ignored(path: str, text: str, *, folder: bool = False) -> bool:
 
 
 class Saved:
-    """What a checkpoint holds by the model, and what was there that it does not hold."""
+    """Content of a checkpoint by the model, and the files there that it does not hold."""
 
     def __init__(self, covered: Files, others: frozenset[str], tracked: set[str]) -> None:
         self.covered, self.others = covered, others
@@ -71,7 +71,7 @@ class Saved:
         self.closed = {folder for folder in above - followed if is_ignored(folder, text, folder=True)}
 
     def spares(self, path: str) -> bool:
-        """Whether a file there was, or may have been, there and ignored."""
+        """Return whether a file there was, or may have been, ignored."""
         return path in self.others or bool(folders(path) & self.closed)
 
 
@@ -103,7 +103,7 @@ class Trees(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def covered(self) -> tuple[Files, frozenset[str]]:
-        """What a checkpoint of now would hold, and what it would not."""
+        """Return the content of a checkpoint taken now, and the files that it would leave out."""
         files = self.project.files()
         text = files.get(".gitignore", (0, b""))[1].decode()
         held = {path for path in files if path in self.known | self.staged or not is_ignored(path, text)}
@@ -123,7 +123,7 @@ class Trees(RuleBasedStateMachine):
 
     @rule(made=edits)
     def edit(self, made: list[tuple]) -> None:
-        """What an agent or a person does to the files."""
+        """Change the files as an agent or a person does."""
         for what, path, how in made:
             place = self.project.root / path
             if what == "ignore":

@@ -26,7 +26,7 @@ ODD = {
 
 
 def spoil(project: Project):
-    """What an agent might do to a tree: change, delete, add, turn files into directories and back."""
+    """Change a worktree as an agent might: change, delete, add, turn files into directories and back."""
     project.write(
         {
             "app.py": "broken\n",
@@ -79,7 +79,7 @@ async def test_every_kind_of_change_is_taken_back(
 
 
 async def test_the_plan_is_what_the_restore_does(project: Project, clock: ManualClock) -> None:
-    """What was shown before the yes is what happens after it."""
+    """The restore does what its plan showed before the yes."""
     store = await project.store(clock)
     saved = await store.create("start", run="r")
     project.write({"app.py": "two\n", "extra.txt": "new"})
@@ -228,7 +228,7 @@ async def test_committed_files_count_although_ignored(project: Project, clock: M
 
 
 async def test_the_users_own_ignore_rules_hold(project: Project, clock: ManualClock, isolated: Path) -> None:
-    """What a person ignores everywhere, or in this clone only, is not saved."""
+    """Files that a person ignores everywhere, or in this clone only, are not saved."""
     (isolated / "ignore").write_text("*.swp\n")
     (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
     project.write({".git/info/exclude": "private\n", "a.swp": "x", "private": "x", "seen": "x"})
@@ -341,7 +341,7 @@ async def test_signing_hooks_and_a_held_index_do_not_disturb(
 
 @pytest.mark.parametrize("damage", ["locked", "garbage", "empty", "gone"])
 async def test_a_damaged_private_index_is_built_again(project: Project, clock: ManualClock, damage: str) -> None:
-    """What a crash left behind in our own directory heals by itself."""
+    """A crash's damage in our own directory heals without a person."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
     [index] = (project.root / ".git" / "unstuck" / "checkpoints").glob("store.git/worktrees/*/index")
@@ -406,7 +406,7 @@ async def test_a_home_directory_is_refused(isolated: Path, clock: ManualClock) -
 
 
 async def test_of_an_ignored_folder_only_the_one_file_goes(project: Project, clock: ManualClock) -> None:
-    """Where one file below an ignored folder is taken away, nothing else in that folder is."""
+    """One deleted file below an ignored folder takes nothing else from that folder."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
     project.write({"build/kept.txt": "new\n", "build/deep/precious": "mine"})

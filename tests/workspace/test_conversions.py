@@ -60,7 +60,7 @@ async def test_files_that_nothing_can_have_converted_are_not_read(project):
 
 
 async def test_attributes_of_one_folder_are_for_its_files(project):
-    """Where keywords or encodings are converted in one folder, only its files are read."""
+    """Keywords or encodings that one folder converts matter for its files only."""
     project.write({"lib/.gitattributes": "*.py ident\n"})
     project.commit("keywords")
     rewrite(project)
@@ -117,7 +117,7 @@ async def test_attributes_that_are_no_longer_what_they_were(project, kind):
 
 @pytest.mark.parametrize("place", [".gitconfig", ".config/git/config"])
 async def test_my_own_settings_that_are_gone_say_nothing(project, monkeypatch, tmp_path, place):
-    """Where my own settings were deleted since, they may have had a filter: all files are read."""
+    """All files are read if my own settings were deleted since: they may have had a filter."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -133,7 +133,7 @@ async def test_my_own_settings_that_are_gone_say_nothing(project, monkeypatch, t
 
 
 async def test_settings_of_one_work_tree_that_are_gone_say_nothing(project):
-    """Where a work tree may have settings of its own and has none any more, all files are read."""
+    """All files are read if a worktree may have had settings of its own and has none any more."""
     project.git("config", "extensions.worktreeConfig", "true")
     project.git("config", "--worktree", "user.name", "me")
     rewrite(project)

@@ -140,7 +140,7 @@ async def test_whatever_the_index_looks_like(project, clock, layout):
 
 
 async def test_an_index_of_an_earlier_version_is_begun_again(project, clock):
-    """What an earlier version has taken from git's own index is not taken over."""
+    """Entries that an earlier version took from git's own index are not used."""
     convert(project, "notebook")
     store = await project.store(clock)
     await store.create("a", run="r")

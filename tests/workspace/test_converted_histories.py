@@ -152,7 +152,7 @@ class History:
         self.seen: list[str] = []
 
     def files(self, tree: Path) -> Files:
-        """What lies in a tree: permissions, owner, and content or target."""
+        """Return the content of a tree: permissions, owner, and content or target of each file."""
         found = {}
         for file in sorted(tree.rglob("*")):
             relative = file.relative_to(tree)
@@ -331,7 +331,7 @@ class History:
         self.saved.setdefault((tree, done.id), before)
 
     def held(self, tree: str) -> dict[str, tuple[bool, bytes]]:
-        """What lies in a checkpoint's tree, read by git without anything of ours."""
+        """Return the content of a checkpoint's tree, read by git alone."""
         store = self.project.root / ".git/unstuck/checkpoints/store.git"
         environment = {**os.environ, "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.project.root / ".git/objects")}
         git = partial(subprocess.run, env=environment, capture_output=True, check=True)
@@ -374,7 +374,7 @@ class History:
 
     @staticmethod
     def contents(files: Files) -> dict[str, tuple[bool, bytes]]:
-        """What a checkpoint holds of files: whether each may be run, and its content."""
+        """Return the files of a checkpoint: whether each may be run, and its content."""
         return {name: (bool(entry[0] & 0o100) and entry[0] != 0o777, entry[3]) for name, entry in files.items()}
 
 

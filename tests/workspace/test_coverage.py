@@ -86,7 +86,7 @@ async def test_a_sparse_checkout_stays_sparse(project: Project, clock: ManualClo
 
 
 async def test_empty_folders_and_pipes_are_left_alone(project: Project, clock: ManualClock) -> None:
-    """What a checkpoint cannot hold is not taken away by a restore either."""
+    """A restore does not delete what a checkpoint cannot hold."""
     store = await project.store(clock)
     saved = await store.create("a", run="r")
     (project.root / "empty").mkdir()
@@ -98,7 +98,7 @@ async def test_empty_folders_and_pipes_are_left_alone(project: Project, clock: M
 
 
 async def test_a_file_behind_a_link_to_itself_is_gone(project: Project, clock: ManualClock) -> None:
-    """Where a folder has become a link that leads nowhere, what was in it is not taken for unchanged."""
+    """Files of a folder that has become a link to nowhere are not taken for unchanged."""
     project.write({"folder/file": "x"})
     store = await project.store(clock)
     saved = await store.create("a", run="r")
@@ -157,7 +157,7 @@ async def test_an_old_git_is_refused_in_words(
 async def test_without_git_it_is_said(
     plain: Project, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is no git there is no checkpoint, and nothing else goes wrong."""
+    """Without git there is no checkpoint, and nothing else goes wrong."""
     store = await plain.store(clock)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WorkspaceError, match="git was not found: install it"):

@@ -75,7 +75,7 @@ async def test_a_tree_whose_registration_names_a_place_that_is_gone_goes_whole(
 async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(
     project: Project, trees: Worktrees, tmp_path: Path, isolated: Path, whose: str
 ) -> None:
-    """What builds leave in a submodule is no work left behind where the project says so; a person's view is theirs."""
+    """Build output in a submodule is no work left behind if the project ignores it; a person's view is theirs."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
     place = await trees.create("t")
@@ -91,7 +91,7 @@ async def test_of_submodules_only_what_the_project_overlooks_is_overlooked(
 
 
 async def test_a_cherry_pick_that_an_agent_left_half_way_is_its_own(project: Project, trees: Worktrees) -> None:
-    """What the others did does not come into a tree in which a conflict stands, and nothing there is thrown away."""
+    """Results of others do not enter a worktree with a conflict, and nothing there is thrown away."""
     place = await trees.create("t")
     for name in ("one", "two"):
         project.git("checkout", "-q", "-B", name, "unstuck/r1/t", cwd=place)

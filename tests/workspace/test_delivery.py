@@ -137,7 +137,7 @@ async def test_untracked_files_elsewhere_are_no_hindrance(project: Project, deli
 async def test_a_conflict_names_the_files_and_moves_nothing(
     project: Project, trees: Worktrees, delivery: Delivery
 ) -> None:
-    """Where both changed the same line I am told which file, and how to merge it myself; then it has arrived."""
+    """A conflict in the same line names the file and how to merge it by hand; then the result has arrived."""
     project.write({"app.py": "mine\n"})
     project.commit("mine")
     before = photograph(project)
@@ -170,7 +170,7 @@ async def test_a_branch_that_is_checked_out_nowhere_moves_alone(
 async def test_a_branch_in_another_work_tree_moves_with_its_files(
     project: Project, trees: Worktrees, delivery: Delivery, tmp_path: Path
 ) -> None:
-    """Where main is checked out in another work tree of mine, that one's files go along; a dirty one is refused."""
+    """A worktree of mine that has main checked out moves with it; a dirty one is refused."""
     project.git("checkout", "-q", "-b", "other")
     second = tmp_path / "second"
     project.git("worktree", "add", "-q", str(second), "main")
@@ -228,7 +228,7 @@ async def test_my_filters_hold(project: Project, trees: Worktrees, delivery: Del
 
 @pytest.mark.parametrize("saved", ["all", "not that", "nothing"])
 async def test_what_a_filter_keeps_out_of_commits_is_saved_first(project, trees, saved):
-    """Where a result goes over outputs that no commit holds, my files are saved first; else nothing moves."""
+    """My files are saved first if a result replaces outputs that no commit holds; else nothing moves."""
     project.git("config", "filter.nb.clean", "sed /^out:/d")
     (project.root / ".git/info").mkdir(exist_ok=True)
     (project.root / ".git/info/attributes").write_text("*.py filter=nb\n")
@@ -452,7 +452,7 @@ async def test_an_edit_after_a_kill_is_not_taken_back(
     git_that: Callable[[str, str], Path],
     start: Start,
 ) -> None:
-    """What I changed between the kill and the next try is mine: it is named and stays."""
+    """An edit of mine between the kill and the next try is named and stays."""
     first = project.git("rev-parse", "main").strip()
     action = f'$GIT "$@"; $GIT update-ref refs/heads/main {first}; kill -9 $PPID; exit 1'
     wrapper = git_that("merge --ff-only", action)
@@ -480,7 +480,7 @@ async def test_a_change_that_git_was_told_to_overlook_is_not_overwritten(
 
 
 async def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(project: Project, delivery: Delivery) -> None:
-    """What git would read for ever, in the place of a file that it was told to overlook, is refused and stays."""
+    """A pipe in the place of a file that git was told to overlook is refused and stays."""
     project.git("update-index", "--skip-worktree", "app.py")
     (project.root / "app.py").unlink()
     os.mkfifo(project.root / "app.py")

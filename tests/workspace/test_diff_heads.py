@@ -26,7 +26,7 @@ def diff_of(*files: int) -> bytes:
 
 
 def kept(diff: bytes, sizes: Any = (1_000,), **limits: int) -> DiffHeads:
-    """What is kept of ``diff`` that comes in pieces of these sizes."""
+    """Return the kept part of ``diff`` that comes in pieces of these sizes."""
     heads, place, turn = DiffHeads(**limits), 0, 0
     while place < len(diff):
         size = sizes[turn % len(sizes)]

@@ -24,7 +24,7 @@ async def test_the_code_round_the_failure_is_shown(project: Project) -> None:
 
 
 async def test_uses_of_the_names_in_the_headline(project: Project) -> None:
-    """Where else a name occurs, in committed and new files; plain words are not searched for."""
+    """Other places of a name are found, in committed and new files; plain words are not searched for."""
     project.write({"new.py": "from lib.util import make_thing\n", "noise.log": "make_thing\n"})
     found = await gather(project.root, location=None, headline="AttributeError: module has no attribute 'make_thing'")
     assert [insight.source for insight in found] == ["uses of make_thing"]
@@ -32,13 +32,13 @@ async def test_uses_of_the_names_in_the_headline(project: Project) -> None:
 
 
 async def test_symbols_are_searched_first(project: Project) -> None:
-    """What the caller names counts before what the headline may mean."""
+    """The caller's names count before those of the headline."""
     [uses] = await gather(project.root, location=None, headline="boom", symbols=["helper"])
     assert uses.text == "lib/util.py:1:def helper():"
 
 
 async def test_the_module_that_could_not_be_imported(project: Project) -> None:
-    """What it does define, wherever it lies; or that it is not part of the project."""
+    """The module's definitions are found, wherever it lies; or that it is not part of the project."""
     project.write({"src/shop/cart.py": "import os\n\ndef total(items):\n    pass\nclass Cart:\n    pass\n"})
     [module, *_] = await gather(
         project.root,

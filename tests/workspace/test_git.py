@@ -100,7 +100,7 @@ async def test_the_users_own_settings_count_only_where_asked_for(project: Projec
 
 
 async def test_a_failed_command_is_one_line(project: Project) -> None:
-    """What git said is kept, on one line."""
+    """The error of git is kept, on one line."""
     with pytest.raises(GitError) as caught:
         await run_git(project.root, "rev-parse", "--verify", "no-such-thing")
     assert str(caught.value) == "git rev-parse --verify no-such-thing failed (128): fatal: Needed a single revision"
@@ -141,7 +141,7 @@ async def test_a_cancelled_command_is_dead_afterwards(project: Project, tmp_path
 async def test_a_command_that_is_cancelled_twice_is_not_forgotten(
     project: Project, tmp_path: Path, git_that: Callable[[str, str], Path]
 ) -> None:
-    """Whoever has no time for its end gets on at once, and it leaves no trace when it has ended."""
+    """A caller that does not wait for the end of a command goes on at once, and the command leaves no trace."""
     pipe, door = tmp_path / "pipe", tmp_path / "door"
     os.mkfifo(pipe)
     os.mkfifo(door)

@@ -100,7 +100,7 @@ async def test_a_pipe_in_a_folder_in_the_place_of_a_file(project: Project, clock
 
 
 async def test_paths_longer_than_the_system_takes(project: Project, clock: ManualClock) -> None:
-    """What lies so deep that nobody can name it is said to be left out; the rest is saved and restored."""
+    """Paths too deep to be named are reported as left out; the rest is saved and restored."""
     deep = os.open(project.root, os.O_RDONLY)
     for _ in range(25):
         os.mkdir("d" * 200, dir_fd=deep)
@@ -173,7 +173,7 @@ async def test_nothing_outside_of_the_tree_is_ever_written(
 
 
 async def test_no_room_while_saving(project: Project, clock: ManualClock, git_that: Callable[[str, str], Path]) -> None:
-    """Where the files cannot be saved one line says so, nothing that was known is lost, and with room it works."""
+    """A failed save is one line, nothing that was known is lost, and with room it works."""
     store = await project.store(clock)
     project.write({"app.py": "worked on\n"})
     saved = await store.create("a", run="r")
@@ -229,7 +229,7 @@ def test_the_reasons_are_told_apart(tmp_path: Path) -> None:
 
 
 async def test_git_tells_all_of_it_at_once() -> None:
-    """What changed, is new, ignored, another repository or closed is read out of one answer; odd names are names."""
+    """Changed, new, ignored, foreign and closed paths are read out of one answer; odd names are names."""
     rows = b" M a\0AM b\0AD c\0D  d\0?? new\nline\0?? inner/\0!! build/\0!! x.log\0 T inner\0"
 
     async def git(*_arguments, **_options):
@@ -263,7 +263,7 @@ async def test_very_many_ignored_files_are_all_spared(project: Project, clock: M
 async def test_two_names_that_are_one_file_on_this_disk(
     project: Project, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where names are folded, a restore that would write one file over the other is refused with both of them."""
+    """A restore that would write one file over another on a case-folding disk is refused with both names."""
     project.write({"docs/Readme": "upper", "docs/readme": "lower"})
     store = await project.store(clock)
     saved = await store.create("a", run="r")

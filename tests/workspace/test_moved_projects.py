@@ -91,7 +91,7 @@ async def test_a_git_directory_among_the_files_is_not_set_back(plain: Project, c
 
 
 async def test_a_repository_that_was_just_being_made_is_let_go_of(plain: Project, clock: ManualClock) -> None:
-    """What was saved of a bare repository before it was whole is not set back in it afterwards."""
+    """Files saved from a bare repository before it was whole are not set back into it afterwards."""
     plain.write({"server.git/config": "half\n"})
     store, _, _ = await opened(plain.root, clock)
     await store.create("half", run="r")
@@ -165,7 +165,7 @@ async def test_nothing_returns_into_what_is_another_repository_by_now(project: P
 
 
 async def test_a_file_added_inside_another_repository_changes_no_coverage(project: Project, clock: ManualClock) -> None:
-    """What my index has of a repository inside the tree does not make the rest of it look like mine the second time."""
+    """My index entries of a repository inside the project do not make the rest of it look like mine the second time."""
     project.write({".gitignore": "added.py\n", "other/added.py": "1\n", "other/rest.py": "2\n"})
     project.git("add", "-f", "other/added.py")
     project.git("init", "-q", "other")
@@ -176,7 +176,7 @@ async def test_a_file_added_inside_another_repository_changes_no_coverage(projec
 
 
 async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project: Project, clock: ManualClock) -> None:
-    """What the checkpoint does not hold is said also where a saved file was before."""
+    """A folder that the checkpoint does not hold is named also where a saved file was before."""
     project.write({"data": "file\n"})
     store = await project.store(clock)
     await store.create("a", run="r")
@@ -188,7 +188,7 @@ async def test_an_ignored_folder_in_the_place_of_a_file_is_named(project: Projec
 
 
 async def test_only_worktrees_with_something_of_ours_are_projects(project: Project, tmp_path: Path) -> None:
-    """What all of a repository's worktrees share makes none of them a project with runs of its own."""
+    """Settings that all worktrees of a repository share make none of them a project with runs of its own."""
     linked = tmp_path / "linked"
     project.git("worktree", "add", "-q", "--detach", str(linked))
     assert (await locate(linked)).others == ()

@@ -58,7 +58,7 @@ async def test_a_sparse_checkout(project: Project, tmp_path: Path) -> None:
 async def test_a_sparse_checkout_stays_sparse_when_git_is_killed(
     project: Project, tmp_path: Path, git_that: Callable[[str, str], Path]
 ) -> None:
-    """What was half done is set back without bringing in the files that I have not checked out."""
+    """A restore that was cut off is undone without the files that I have not checked out."""
     project.write({"far/away.txt": "far\n", "near/here.txt": "near\n"})
     start = project.commit("more")
     project.git("sparse-checkout", "set", "near")
@@ -91,7 +91,7 @@ async def test_a_submodule_stays_what_it_is(project: Project, tmp_path: Path) ->
 
 
 async def test_work_in_other_repositories_is_named_and_kept(project: Project, tmp_path: Path) -> None:
-    """What a task leaves in a submodule or a repository of its own is in no result: named, and the tree stays."""
+    """Work in a submodule or a repository of its own is in no result: it is named, and the worktree stays."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
     project.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "part")

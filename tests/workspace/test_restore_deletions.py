@@ -70,7 +70,7 @@ def test_a_touched_link_is_another_one(tree: Path) -> None:
 
 
 def test_nothing_is_followed_behind_a_link(tree: Path) -> None:
-    """Where a folder has become a link, what lies behind it is not the file that was looked at."""
+    """A file behind a folder that has become a link is not the file that was looked at."""
     before = looked(tree, "folder/other.txt")
     (tree / "folder").rename(tree / "elsewhere")
     (tree / "folder").symlink_to("elsewhere")

@@ -29,13 +29,15 @@ async def store(project: Project, clock: ManualClock) -> CheckpointStore:
 
 
 def private_folder(project: Project):
-    """Where what is known of the project's tree lies."""
+    """Return the directory of the project's private data."""
     (place,) = (project.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").iterdir()
     return place
 
 
 async def test_a_plan_has_sizes(project: Project, store: CheckpointStore, clock: ManualClock) -> None:
-    """What changes, comes back and disappears, with its sizes before and after; ignored files in the way included."""
+    """A plan shows changed, restored and deleted files with their sizes before and after; ignored files in the way
+    included.
+    """
     project.write({"place": "saved\n"})
     saved = await store.create("a", run="r")
     (project.root / "place").unlink()
@@ -134,7 +136,7 @@ async def test_an_undo_of_a_restore_that_was_cut_off_goes_back_to_before_it(
 
 
 async def test_a_cut_off_restore_may_be_undone_at_once(project: Project, store: CheckpointStore) -> None:
-    """Whoever does not want it any more takes it back from where it was cut off."""
+    """A restore that was cut off can be undone from where it stopped."""
     saved = await store.create("a", run="r")
     project.write({"app.py": "work\n", "more": "work\n"})
     before = project.files()
@@ -280,7 +282,7 @@ async def test_an_undo_is_exact_where_a_whole_folder_was_ignored(project: Projec
 
 
 async def test_a_plan_that_is_out_of_date_is_not_carried_out(project: Project, store: CheckpointStore) -> None:
-    """What I changed while the plan stood there to be agreed to stays as it is: I am told to look again."""
+    """A file that I changed while the plan waited for my yes stays as it is: I am told to look again."""
     saved = await store.create("a", run="r")
     project.write({"app.py": "two\n"})
     plan = await store.plan(saved.id)

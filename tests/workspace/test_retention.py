@@ -51,14 +51,14 @@ def test_the_oldest_go_first_and_never_what_is_needed(count: int, bounds: Any, o
 
 
 def test_old_ones_go_by_age() -> None:
-    """What is older than the days that are kept goes, but for the last one."""
+    """Checkpoints older than the kept days are deleted, except the last one."""
     checkpoints = [Old(0, 31), Old(1, 30.5), Old(2, 29)]
     assert gone(checkpoints, Bounds(days=30)) == ["c0", "c1"]
     assert gone(checkpoints[:1], Bounds(days=30)) == []
 
 
 def test_the_settings_are_the_bounds() -> None:
-    """What a user sets of number, days, room and file size is what holds."""
+    """The user's limits for number, days, room and file size hold."""
     settings = Settings(
         keep_checkpoints=7, keep_checkpoint_days=8, keep_checkpoint_bytes=2**20, checkpoint_file_limit=1_000
     )
@@ -178,7 +178,7 @@ async def test_dropping_none_waits_for_no_save(project: Project, clock: ManualCl
 
 
 async def test_a_damaged_checkpoint_is_refused_before_anything_changes(project: Project, clock: ManualClock) -> None:
-    """Where an object is gone the restore says which file it was and touches nothing."""
+    """A restore with a missing object names the file and changes nothing."""
     store = await project.store(clock)
     project.write({"app.py": "two\n", "lib/util.py": "two\n"})
     saved = await store.create("a", run="r")

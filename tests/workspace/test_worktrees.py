@@ -32,7 +32,7 @@ def show(project: Project, commit, path):
 
 
 async def test_two_tasks_come_together(project: Project, trees: Worktrees) -> None:
-    """What two tasks did apart is on the run's branch, and the next task starts from it."""
+    """Results of two separate tasks are on the run's branch, and the next task starts from it."""
     one, two = await trees.create("one"), await trees.create("two")
     (one / "one.txt").write_text("1\n")
     (two / "two.txt").write_text("2\n")
@@ -143,7 +143,7 @@ async def test_hooks_signing_and_our_own_files_stay_out(project: Project, trees:
 
 
 async def test_the_users_global_ignore_rules_hold(project: Project, trees: Worktrees, isolated: Path) -> None:
-    """What a person ignores everywhere is not committed for them."""
+    """Files that a person ignores everywhere are not committed for them."""
     (isolated / "ignore").write_text("*.swp\n")
     (isolated / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
     place = await trees.create("t")
@@ -396,7 +396,7 @@ async def test_in_a_moved_project_the_trees_are_asked_back(project: Project, tre
 async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(
     project: Project, trees: Worktrees, tmp_path: Path
 ) -> None:
-    """What an agent committed inside a submodule lies in its tree alone, so the tree stays though the rest arrived."""
+    """A worktree with commits inside a submodule stays, though the rest has arrived."""
     other = tmp_path / "other"
     project.git("clone", "-q", str(project.root), str(other))
     place = await trees.create("t")
@@ -408,7 +408,7 @@ async def test_a_submodule_with_commits_of_its_own_keeps_its_tree(
 
 
 async def test_whatever_lies_where_results_are_merged_is_no_hindrance(project: Project, trees: Worktrees) -> None:
-    """What somebody has left in the tree that nobody works in goes, also between two results of one run."""
+    """A stray file in the worktree for merges is deleted, also between two results of one run."""
     (await trees.create("a") / "a").write_text("a")
     (await trees.create("b") / "b").write_text("b")
     await trees.integrate("a", "A")

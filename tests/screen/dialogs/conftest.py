@@ -190,15 +190,15 @@ class World:
         await self.press(*(" " if c == " " else "enter" if c == "\n" else c for c in text.replace(" ", " ")))
 
     def rows(self) -> list[str]:
-        """What stands on the screen, line by line."""
+        """Return the text on the screen, line by line."""
         return ["".join(segment.text for segment in row) for row in self.app.screen._compositor.render_strips()]
 
     def shown(self) -> str:
-        """What stands on the screen, with the blanks between its words made one."""
+        """Return the text on the screen, with runs of blanks made one."""
         return " ".join(" ".join(self.rows()).replace("│", " ").split())
 
     def place_of(self, text: str) -> tuple[int, int]:
-        """Where on the screen a text begins."""
+        """Return the place of a text on the screen."""
         return next((row.index(text), number) for number, row in enumerate(self.rows()) if text in row)
 
     async def hangs(self) -> Hanging:
@@ -210,14 +210,14 @@ class World:
         return agent
 
     async def leaves(self) -> None:
-        """What the `quit` key does, and the first 300 ms."""
+        """Press the `quit` key, and wait for the first 300 ms."""
         self.app.questions.leave()
         await self.pilot.pause()
         assert isinstance(self.app.screen, QuitDialog)
         await self.awake()
 
     async def reopen(self, task: str = "") -> None:
-        """What the `answer` key does, and the first 300 ms."""
+        """Press the `answer` key, and wait for the first 300 ms."""
         self.app.questions.ask_next(task)
         await self.pilot.pause()
         await self.awake()
@@ -231,11 +231,11 @@ class World:
 
     @property
     def notices(self) -> list[str]:
-        """What was said in passing."""
+        """Return the toasts."""
         return [notice.message for notice in self.app._notifications]
 
     async def done(self) -> Outcome:
-        """How the task ended that was begun last."""
+        """Return the status of the task that was begun last."""
         return await asyncio.wait_for(self.working[-1], PATIENCE)
 
 

@@ -197,7 +197,7 @@ async def test_a_question_with_a_dozen_options(opening: Opening) -> None:
 
 
 async def test_a_question_is_answered_in_own_words(opening: Opening) -> None:
-    """Whoever likes none of the options writes."""
+    """A person who likes none of the options writes an answer."""
     async with opening() as world:
         agent = world.reports(asks("only EUR"))
         await world.asked()
@@ -303,7 +303,7 @@ async def test_an_agent_that_is_not_signed_in(opening: Opening) -> None:
 
 
 async def test_a_stuck_dialog_has_the_agents_last_words(opening: Opening) -> None:
-    """How the last attempt ended stands among the facts, beside the analysis."""
+    """The end of the last attempt stands among the facts, beside the analysis."""
     async with opening() as world:
         world.reports(*[Report(exit_code=7, said=admit("cannot open the index"))] * 2)
         await world.asked()

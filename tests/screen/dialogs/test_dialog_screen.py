@@ -62,7 +62,7 @@ async def test_it_fits(opening: Opening) -> None:
 
 
 async def test_long_reading_has_pages(opening: Opening) -> None:
-    """Where the analysis is too long for the terminal, a key turns its page, and the choices stay in view."""
+    """A key turns the pages of a long analysis, and the choices stay in view."""
     async with opening(size=(80, 24)) as world:
         await asks(world, "stuck", **STUCK)
         assert "Saved" not in world.shown()
@@ -184,7 +184,7 @@ async def test_the_run_refuses(opening: Opening) -> None:
 
 
 async def test_what_is_below_the_fold_is_announced(opening: Opening) -> None:
-    """Where not every fact fits, a line says how many more there are and by which key; at the end it points back."""
+    """A line says how many more facts there are and by which key; at the end it points back."""
     async with opening(size=(80, 24)) as world:
         await asks(world, "stuck", **STUCK)
         await world.pilot.pause()
@@ -207,7 +207,7 @@ async def test_what_fits_needs_no_announcement(opening: Opening) -> None:
 
 
 async def test_words_for_a_task_that_has_ended_are_kept_in_a_file(opening: Opening) -> None:
-    """What was begun for a task and never sent is not lost with it: it is written down, and one is told where."""
+    """Unsent words for a task that has ended are written to a file, and the person is told where."""
     async with opening() as world:
         await asks(world, "stuck", **STUCK)
         await world.choose("stuck.show_me")
@@ -225,7 +225,7 @@ async def test_words_for_a_task_that_has_ended_are_kept_in_a_file(opening: Openi
 
 
 async def test_words_in_an_open_field_are_kept_when_the_screen_goes(opening: Opening) -> None:
-    """Whoever's terminal is lost in the middle of a sentence finds it beside the event log."""
+    """An unfinished sentence is found beside the event log when the terminal is lost."""
     async with opening() as world:
         await asks(world, "stuck", **STUCK)
         await world.choose("stuck.show_me")
@@ -237,7 +237,7 @@ async def test_words_in_an_open_field_are_kept_when_the_screen_goes(opening: Ope
 
 
 async def test_words_that_cannot_be_kept_are_said(opening: Opening) -> None:
-    """Where the file cannot be written, the words themselves are shown."""
+    """The words themselves are shown if the file cannot be written."""
     async with opening() as world:
         (world.supervisor.core.folder / "unsent.txt").mkdir()
         await asks(world, "stuck", **STUCK)
@@ -317,7 +317,7 @@ async def test_hostile_text_is_only_text(opening: Opening) -> None:
 
 
 async def test_a_pasted_text_is_only_text(opening: Opening) -> None:
-    """What is pasted into an approach is admitted before anybody is told."""
+    """Pasted text is sanitised before anybody is told."""
     async with opening() as world:
         gate = await asks(world, "stuck", **STUCK)
         await world.choose("stuck.retry")

@@ -149,7 +149,7 @@ async def test_escape_leaves_it_open(stuck: Opening) -> None:
 
 
 async def test_keys_of_the_first_moment_are_dropped(opening: Opening) -> None:
-    """What was typed for something else abandons nothing: the dialog takes keys only after 300 ms."""
+    """Keys typed for something else abandon nothing: the dialog takes keys only after 300 ms."""
     async with opening() as world:
         world.fails()
         await world.asked()
@@ -167,7 +167,7 @@ async def test_keys_of_the_first_moment_are_dropped(opening: Opening) -> None:
 
 
 async def test_digits_in_a_text_are_text(stuck: Opening) -> None:
-    """Whoever writes `3 items` writes it; nothing is abandoned."""
+    """A person who writes `3 items` writes text; nothing is abandoned."""
     async with stuck() as (world, agent):
         await world.choose("stuck.retry")
         await world.write("3 items 2 x")

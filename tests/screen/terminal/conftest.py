@@ -156,14 +156,14 @@ class Terminal:
         return on | ({-1} if len(re.findall(rb"\x1b\[>\d+u", self.raw)) > self.raw.count(b"\x1b[<u") else set())
 
     def is_clean(self) -> bool:
-        """Whether the terminal is as it was: title, cursor, wrapping, nothing reported, lines edited and echoed."""
+        """Return whether the terminal is as before: title, cursor, wrapping, no reports, lines edited and echoed."""
         raw = bytes(self.raw)
         has_its_title = raw.count(b"\x1b[22;2t") == raw.count(b"\x1b[23;2t")
         return has_its_title and self.modes == {7, 25} and termios.tcgetattr(self.process.fd)[:4] == self.before[:4]
 
     @property
     def after(self) -> str:
-        """What was written once the alternate screen had been left."""
+        """Return the output after the alternate screen was left."""
         left = bytes(self.raw).rpartition(b"\x1b[?1049l")[2]
         return re.sub(r"\x1b\[[<>?]?[\d;]*[a-zA-Z]", "", left.decode("utf-8", "replace")).replace("\r\n", "\n")
 
@@ -205,7 +205,7 @@ class Desk:
         return self.start(*arguments, cwd=self.root, env=environment, text=True, **streams)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What ``unstuck show`` says of the last run."""
+        """Return the output of ``unstuck show`` for the last run."""
         return [json.loads(line) for line in self.unstuck("show", "--json").stdout.splitlines()]
 
     def agent(self, text: str, name: str = "agent.sh") -> str:
@@ -215,12 +215,12 @@ class Desk:
         return str(path)
 
     def prompts(self, task: str = "task") -> list[str]:
-        """What the agent of a task was told, attempt by attempt."""
+        """Return the prompts of a task's agent, attempt by attempt."""
         files = sorted(self.seen.glob(f"{task}.*"), key=lambda path: int(path.suffix[1:]))
         return [path.read_text(encoding="utf-8") for path in files]
 
     def ways(self) -> list[str]:
-        """How the answers of the only run came in, as its event log says it."""
+        """Return the ways in which the answers of the only run came in, by its event log."""
         records = map(json.loads, (self.folder() / "events.jsonl").read_text(encoding="utf-8").splitlines())
         return [record["data"]["via"] for record in records if record["event"] == "gate_answered"]
 

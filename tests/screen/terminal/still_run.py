@@ -36,7 +36,7 @@ class StillClock(ManualClock):
 
 
 def story_of(supervisor: Supervisor, clock: ManualClock) -> Any:
-    """What the tests beside this one tell about a shop."""
+    """Write the run about a shop that the tests beside this one show."""
     spec = importlib.util.spec_from_file_location("stories", Path(__file__).parents[1] / "conftest.py")
     assert spec is not None
     assert spec.loader is not None

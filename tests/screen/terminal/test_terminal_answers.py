@@ -95,7 +95,7 @@ def test_giving_a_task_up_lets_the_next_agent_go_on(desk: Desk) -> None:
 
 
 def asked(terminal: Terminal, *words: str) -> str:
-    """What needs the person stands in the list; the answer key brings it up, with these words."""
+    """Open a question from the list with the answer key, and wait for these words."""
     terminal.until("needs you", "waits for you")
     terminal.press(key_of("gate.answer"))
     shown: str = terminal.until(*words)

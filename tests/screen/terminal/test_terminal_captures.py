@@ -57,7 +57,7 @@ def compared_by(text: str) -> str:
 
 
 def compared(name: str, said: Callable[[], str], more: Callable[[], bool]) -> None:
-    """Whether ``said()`` is, or becomes, what is kept; ``more()`` waits for more and says whether anything came."""
+    """Assert that ``said()`` is, or becomes, the kept text; ``more()`` waits and returns whether anything came."""
     path = GOLDENS / f"{name}.txt"
     kept = compared_by(path.read_text(encoding="utf-8")) if path.exists() else ""
 
@@ -200,7 +200,7 @@ def emulated(still: Desk, size: tuple[int, int], label: str) -> Emulated:
 
 
 def lightness(raw: bytes) -> list[int]:
-    """How light each background is that was asked for, from 0 to 255."""
+    """Return the lightness of each requested background, from 0 to 255."""
     return [sum(map(int, found)) // 3 for found in re.findall(rb"[;\[]48;2;(\d+);(\d+);(\d+)", raw)]
 
 

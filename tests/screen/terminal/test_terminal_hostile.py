@@ -32,7 +32,7 @@ OWN = re.compile(
 
 
 def foreign(raw: bytes) -> list[str]:
-    """What is neither printable text nor a sequence of Textual's own, each with what follows it."""
+    """Return everything that is neither printable text nor a sequence of Textual's own, each with what follows it."""
     text = OWN.sub("", raw.decode("utf-8"))
     return [
         repr(text[place : place + 12])

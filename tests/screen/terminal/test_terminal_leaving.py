@@ -44,7 +44,7 @@ def at_work(desk: Working, *arguments: str, **options: Any) -> Terminal:
 
 
 def is_alive(desk: Desk) -> bool:
-    """Whether the agent is still there."""
+    """Return whether the agent still runs."""
     pid = int((desk.seen / "pid").read_text(encoding="utf-8"))
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 

@@ -71,7 +71,7 @@ def killed(desk: Desk) -> str:
 
 
 def facts_of(desk: Desk, *options: str) -> dict[str, Any]:
-    """What the listing for programs says."""
+    """Return the facts of the listing for programs."""
     found: dict[str, Any] = json.loads(desk.unstuck("show", "--recovery", "--json", *options).stdout)
     return found
 

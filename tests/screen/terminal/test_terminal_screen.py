@@ -14,7 +14,7 @@ from unstuck_tui.terminal.driver import IN_CELLS
 
 
 def test_a_run_at_a_terminal_shows_its_tasks(desk: Desk) -> None:
-    """Whoever starts a run at a terminal sees the screen with the task at work, and may leave once it is done."""
+    """A person who starts a run at a terminal sees the task at work, and may leave once it is done."""
     go = desk.pipe("go")
     agent = desk.agent(f"cat {go}; touch done")
     terminal = desk.terminal("run", "--verify", "sh check.sh", "--", "sh", agent, installed=True)
@@ -85,7 +85,7 @@ def test_lines_where_they_are_asked_for(desk: Desk) -> None:
 
 
 def test_a_terminal_without_unicode(desk: Desk) -> None:
-    """Where the terminal's encoding has only letters, every sign is a letter as wide: no column moves."""
+    """A terminal with letters only gets a letter of the same width for every sign: no column moves."""
     desk.environment["PYTHONIOENCODING"] = "ascii"
     go = desk.pipe("go")
     terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 24))

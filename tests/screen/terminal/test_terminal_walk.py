@@ -29,7 +29,7 @@ LEAVES_IT_OPEN = "leaves it open"
 ASKS = re.compile(r"waits for you|agents stand still")
 LET_RUN = "shows no activity"
 NAME = 24
-"""How much of a line that needs an answer says whose it is."""
+"""Width of the task's name in a line that needs an answer."""
 DIALOG = re.compile(r"^(.*[^╮\n])╭─+(?: \d+ of \d+ · tab next ─)?╮", re.MULTILINE)
 """The upper line of a frame that lies over another one."""
 
@@ -93,18 +93,18 @@ class Person:
         return lines[0], "\n".join(lines)
 
     def lines(self) -> list[str]:
-        """What the dialog says that is up, and can be answered."""
+        """Return the lines of the open dialog, once it can be answered."""
         found = "\n".join(framed(self.terminal.text))
         return found.splitlines() if LEAVES_IT_OPEN in found else []
 
     def fact(self, label: str) -> str:
-        """What the dialog says under ``label``, which may go over several lines."""
+        """Return the dialog's text under ``label``, which may go over several lines."""
         found = re.search(rf"^{label} +(.*(?:\n {{10}}.*)*)", self.dialog()[1], re.MULTILINE)
         assert found, f"{label} is not said:\n{self.terminal.text}"
         return re.sub(r"\n +", "", found[1])
 
     def rows_of(self, words: str) -> list[int]:
-        """How many rows below the first one those with ``words`` stand, once there are several."""
+        """Return the distances of the rows with ``words`` from the first one, once there are several."""
         while True:
             rows = self.terminal.text.split("───")[0].splitlines()[2:]
             if len(found := [place for place, row in enumerate(rows) if words in row]) > 1:
@@ -175,7 +175,7 @@ class Walk:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     def mend_the_ground(self) -> None:
-        """What only a person has goes where the dialog says."""
+        """Put what only a person has where the dialog says."""
         (Path(self.person.fact("Worktree")) / "licence.txt").write_text("paid\n", encoding="utf-8")
         self.person.choose("Check again")
 
@@ -213,7 +213,7 @@ ANSWERS: dict[str, Callable[[Walk], None]] = {
 
 
 def framed(shown: str) -> list[str]:
-    """What stands in the frame of the dialog, line after line."""
+    """Return the lines in the frame of the dialog."""
     found = DIALOG.search(shown)
     if not found:
         return []
@@ -230,7 +230,7 @@ def git(*words: str, code: int = 0) -> str:
 
 
 def content(file: Path) -> str:
-    """What ``file`` holds; nothing while a restore replaces it."""
+    """Return the content of ``file``; empty while a restore replaces it."""
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -347,6 +347,6 @@ def first_failure(project: Any) -> int:
 
 
 def work_tree(project: Path, task: str) -> Path:
-    """Where git says that a task has worked."""
+    """Return the worktree of a task by git's list."""
     listed = git("-C", str(project), "worktree", "list", "--porcelain")
     return next(Path(line.split()[1]) for line in listed.splitlines() if line.endswith(f"/{task}"))
