@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unstuck.contract import Guidance, Task
+from unstuck.contract import CheckResult, Guidance, Task
 from unstuck.contract import Receipt as Ended
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.state import CheckRow, State, TaskRow
+from unstuck.eventlog.state import CheckRow, State, TaskBaseline, TaskRow
 from unstuck.runs.deletion.execute import Destroyed
 from unstuck.runs.deletion.inventory import Inventory, Item, Stays
 from unstuck.text import Clean
@@ -212,3 +212,20 @@ def test_the_screen_shows_how_the_agent_ended() -> None:
     done = replace(row, status="succeeded")
     lines = ["".join(cell.text for cell in line) for line in failure_lines(State(), done, None, width=100)]
     assert not any("killed" in line for line in lines)
+
+
+def test_a_checkpoint_is_passing_only_after_its_check_passed() -> None:
+    """The detail calls the files before any work the start, unless their check passed."""
+
+    def named(**fields: Any) -> str:
+        row = TaskRow(task=Task(id="web", prompt=Clean("Build it.")), baseline="chk-1", **fields)
+        lines = ["".join(cell.text for cell in line).split() for line in failure_lines(State(), row, None, width=100)]
+        return next(words[0] for words in lines if words[-1].startswith("chk-"))
+
+    def before(result: CheckResult) -> TaskBaseline:
+        return TaskBaseline(command="make test", result=result)
+
+    assert named(good="chk-1") == "start"
+    assert named(good="chk-1", baseline_check=before("failed")) == "start"
+    assert named(good="chk-1", baseline_check=before("passed")) == "passing"
+    assert named(good="chk-2", baseline_check=before("failed")) == "passing"

@@ -20,8 +20,8 @@ def log_text(record: Record) -> str:
     """The text of ``record`` in one line; empty for an event without facts."""
     text, event = event_text(record), record.event
     if not text and not isinstance(event, e.Unknown) and (writer := _BACKGROUND.get(type(event))) is not None:
-        text = writer(event)
-    return one_line(text, _LONGEST)
+        return one_line(writer(event), _LONGEST)
+    return text
 
 
 def event_line(record: Record) -> str:

@@ -148,11 +148,17 @@ def failure_lines(
         )
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
-        lines += _field("insight", insight.partition("\n")[0].rstrip(":"), width, 1)
+        lines += _field("finding", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("people", _asked(state, row), width, 2)
-    lines += _field("passing", row.good, width, 1)
+    lines += _field("passing" if _has_passed(row) else "start", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 1)
     return lines
+
+
+def _has_passed(row: TaskRow) -> bool:
+    """Return whether the check passed on the files of the last good checkpoint, which begins as the baseline."""
+    before = row.baseline_check
+    return row.good != row.baseline or (before is not None and before.result == "passed")
 
 
 def _asked(state: State, row: TaskRow) -> str:
