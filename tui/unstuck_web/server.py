@@ -121,6 +121,7 @@ async def served(
             http="h11",
             loop="none",
             log_config=None,
+            log_level="critical",  # what it says would go into the screen of a run
             access_log=False,
             server_header=False,
             date_header=False,

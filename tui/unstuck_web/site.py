@@ -112,7 +112,7 @@ class Site:
             Route("/signatures", self._let_in(_signatures)),
             Mount("/static", _Static(directory=_HERE / "static")),
         ]
-        handlers: dict[Any, Any] = {404: self._missing, 405: self._missing}
+        handlers: dict[Any, Any] = {404: self._missing, 405: self._missing, 500: self._failed}
         return Starlette(routes=routes, exception_handlers=handlers)
 
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -169,6 +169,9 @@ class Site:
 
     async def _missing(self, request: Request, error: Exception) -> Response:
         return self._problem(404, "There is no such page.")
+
+    async def _failed(self, request: Request, error: Exception) -> Response:
+        return self._problem(500, f"Unstuck has a mistake here: {type(error).__name__}. Please report it.")
 
     def _problem(self, status: int, message: str) -> Response:
         return self.show("problem.html", status, message=one_line(message, 600))
@@ -373,7 +376,6 @@ async def _task_values(page: Page, run: WatchedRun, row: TaskRow, kind: OutputKi
         "output": content.output_lines(tail, row),
         "note": tail.note,
         "kind": kind,
-        "form": page.form,
     }
 
 
