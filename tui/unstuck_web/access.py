@@ -20,13 +20,13 @@ from typing import Any
 from unstuck.errors import UsageError
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading, open_for_writing, write_all
 from unstuck.eventlog.storage.lock import alone_in
+from unstuck.eventlog.storage.run_store import PAGE_FILE
 from unstuck.text import one_line
 
 LINK_S = 15 * 60.0
 """Seconds for which a link opens the page, once."""
 SESSION_S = 24 * 3600.0
 """Seconds for which a session lasts."""
-FILE_NAME = "web.json"
 _MOST_BYTES, _MOST = 1_000_000, 100
 _NOTED_S = 60.0
 """Seconds after which a session's use is written down again."""
@@ -60,7 +60,7 @@ class Access:
     """The links and sessions of the page of one project, in the folder ``home``. ``now`` is in seconds since 1970."""
 
     def __init__(self, home: Path, now: Callable[[], float]) -> None:
-        self._file, self._now = home / FILE_NAME, now
+        self._file, self._now = home / PAGE_FILE, now
         self._read: tuple[tuple[int, int, int], _Kept] | None = None
         # The cookies of a host are shared by all its ports, and so by the pages of several projects.
         self.cookie = f"unstuck-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
@@ -168,7 +168,7 @@ class Access:
     def _write(self, **fields: Any) -> None:
         """Put the new content in the place of the old one, of which a kill leaves either."""
         kept = replace(self._kept(), **fields)
-        fresh = self._file.with_name(f"{FILE_NAME}.new")
+        fresh = self._file.with_name(f"{PAGE_FILE}.new")
         fd = open_for_writing(fresh, os.O_WRONLY | os.O_TRUNC)
         try:
             write_all(fd, json.dumps(asdict(kept)).encode())

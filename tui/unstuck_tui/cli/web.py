@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from unstuck_tui.cli.common import echo, echo_table, here, project_option
 from unstuck_tui.cli.names import run_ids
 
 if TYPE_CHECKING:
+    from unstuck.runs.run import Served
+    from unstuck.supervision.run.supervisor import Supervisor
     from unstuck.workspace.project import Project
 
 
@@ -67,6 +71,22 @@ def _serve(place: Project, words: tuple[str, ...], *, qr: bool, options: dict[st
             await over.wait()
 
     asyncio.run(serve())
+
+
+def serving(say: Callable[[str], None]) -> Served:
+    """Return the context in which the page of a run is served; ``say`` gets the link that lets one browser in."""
+    from unstuck.runs.view.local_run import LiveRun
+    from unstuck_web.runs import VIA
+    from unstuck_web.server import PageOptions, served
+
+    @asynccontextmanager
+    async def context(supervisor: Supervisor) -> AsyncIterator[None]:
+        own = LiveRun(supervisor, VIA)
+        async with served(own.place, PageOptions(), supervisor.core.environ, own=own) as page:
+            say(f"the page of this run: open {page.link()} in a browser, once, within 15 minutes")
+            yield
+
+    return context
 
 
 def _link(place: Project, *, qr: bool) -> None:
