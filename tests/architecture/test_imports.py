@@ -46,6 +46,18 @@ def test_every_module_needs_no_screen() -> None:
     assert int(fresh(program)) > 0
 
 
+def test_the_page_needs_no_screen() -> None:
+    """Every module of the page is there for a program that has no Textual and no Rich; its server brings Click."""
+    program = BLOCKED.replace('"click", ', "") + (
+        "import importlib, pkgutil, unstuck_web\n"
+        "names = [m.name for m in pkgutil.walk_packages(unstuck_web.__path__, 'unstuck_web.')]\n"
+        "for name in names:\n"
+        "    importlib.import_module(name)\n"
+        "print(len(names))\n"
+    )
+    assert int(fresh(program)) > 0
+
+
 def test_help_is_light() -> None:
     """``unstuck --help`` and completing a command's name import no command, and nothing heavy; the name alone less."""
     program = (

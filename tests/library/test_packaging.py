@@ -35,13 +35,13 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     return email.message_from_bytes(wheel.read(name))
 
 
-def test_the_wheel_holds_the_two_packages_alone(wheel: zipfile.ZipFile) -> None:
-    """It has every module and data file of both packages, the hook program, and no test, document or picture."""
+def test_the_wheel_holds_its_packages_alone(wheel: zipfile.ZipFile) -> None:
+    """It has every module and data file of its packages, the hook program, and no test, document or picture."""
     prefix = f"unstuck-{__version__}"
     names = {name for name in wheel.namelist() if not name.startswith(f"{prefix}.dist-info/")}
     sources = {
         path.relative_to(TOP / top).as_posix()
-        for top, package in (("core", "unstuck"), ("tui", "unstuck_tui"))
+        for top, package in (("core", "unstuck"), ("tui", "unstuck_tui"), ("tui", "unstuck_web"))
         for path in (TOP / top / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }

@@ -19,8 +19,8 @@ from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.log.records import read_records
 from unstuck.runs.queries.recap import recap_of
+from unstuck.runs.queries.recap_lines import RecapLine, recap_lines
 from unstuck.words.amounts import span, tokens_of
-from unstuck_tui.render.printed.recap import RecapLine, recap_lines
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 LOGS = {log.stem: list(read_records(log)) for log in sorted(GOLDEN.glob("*.jsonl"))}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -47,6 +47,10 @@ _LAST_S = 5.0
 """Seconds that a run without memory has to end its agents and its log."""
 
 
+Served = Callable[[Supervisor], AbstractAsyncContextManager[None]]
+"""Context around the work of a run in which a person reaches it, such as from a page; questions wait for them."""
+
+
 class Beside(Protocol):
     """Companion of a run, such as a screen."""
 
@@ -61,10 +65,10 @@ class Beside(Protocol):
 class RunOptions:
     """Options of the caller of a run.
 
-    ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` a person is present. ``notice``
-    gets the reason and the gate while the log waits for disk space, and an empty reason afterwards. ``warn`` gets a
-    line that the log does not hold. ``chosen`` maps tasks or patterns to the next step of an interrupted attempt. With
-    ``hold`` a resumed run waits for a person even if there is nothing to decide.
+    ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` or ``served`` a person is
+    present. ``notice`` gets the reason and the gate while the log waits for disk space, and an empty reason afterwards.
+    ``warn`` gets a line that the log does not hold. ``chosen`` maps tasks or patterns to the next step of an
+    interrupted attempt. With ``hold`` a resumed run waits for a person even if there is nothing to decide.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -74,6 +78,7 @@ class RunOptions:
     notice: Callable[[str, str], None] | None = None
     warn: Callable[[str], None] | None = None
     beside: Beside | None = None
+    served: Served | None = None
     chosen: Mapping[str, str] = field(default_factory=dict)
     hold: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -217,11 +222,26 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     desk = supervisor.tools = ToolHandlers(supervisor.core)
     try:
         with signals_heard(supervisor, beside):
-            async with beside.attached(supervisor) if beside is not None else nullcontext():
+            screen = beside.attached(supervisor) if beside is not None else nullcontext()
+            async with reached(supervisor, options.served), screen:
                 return await _worked(supervisor, plan)
     finally:
         supervisor.tools = None
         await desk.close()
+
+
+@asynccontextmanager
+async def reached(supervisor: Supervisor, served: Served | None) -> AsyncIterator[None]:
+    """Hold the context ``served``, if there is one: a person is there as long as it lasts, with or without a screen."""
+    if served is None:
+        yield
+        return
+    async with served(supervisor):
+        supervisor.core.deciding += 1
+        try:
+            yield
+        finally:
+            supervisor.core.deciding -= 1
 
 
 async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:

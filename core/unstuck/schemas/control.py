@@ -8,7 +8,7 @@ from unstuck.contract import Choice, GateTypeName, OutcomeStatus, Scope, Standin
 from unstuck.schemas.base import Row
 from unstuck.schemas.runs import EventRecord
 
-Via = Literal["command", "attached_screen", "socket"]
+Via = Literal["command", "attached_screen", "page", "socket"]
 
 
 class _Request(Row):

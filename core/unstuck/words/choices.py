@@ -128,6 +128,16 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("human", "a", "Ask me now", "The agent stops, and you get its report and a question."),
     ),
 }
+FIELD_WORDS = {
+    "lines": "What should the agent do?",
+    "line": "The other approach, in a sentence",
+    "reason": "Why not, and what instead; it may be left empty",
+    "duration": "15m",
+    "tokens": "50000",
+    "cost": "2.50",
+    "command": "The command that decides whether the task is done",
+}
+"""What is to be written into the field of a choice that takes something."""
 _GROUPS: dict[str, Group] = {"loop_detected": "loop", "disk": "integration"}
 
 

@@ -51,6 +51,7 @@ ACTORS = {"human": "a person", "policy": "a rule", "timer": "the timer", "agent"
 VIAS = {
     "screen": "at the screen",
     "attached_screen": "at an attached screen",
+    "page": "on the page",
     "command": "with `unstuck answer`",
     "file": "with `unstuck answer`, while no run was live",
     "socket": "through the socket",
@@ -168,6 +169,24 @@ def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
     if row.state == "ended":
         return "done" if row.status == "succeeded" else row.status or "ended"
     return "needs you" if row.gate and needs_person(state, row) else LIVE[_live(state, row, still)][3]
+
+
+def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | None:
+    """(seconds left, limit in seconds) of the live attempt; None where no clock runs. ``now`` is monotonic."""
+    attempt = state.attempts.get(row.attempt)
+    if row.state != "running" or attempt is None or attempt.deadline is None or needs_person(state, row):
+        return None
+    if is_held(state, row):
+        return None
+    return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
+
+
+def loop_sign(state: State, row: TaskRow, window: int) -> str:
+    """The repetitions of one failure in a row, or of one step in the attempt, of those that make a loop."""
+    attempt = state.attempts.get(row.attempt)
+    inside = attempt.repeats if attempt is not None and attempt.is_live else 0
+    repeats = max(row.climb.repeats, inside)
+    return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
 
 
 def named(task: str, said: str) -> str:

@@ -116,7 +116,7 @@ class UnstuckApp(BaseApp):
         """Show what happened since the event ``after``; not where that is only the state of the run."""
         from unstuck.eventlog.log.record_reader import RunReader
         from unstuck.runs.queries.recap import recap_of
-        from unstuck_tui.render.printed.recap import recap_lines
+        from unstuck.runs.queries.recap_lines import recap_lines
         from unstuck_tui.screens.reading import RecapScreen
 
         reader = RunReader(self.view.log.parent)

@@ -22,6 +22,7 @@ GROUPS = {
     },
     "Decide": {
         "answer": "Answer an open question, from any terminal.",
+        "web": "Serve runs as a page: read and answer from a phone or a browser.",
         "memory": "List, promote or delete what unstuck remembers.",
         "permissions": "List or revoke what you have allowed agents to do.",
     },
@@ -68,6 +69,7 @@ _EXAMPLES = {
         "answer g3-1a2b retry",
         'answer g3-1a2b skip "not needed"',
     ),
+    "web": ("web", "web last --qr", "web --read-only", "web link", "web sessions --revoke all"),
     "memory": ("memory list", "memory promote 1f0c9a"),
     "memory list": ("memory list --kind rule", "memory list --json"),
     "memory forget": ("memory forget 1f0c9a",),

@@ -55,6 +55,10 @@ scope_option = click.option(
 )
 yes_option = click.option("--yes", is_flag=True, help="Change the file without confirmation.")
 
+web_option = click.option(
+    "--web", "web", is_flag=True, help="Serve the run as a page as well, and print the link to it; see `unstuck web`."
+)
+
 ask_option = click.option(
     "--ask", type=click.Choice(["always", "never"]), help="never: stop the run instead of asking a person."
 )

@@ -11,7 +11,7 @@ from typing import Any
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
 from unstuck.runs.answers.answer_rules import AnswerRules
-from unstuck.runs.run import Beside
+from unstuck.runs.run import Beside, Served
 from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.words.narration import lines_of, no_room, summary
@@ -38,6 +38,16 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
     from unstuck_tui.keys.preferences import preferences
 
     return ScreenHost(output, preferences(environ))
+
+
+def page_of(options: Mapping[str, Any], output: Output) -> Served | None:
+    """The page, where one is wanted. Raises UsageError where its packages are missing."""
+    if not options["web"]:
+        return None
+    from unstuck_tui.cli.web import require_web, serving
+
+    require_web()
+    return serving(complain if options["as_json"] else output.say)
 
 
 class Output:

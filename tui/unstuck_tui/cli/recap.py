@@ -11,10 +11,10 @@ from unstuck.errors import RecordDamaged
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.runs.queries.recap import recap_of
+from unstuck.runs.queries.recap_lines import recap_lines
 from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck_tui.cli.common import echo, here, json_option, moment_of, print_json, project_option
 from unstuck_tui.cli.names import run_ids
-from unstuck_tui.render.printed.recap import recap_lines
 
 
 @click.command(name="recap")

@@ -9,7 +9,15 @@ import click
 
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.errors import UsageError
-from unstuck_tui.cli.common import ask_option, budget_option, check_option, json_option, parallel_option, project_option
+from unstuck_tui.cli.common import (
+    ask_option,
+    budget_option,
+    check_option,
+    json_option,
+    parallel_option,
+    project_option,
+    web_option,
+)
 from unstuck_tui.cli.names import agents, files, recoveries, run_ids
 
 
@@ -54,6 +62,7 @@ class _Run(click.Command):
 @click.option(
     "--headless", is_flag=True, help="No screen: print one line per event; an unanswered question pauses the run."
 )
+@web_option
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @json_option("One JSON object per event; the last line is the result.")
 @project_option

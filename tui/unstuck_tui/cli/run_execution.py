@@ -16,7 +16,7 @@ from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, located, overrides_of
-from unstuck_tui.cli.output import Output, answers_in, screen
+from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
 
@@ -39,6 +39,7 @@ async def execute(
         notice=output.notice,
         warn=complain,
         beside=screen(options, environ, output),
+        served=page_of(options, output),
         chosen=chosen_in(options["recover"]),
         hold=hold,
         environ=environ,

@@ -12,7 +12,7 @@ import click
 
 from unstuck.eventlog.log.load_state import is_watch
 from unstuck.runs.queries.run_list import live_runs
-from unstuck.runs.run import Beside, signals_heard
+from unstuck.runs.run import Beside, reached, signals_heard
 from unstuck.runs.watch import watch
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.context.signals import Subject
@@ -27,8 +27,9 @@ from unstuck_tui.cli.common import (
     limits_in,
     located,
     project_option,
+    web_option,
 )
-from unstuck_tui.cli.output import Output, answers_in, screen
+from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
 
 @click.command(name="watch")
@@ -39,6 +40,7 @@ from unstuck_tui.cli.output import Output, answers_in, screen
 @budget_option
 @click.option("--sessions", is_flag=True, help="Supervise sessions even where a run is live; the run goes on.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
+@web_option
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")
 @json_option("One JSON object per event; the last line is the result.")
 @project_option
@@ -57,7 +59,7 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
 async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await located(directory), limits_in(options["budget"])
-    given = [name for name in ("answers", "budget") if options[name]] + (["check"] if verify else [])
+    given = [name for name in ("answers", "budget", "web") if options[name]] + (["check"] if verify else [])
     live = live_runs(place)
     if options["sessions"]:
         live = [one for one in live if one.host or is_watch(place.runs / one.run)]
@@ -78,7 +80,8 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
         if beside is None and not options["as_json"]:
             output.say("watching; press ctrl+c to stop")
         with signals_heard(supervisor, beside):
-            async with beside.attached(supervisor) if beside is not None else nullcontext():
+            shown = beside.attached(supervisor) if beside is not None else nullcontext()
+            async with reached(supervisor, page_of(options, output)), shown:
                 await _until_left(supervisor, beside)
     core = supervisor.core
     result = result_of(core.head, accept_unverified=core.accept_unverified)

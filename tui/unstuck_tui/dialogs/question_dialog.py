@@ -14,6 +14,7 @@ from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.errors import AnswerRefused
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
+from unstuck.words.choices import FIELD_WORDS
 from unstuck.words.excerpt import ExcerptLine
 from unstuck_tui.dialogs.dialog import Choices, Dialog
 from unstuck_tui.dialogs.drafts import Drafts
@@ -23,16 +24,6 @@ from unstuck_tui.render.format import laid_out
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
-
-_HOW_MUCH = {
-    "lines": "What should the agent do?",
-    "line": "The other approach, in a sentence",
-    "reason": "Why not, and what instead; it may be left empty",
-    "duration": "15m",
-    "tokens": "50000",
-    "cost": "2.50",
-    "command": "The command that decides whether the task is done",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +130,13 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         if option.takes == "lines":
             lines = self.query_one("#lines", TextArea)
             lines.load_text(draft)
-            lines.placeholder = Content(_HOW_MUCH[option.takes])
+            lines.placeholder = Content(FIELD_WORDS[option.takes])
             lines.display = True
             self.set_focus(lines)
         else:
             line = self.query_one("#line", Input)
             line.value = draft
-            line.placeholder = _HOW_MUCH[option.takes]
+            line.placeholder = FIELD_WORDS[option.takes]
             line.display = True
             self.set_focus(line)
         self.show_hint(f"{option.label}: {_hint(option.takes)}" + (self._by_hand if option.choice == "show_me" else ""))

@@ -11,11 +11,10 @@ from rich.cells import cell_len
 from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, question_words, some
+from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, question_words, some, time_left
 from unstuck.words.narration import broken_check
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
-from unstuck_tui.render.tasks.table import time_left
 
 _TOLD = 20
 _SHORT_NAME = 7

@@ -45,8 +45,8 @@ class GateOpened(Event):
 class GateAnswered(Event):
     """A question was answered. ``effect`` is what happens to the task; ``rule`` is the answer rule that was used.
 
-    ``via`` is how the answer came in: ``screen``, ``attached_screen``, ``command`` (to a live run), ``file`` (into the
-    log of a run that is not live), ``socket`` (of another program), ``program`` (that has imported Unstuck),
+    ``via`` is how the answer came in: ``screen``, ``attached_screen``, ``page``, ``command`` (to a live run), ``file``
+    (into the log of a run that is not live), ``socket`` (of another program), ``program`` (that has imported Unstuck),
     ``option``, ``rule`` or ``timer``. It is empty in logs of earlier versions.
     """
 

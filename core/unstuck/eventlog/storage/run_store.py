@@ -17,6 +17,8 @@ from unstuck.eventlog.storage.durable_files import open_for_reading
 
 KEPT_ALWAYS = 10
 """Number of newest runs that stay at any age, in case the clock was wrong."""
+PAGE_FILE = "web.json"
+"""Name of the file with the sessions of the page, in a project's home."""
 
 _ID = re.compile(r"(\d{8}-\d{6})(?:-(\d{1,9}))?")
 _LOG = "events.jsonl"

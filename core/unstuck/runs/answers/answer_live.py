@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from unstuck.channel import call, socket_path
@@ -14,12 +15,14 @@ CONFIRM_S = 30.0
 """Seconds in which a live run has to confirm an answer, which it does once the answer is on disk."""
 
 
-def answer_online(place: Project, gate: str, answer: Answer, environ: dict[str, str]) -> bool:
+def answer_online(
+    place: Project, gate: str, answer: Answer, environ: Mapping[str, str], *, via: str = "command"
+) -> bool:
     """Give the answer to the live run or watch that asked; False where none is live.
 
     Raises AnswerRefused with the reason of the run, and NoReply where the run does not confirm the answer in time.
     """
-    message, unknown, is_run_live = answer_message(gate, answer, "command"), str(GateUnknown(gate)), False
+    message, unknown, is_run_live = answer_message(gate, answer, via), str(GateUnknown(gate)), False
     for watch in (False, True):
         try:
             reply = call(socket_path(runtime_dir(environ), place.home, watch=watch), message, timeout=CONFIRM_S)

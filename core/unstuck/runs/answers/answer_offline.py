@@ -24,7 +24,7 @@ from unstuck.workspace.project import Project
 _TRIES, _PAUSE = 100, 0.05  # the pause is in seconds
 
 
-async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str, Gate]:
+async def answer_offline(place: Project, gate: str, answer: Answer, *, via: str = "file") -> tuple[str, Gate]:
     """Record the answer in the log of the run that has this gate.
 
     Raises GateUnknown, GateClosed, ProjectLocked, and AnswerRefused if no agent can receive the answer any more.
@@ -34,7 +34,7 @@ async def answer_offline(place: Project, gate: str, answer: Answer) -> tuple[str
         async with offline_journal(place, run) as journal:
             if journal.head.run.kind == "watch":
                 raise AnswerRefused(f"the watch that asked {gate} has ended, so it cannot take an answer")
-            closed = answer_gate(journal, gate, answer, via="file")
+            closed = answer_gate(journal, gate, answer, via=via)
             await journal.committed()
             memory = Memory(memory_file(place.home))
             with suppress(RecordError):

@@ -11,7 +11,7 @@ from unstuck.eventlog.log.load_state import SNAPSHOT_NAME, current_state
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, Holder, read_holders
-from unstuck.eventlog.storage.run_store import run_names
+from unstuck.eventlog.storage.run_store import PAGE_FILE, run_names
 from unstuck.processes import lives, prompted_from, works_elsewhere
 from unstuck.runs.deletion.inventory import Item, Stays
 from unstuck.text import one_line
@@ -78,6 +78,8 @@ def home_files(place: Project) -> tuple[str, ...]:
     return (
         *((".gitignore",) if place.repository is None else ()),
         *(() if place.others else SHARED),
+        PAGE_FILE,
+        f"{PAGE_FILE}.new",
         WATCH_LOCK,
         RUN_LOCK,
     )

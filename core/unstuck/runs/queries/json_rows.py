@@ -123,10 +123,17 @@ def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:
     for attempt in state.attempts.values():
         found.setdefault(attempt.task, []).append(_attempt(attempt))
     for gate in state.gates.values():
-        found.setdefault(gate.gate.task, []).append(_question(gate))
+        found.setdefault(gate.gate.task, []).append(question_row(gate))
     for moments in found.values():
         moments.sort(key=lambda moment: str(moment["time"]))
     return found
+
+
+def timeline_of(state: State, task: str) -> list[dict[str, Any]]:
+    """Return the attempts and questions of ``task`` in order of time."""
+    moments = [_attempt(attempt) for attempt in state.attempts.values() if attempt.task == task]
+    moments += [question_row(gate) for gate in state.gates.values() if gate.gate.task == task]
+    return sorted(moments, key=lambda moment: str(moment["time"]))
 
 
 def _attempt(row: AttemptRow) -> dict[str, Any]:
@@ -153,7 +160,8 @@ def _attempt(row: AttemptRow) -> dict[str, Any]:
     }
 
 
-def _question(row: GateRow) -> dict[str, Any]:
+def question_row(row: GateRow) -> dict[str, Any]:
+    """Return a question with its answer, as a timeline has it."""
     opened, closed = seconds_of(row.opened), seconds_of(row.closed)
     answer = row.answer
     return {

@@ -30,10 +30,10 @@ class LiveRun:
     is_past = False
     is_elsewhere = False
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: Supervisor, via: str = "screen") -> None:
         self._supervisor, self._core = supervisor, supervisor.core
         self.changes, self.keep_open = supervisor.changes, supervisor.keep_open
-        self.answer, self.step_in = partial(supervisor.answer, via="screen"), partial(supervisor.step_in, via="screen")
+        self.answer, self.step_in = partial(supervisor.answer, via=via), partial(supervisor.step_in, via=via)
         self.hold, self.choose_rung = supervisor.hold, supervisor.choose_rung
         self.start_takeover, self.end_takeover = supervisor.start_takeover, supervisor.end_takeover
         self.stop = supervisor.stop

@@ -221,7 +221,7 @@ def _state(state: State) -> dict[str, Any]:
 def _via(message: dict[str, Any]) -> str:
     """Return what the sender says it is; a program of others is a socket. Nothing proves either."""
     said = message.get("via")
-    return said if said == "command" or said == "attached_screen" else "socket"
+    return said if said in ("command", "attached_screen", "page") else "socket"
 
 
 def _answer_in(message: dict[str, Any]) -> Answer:

@@ -7,13 +7,12 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, clock_time, full_time, limit_of, span
-from unstuck.words.labels import ACTORS, PASSED_BEFORE_WORK, VIAS, counted, failure_words, level_word
+from unstuck.words.labels import PASSED_BEFORE_WORK, counted, failure_words, level_word
+from unstuck.words.story import story_line
 
 Row = Mapping[str, Any]
 _MOST = 40
 _SAID_LINES = 8
-_CHECKS = {"passed": "✓", "failed": "✗", "could_not_run": "?", "contradicted": "?", "none": "~"}
-_STATES = {"interrupted": "↯", "ended": "▷"}
 
 
 def row_lines(row: Row) -> list[str]:
@@ -144,25 +143,11 @@ def _ending(row: Row) -> list[str]:
 
 def _moment(moment: Row) -> str:
     """One line of a timeline: time, escalation level, outcome, and checkpoint."""
-    lasted = f"  ({span(moment['seconds'])})" if moment["seconds"] is not None else ""
-    saved = f"  {moment['checkpoint']}" if moment["checkpoint"] else ""
-    time = clock_time(str(moment["time"]))
-    if moment["kind"] == "question":
-        return f"    {time}  {'asked':<14} ! {moment['type']} {moment['id']}: {_answer(moment)}{lasted}{saved}"
-    level = level_word(str(moment["rung"]))
-    rung = f"{level} {moment['turn']}" if moment["turn"] else level
-    glyph = _CHECKS.get(moment["check"]) or _STATES.get(moment["state"], "▶")
-    how = "" if moment["how"] in ("", "ended") else str(moment["how"]).replace("_", " ")
-    text = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
-    return f"    {time}  {rung:<14} {glyph}{' ' if text else ''}{one_line(text, 90)}{lasted}{saved}"
-
-
-def _answer(moment: Row) -> str:
-    if not moment["choice"]:
-        return "waits for an answer" if moment["status"] == "open" else str(moment["status"])
-    text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
-    via = f" {VIAS[moment['via']]}" if moment["via"] in VIAS else ""
-    return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
+    line = story_line(moment)
+    lasted = f"  ({span(line.seconds)})" if line.seconds is not None else ""
+    saved = f"  {line.saved}" if line.saved else ""
+    text = f" {line.text}" if line.text else ""
+    return f"    {clock_time(line.time)}  {line.label:<14} {line.glyph}{text}{lasted}{saved}"
 
 
 def _fact(text: str) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from unstuck.eventlog.state import State, TaskRow
-from unstuck.words.labels import failure_of, needs_person, word_of
-from unstuck_tui.render.tasks.table import time_left
+from unstuck.words.labels import failure_of, needs_person, time_left, word_of
 
 Sorting = Literal["plan", "state", "time", "name"]
 _URGENCY = ("interrupted", "running", "judging", "undecided", "preparing", "backoff", "parked", "ready", "blocked")

@@ -19,8 +19,10 @@ from unstuck.words.labels import (
     failure_words,
     glyph_of,
     is_held,
+    loop_sign,
     needs_person,
     rung_of,
+    time_left,
     tone_of,
     word_of,
 )
@@ -101,16 +103,6 @@ def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
     return (Cell(f"  {text}", "quiet"),)
 
 
-def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | None:
-    """(seconds left, limit in seconds) of the live attempt; None where no clock runs. ``now`` is monotonic."""
-    attempt = state.attempts.get(row.attempt)
-    if row.state != "running" or attempt is None or attempt.deadline is None or needs_person(state, row):
-        return None
-    if is_held(state, row):
-        return None
-    return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
-
-
 def task_cells(
     state: State,
     row: TaskRow,
@@ -152,7 +144,7 @@ def task_cells(
         cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
     cells.append(_time(state, row, columns, now, spent, still))
     if columns.loop:
-        cells.append(Cell(fit(_loop(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
+        cells.append(Cell(fit(loop_sign(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
     doubts = doubts_about(row) if row.diagnosis is None or row.status == "succeeded" else ""
     if doubts and row.state != "blocked":
         cells.append(Cell(fit(doubts, columns.failure), "wait"))
@@ -212,14 +204,6 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     elif (row.state == "ended" or row.state == "judging") and spent:
         text = span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
-
-
-def _loop(state: State, row: TaskRow, window: int) -> str:
-    """The repetitions of one failure in a row, or of one step in the attempt, of those that make a loop."""
-    attempt = state.attempts.get(row.attempt)
-    inside = attempt.repeats if attempt is not None and attempt.is_live else 0
-    repeats = max(row.climb.repeats, inside)
-    return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
 
 
 def _agent_words(row: TaskRow) -> str:

@@ -1,0 +1,53 @@
+"""The moments of a task in words: its attempts and its questions, from the rows of its timeline. Pure, and light."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from unstuck.text import one_line
+from unstuck.words.labels import ACTORS, VIAS, Tone, level_word
+
+_CHECKS: Mapping[str, tuple[str, Tone]] = {
+    "passed": ("✓", "good"),
+    "failed": ("✗", "bad"),
+    "could_not_run": ("?", "wait"),
+    "contradicted": ("?", "wait"),
+    "none": ("~", "wait"),
+}
+_STATES: Mapping[str, tuple[str, Tone]] = {"interrupted": ("↯", "wait"), "ended": ("▷", "work")}
+
+
+class StoryLine(NamedTuple):
+    """A moment: its ``time`` (ISO 8601), its length in ``seconds`` if that is known, and its checkpoint ``saved``."""
+
+    time: str
+    label: str
+    glyph: str
+    tone: Tone
+    text: str
+    seconds: float | None
+    saved: str
+
+
+def story_line(moment: Mapping[str, Any], limit: int = 90) -> StoryLine:
+    """Return the words of an attempt or a question; ``limit`` is for the characters of an attempt's text."""
+    about = str(moment["time"]), moment["seconds"], str(moment["checkpoint"])
+    if moment["kind"] == "question":
+        text = f"{moment['type']} {moment['id']}: {answer_words(moment)}"
+        return StoryLine(about[0], "asked", "!", "ask", text, *about[1:])
+    level = level_word(str(moment["rung"]))
+    label = f"{level} {moment['turn']}" if moment["turn"] else level
+    glyph, tone = _CHECKS.get(moment["check"]) or _STATES.get(moment["state"]) or ("▶", "work")
+    how = "" if moment["how"] in ("", "ended") else str(moment["how"]).replace("_", " ")
+    text = " · ".join(filter(None, (how, moment["headline"], moment["approach"])))
+    return StoryLine(about[0], label, glyph, tone, one_line(text, limit), *about[1:])
+
+
+def answer_words(moment: Mapping[str, Any]) -> str:
+    """Return the answer to a question with its actor and how it came in, or that it waits for one."""
+    if not moment["choice"]:
+        return "waits for an answer" if moment["status"] == "open" else str(moment["status"])
+    text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
+    via = f" {VIAS[moment['via']]}" if moment["via"] in VIAS else ""
+    return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"

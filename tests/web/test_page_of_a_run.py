@@ -1,0 +1,165 @@
+"""The page as commands serve it: `unstuck web` beside a run, `run --web` and `watch --web` in its process."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.workspace.project import located
+
+Start = Callable[..., subprocess.Popen[Any]]
+Inside = Callable[..., tuple[int, str, str]]
+LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/enter/([\w-]+)")
+
+
+class Browser:
+    """A browser without JavaScript that has opened a link."""
+
+    opened: ClassVar[list[httpx.Client]] = []
+
+    def __init__(self, address: str, token: str) -> None:
+        self.http = httpx.Client(base_url=address, follow_redirects=True, trust_env=False, timeout=60)
+        self.opened.append(self.http)
+        self.origin = {"origin": address}
+        self.first = self.http.post("/enter", data={"token": token}, headers=self.origin)
+
+    def answer(self, path: str, **fields: str) -> httpx.Response:
+        page = self.http.get(str(self.first.url))
+        form = re.search(r'name="form" value="(\w+)"', page.text)
+        assert form is not None
+        return self.http.post(path, data={"form": form[1], **fields}, headers=self.origin)
+
+
+def browser_of(process: subprocess.Popen[Any]) -> Browser:
+    """The browser of a person who opens the link that the process prints."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := LINK.search(line):
+            return Browser(found[1], found[2])
+    raise AssertionError("it printed no link")
+
+
+@pytest.fixture
+def ended(start: Start) -> Iterator[Start]:
+    """``start``, and what it has started is ended."""
+    begun: list[subprocess.Popen[Any]] = []
+
+    def begin(*arguments: str, **options: Any) -> subprocess.Popen[Any]:
+        process = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+        begun.append(process)
+        return process
+
+    yield begin
+    for http in Browser.opened:
+        http.close()
+    Browser.opened.clear()
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+def gate_of(directory: Path) -> tuple[str, str]:
+    """The last run of a project and the question that is open in it."""
+    place = located(directory)
+    run = run_names(place.runs)[-1]
+    (row,) = current_state(place.runs / run)[0].open_gates()
+    return run, row.id
+
+
+def test_a_run_serves_its_page_and_waits_for_its_answer(repo: Path, ended: Start) -> None:
+    """Without a screen, too: the question waits for the person at the page, and the run goes on with the answer."""
+    run = ended("run", "--headless", "--web", "--direct", "--check", "test -e done.txt", "--", "true", cwd=repo)
+    browser = browser_of(run)
+    while "Your answer" not in (page := browser.http.get(str(browser.first.url))).text:
+        assert run.poll() is None
+    assert run.poll() is None
+    name, gate = gate_of(repo)
+    assert "is stuck" in page.text
+    (repo / "done.txt").write_text("by hand")
+    browser.answer(f"/runs/{name}/question", id=gate, choice="check")
+    assert run.wait(60) == 0
+
+
+def test_a_paused_run_is_answered_and_resumed_from_a_page_beside_it(repo: Path, inside: Inside, ended: Start) -> None:
+    """Exit code 3 an hour ago: the page takes the answer as `unstuck answer` does, and resumes the run."""
+    code, *_ = inside(repo, "run", "--headless", "--direct", "--check", "test -e done.txt", "--", "true")
+    assert code == 3
+    name, gate = gate_of(repo)
+    browser = browser_of(ended("web", cwd=repo))
+    (repo / "done.txt").write_text("by hand")
+    page = browser.answer(f"/runs/{name}/question", id=gate, choice="check")
+    assert "by a person on the page" in page.text
+    browser.answer(f"/runs/{name}/resume")
+    state = current_state(located(repo).runs / name)[0]
+    while state.run.state != "ended":
+        state = current_state(located(repo).runs / name)[0]
+    assert state.run.exit_code == 0
+    assert state.gates[gate].via == "page"
+
+
+def test_a_page_that_is_served_again_has_its_address_and_sessions(repo: Path, inside: Inside, ended: Start) -> None:
+    """A browser that was let in before is let in by the next `unstuck web`, at the same port."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    first = ended("web", cwd=repo)
+    browser = browser_of(first)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(60) == 0
+    with pytest.raises(httpx.TransportError):
+        browser.http.get("/runs")
+    second = ended("web", cwd=repo)
+    assert LINK.search(next(line for line in iter(second.stdout.readline, "") if LINK.search(line)))  # type: ignore[union-attr]
+    assert browser.http.get("/runs").status_code == 200
+
+
+def test_sessions_are_listed_and_revoked_by_command(repo: Path, inside: Inside, ended: Start) -> None:
+    """While the page is served; and another link is printed."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    assert "no page is served here" in inside(repo, "web", "link")[2]
+    browser = browser_of(ended("web", cwd=repo))
+    code, out, _ = inside(repo, "web", "sessions")
+    assert (code, "python-httpx" in out) == (0, True)
+    link = LINK.search(inside(repo, "web", "link", "--qr")[1])
+    assert link is not None
+    other = Browser(link[1], link[2])
+    assert other.http.get("/runs").status_code == 200
+    assert "revoked: " in inside(repo, "web", "sessions", "--revoke", "all")[1]
+    assert [one.http.get("/runs").status_code for one in (browser, other)] == [401, 401]
+    assert "there is no session" in inside(repo, "web", "sessions", "--revoke", "abc")[2]
+
+
+def test_another_address_is_refused_with_the_reason(repo: Path, inside: Inside) -> None:
+    """Before anything is served."""
+    code, _, errors = inside(repo, "web", "--bind", "0.0.0.0")
+    assert code == 2
+    assert "--tls-cert and --tls-key" in errors
+
+
+def test_an_agent_cannot_open_the_page(repo: Path, inside: Inside) -> None:
+    """A link would let it answer in a person's name."""
+    script = (
+        "import subprocess; said = subprocess.run(['unstuck', 'web'], capture_output=True, text=True).stderr\n"
+        "open('said.txt', 'w').write(said)"
+    )
+    inside(repo, "run", "--headless", "--check", "test -e said.txt", "--", "python3", "-c", script)
+    assert "an agent may not open the page" in (repo / "said.txt").read_text()
+
+
+def test_the_answer_of_the_page_is_shown_by_the_commands(repo: Path, inside: Inside, ended: Start) -> None:
+    """`unstuck show` names the page as the way in which the answer came."""
+    inside(repo, "run", "--headless", "--direct", "--check", "false", "--", "true")
+    name, gate = gate_of(repo)
+    browser_of(ended("web", cwd=repo)).answer(f"/runs/{name}/question", id=gate, choice="skip")
+    assert "skip, by a person on the page" in inside(repo, "show")[1]
+    rows = [json.loads(line) for line in inside(repo, "show", "--json")[1].splitlines()]
+    (moment,) = [one for row in rows for one in row.get("timeline", ()) if one["kind"] == "question"]
+    assert (moment["by"], moment["via"]) == ("human", "page")

@@ -1,0 +1,244 @@
+"""The runs that the page shows: followed while somebody looks, answered and resumed. Any of them by its id."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from unstuck.clock import SystemClock
+from unstuck.contract import Answer
+from unstuck.errors import GateClosed, GateUnknown, ProjectLocked, RecordError, UsageError
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.processes import agent_sign
+from unstuck.runs.answers.answer_live import answer_online
+from unstuck.runs.answers.answer_offline import answer_offline
+from unstuck.runs.queries.run_list import find_run, is_live, live_run, run_rows
+from unstuck.runs.view.followed_run import FollowedRun
+from unstuck.runs.view.run_view import RunView
+from unstuck.text import admit, one_line
+from unstuck.workspace.project import Project
+
+VIA = "page"
+_LOOK_S = 0.1
+_LIVE_S = 1.0
+_KEPT = 3
+_TRIES = 3
+_STARTED_S = 2.0
+_GOING = ("running", "blocked", "draining")
+
+
+class WatchedRun:
+    """A run with what has changed in it, by the number of the record: its tasks, and itself under an empty name."""
+
+    def __init__(self, view: RunView, run: str) -> None:
+        self.view, self.run = view, run
+        self.since = view.state.seq
+        self.changed: dict[str, int] = {}
+        self.live = True
+        self.problem = ""
+        self.viewers: set[asyncio.Event] = set()
+        self._unfollow = view.follow(self._see, self.wake)
+
+    def _see(self, record: Record) -> None:
+        self.changed[record.task] = self.changed[""] = record.seq
+        self.wake()
+
+    def wake(self) -> None:
+        """Tell everybody who looks that there is something new."""
+        for viewer in self.viewers:
+            viewer.set()
+
+    def changed_after(self, seq: int) -> set[str] | None:
+        """Return the tasks with records after number ``seq``; None where that is not known."""
+        if not self.since <= seq <= self.view.state.seq:
+            return None
+        return {task for task, at in self.changed.items() if at > seq and task}
+
+    @property
+    def is_over(self) -> bool:
+        """True where no process works it."""
+        return not self.live
+
+    @property
+    def can_resume(self) -> bool:
+        """True for a paused or interrupted run, which `unstuck run --resume` continues."""
+        run = self.view.state.run
+        return not self.live and run.kind != "watch" and run.state not in ("ended", "new")
+
+    def close(self) -> None:
+        self._unfollow()
+
+
+class Runs:
+    """The runs of a project, all of them or those in ``only``. ``own`` is the one that this process works."""
+
+    def __init__(
+        self, place: Project, environ: Mapping[str, str], *, only: Sequence[str] = (), own: RunView | None = None
+    ) -> None:
+        self.place, self._environ, self._only = place, dict(environ), tuple(only)
+        self._open: OrderedDict[str, WatchedRun] = OrderedDict()
+        self._own = own.state.run.id if own is not None else ""
+        if own is not None:
+            self._open[self._own] = WatchedRun(own, self._own)
+        self._pollers: dict[str, asyncio.Task[None]] = {}
+        self._opening = asyncio.Lock()
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970."""
+        return SystemClock().now()
+
+    def names(self) -> list[str]:
+        """Return the ids of the runs that may be shown, oldest first."""
+        return [run for run in run_names(self.place.runs) if not self._only or run in self._only]
+
+    def first(self) -> str:
+        """Return the run to begin with: this process's own, a live one, else the last. Raises UsageError."""
+        live = live_run(self.place)
+        wanted = self._own or (live.run if live is not None else "")
+        if wanted and (not self._only or wanted in self._only):
+            return wanted
+        return self._only[-1] if self._only else find_run(self.place, "last")
+
+    async def rows(self, newest: int) -> list[dict[str, Any]]:
+        """Return a row for each of the newest runs, the newest first."""
+        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest, with_load=False)))
+        return [row for row in reversed(rows) if not self._only or row["run"] in self._only]
+
+    async def open(self, run: str) -> WatchedRun:
+        """Return ``run`` as it is now. Raises UsageError for one that is not shown, and RecordError."""
+        if run != self._own and run not in self.names():
+            raise UsageError(f"there is no run {one_line(run, 60)} here")
+        async with self._opening:
+            if (known := self._open.get(run)) is None:
+                view = await asyncio.to_thread(FollowedRun, self.place, run, self._environ)
+                known = self._open[run] = WatchedRun(view, run)
+                self._forget()
+        self._open.move_to_end(run)
+        self._look(known)
+        known.live = await self._is_live(known)
+        return known
+
+    @asynccontextmanager
+    async def followed(self, run: WatchedRun) -> AsyncIterator[asyncio.Event]:
+        """Follow ``run`` for as long as the context lasts: the event is set when something has changed."""
+        viewer = asyncio.Event()
+        run.viewers.add(viewer)
+        if run.run not in self._pollers:
+            self._pollers[run.run] = asyncio.create_task(self._poll(run))
+        try:
+            yield viewer
+        finally:
+            run.viewers.discard(viewer)
+            if not run.viewers and (poller := self._pollers.pop(run.run, None)) is not None:
+                poller.cancel()
+
+    async def close(self) -> None:
+        """Follow nothing any more."""
+        for poller in self._pollers.values():
+            poller.cancel()
+        for run in self._open.values():
+            run.close()
+
+    # --- what a person says ------------------------------------------------------------------------------------------
+
+    async def answer(self, run: WatchedRun, gate: str, answer: Answer) -> None:
+        """Give ``gate`` its answer, as `unstuck answer` does: to the live run, else into its log.
+
+        Raises AnswerRefused, GateClosed, GateUnknown, and UnstuckError where it cannot be recorded.
+        """
+        if run.run == self._own and await self._is_live(run):
+            await run.view.answer(gate, answer)
+            return
+        for left in reversed(range(_TRIES)):
+            if await asyncio.to_thread(answer_online, self.place, gate, answer, self._environ, via=VIA):
+                return
+            try:
+                await answer_offline(self.place, gate, answer, via=VIA)
+                break
+            except ProjectLocked:  # it was resumed meanwhile, and takes the answer itself
+                if not left:
+                    raise
+        self._look(run)
+
+    async def keep_open(self, run: WatchedRun, gate: str) -> None:
+        """Stop the timer of ``gate``. Raises UnstuckError."""
+        row = run.view.state.gates.get(gate)
+        if row is None or row.status != "open":
+            raise GateUnknown(gate) if row is None else GateClosed(gate, row.by or "the supervisor", row.closed)
+        await run.view.keep_open(gate)
+
+    async def resume(self, run: WatchedRun) -> None:
+        """Start `unstuck run --resume` in the background. Raises UsageError with its reason where it does not start."""
+        if not run.can_resume:
+            raise UsageError(f"run {run.run} is not paused")
+        state = run.view.state
+        if sign := agent_sign(os.getpid(), ((row.pid, row.spawned) for row in state.attempts.values() if row.pid)):
+            raise UsageError(f"an agent may not resume a run ({sign})")
+        command = [sys.executable, "-m", "unstuck", "run", "--headless", "--resume", run.run]
+        with tempfile.TemporaryFile() as said:
+            process = await asyncio.to_thread(
+                subprocess.Popen,
+                command,
+                cwd=self.place.directory,
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
+            code = await asyncio.to_thread(_ended_soon, process)
+            if code not in (None, 0, 3):
+                said.seek(0)
+                lines = admit(said.read(4_096), limit=4_096).strip().splitlines()
+                raise UsageError(lines[-1] if lines else f"the run could not be resumed: exit code {code}")
+
+    # --- how it is followed ------------------------------------------------------------------------------------------
+
+    async def _poll(self, run: WatchedRun) -> None:
+        """Look for new records, and from time to time whether the run is live, while somebody looks."""
+        looked = 0.0
+        while True:
+            self._look(run)
+            looked += _LOOK_S
+            if looked >= _LIVE_S:
+                looked, live = 0.0, await self._is_live(run)
+                if live != run.live:
+                    run.live = live
+                    run.wake()
+            await asyncio.sleep(_LOOK_S)
+
+    def _look(self, run: WatchedRun) -> None:
+        if isinstance(run.view, FollowedRun):
+            try:
+                run.view.look()
+            except RecordError as problem:
+                if not run.problem:
+                    run.problem = str(problem)
+                    run.wake()
+
+    async def _is_live(self, run: WatchedRun) -> bool:
+        state = run.view.state.run.state
+        return state not in ("parked", "ended") and await asyncio.to_thread(is_live, self.place, run.run)
+
+    def _forget(self) -> None:
+        """Drop the runs that nobody has looked at for the longest time."""
+        for name in list(self._open):
+            if len(self._open) <= _KEPT:
+                return
+            if name != self._own and not self._open[name].viewers:
+                self._open.pop(name).close()
+
+
+def _ended_soon(process: subprocess.Popen[bytes]) -> int | None:
+    """The exit code of a program that ends at once, None of one that runs on."""
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(_STARTED_S)
+    return None

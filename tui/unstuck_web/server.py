@@ -1,0 +1,173 @@
+"""The server of the page: where it listens, and who may reach it there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from unstuck.clock import SystemClock
+from unstuck.errors import UsageError
+from unstuck.runs.view.run_view import RunView
+from unstuck.text import one_line
+from unstuck.workspace.project import Project
+from unstuck_web.access import Access
+from unstuck_web.guard import Guard
+from unstuck_web.runs import Runs
+from unstuck_web.site import Site
+
+_MOST_CONNECTIONS = 200
+_HEADER_BYTES = 32_768
+_GRACE_S = 2
+_BACKLOG = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """Where the page is served. ``port`` 0 is that of the last time, else a free one; ``public_url`` is a proxy's."""
+
+    bind: str = "127.0.0.1"
+    port: int = 0
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    public_url: str = ""
+    read_only: bool = False
+
+    def require_safe(self) -> None:
+        """Raise UsageError where answers and sessions would cross a network in the clear."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise UsageError("--tls-cert and --tls-key go together")
+        if self.public_url:
+            found = urlsplit(self.public_url)
+            if found.scheme not in ("http", "https") or not found.netloc or found.path not in ("", "/"):
+                raise UsageError(
+                    f"--public-url is an address such as https://unstuck.example.org, not {one_line(self.public_url)}"
+                )
+            if found.scheme == "http" and not _is_loopback(found.hostname or ""):
+                raise UsageError("--public-url has to begin with https://: an answer would cross the network in clear")
+        if not _is_loopback(self.bind) and self.tls_cert is None and not self.public_url:
+            raise UsageError(
+                f"--bind {one_line(self.bind)} would let others read the page and its sessions on the network: "
+                "add --tls-cert and --tls-key, or --public-url behind a proxy with TLS, "
+                "or leave --bind out and use `ssh -L`"
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Server(uvicorn.Server):
+    """A server within a program that has its own signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class PageServer:
+    """The page of a project while it is served at ``address``."""
+
+    def __init__(self, access: Access, address: str) -> None:
+        self.access, self.address = access, address
+
+    def link(self) -> str:
+        """Return a link that lets one browser in."""
+        return f"{self.address}/enter/{self.access.link()}"
+
+
+@asynccontextmanager
+async def served(
+    place: Project,
+    options: PageOptions,
+    environ: Mapping[str, str],
+    *,
+    only: Sequence[str] = (),
+    own: RunView | None = None,
+    now: Callable[[], float] | None = None,
+) -> AsyncIterator[PageServer]:
+    """Serve the page of ``place`` for as long as the context lasts. ``own`` is the run of this process.
+
+    Raises UsageError for an address that is not safe, or cannot be taken.
+    """
+    options.require_safe()
+    access = Access(place.home, now or SystemClock().now)
+    listening = _listen(options, access)
+    port = listening.getsockname()[1]
+    scheme = "https" if options.tls_cert is not None else "http"
+    host = f"[{options.bind}]" if ":" in options.bind else options.bind
+    address = options.public_url.rstrip("/") or f"{scheme}://{host}:{port}"
+    public = options.public_url or ("" if _is_loopback(options.bind) else address)
+    runs = Runs(place, environ, only=only, own=own)
+    site = Site(runs, access, read_only=options.read_only, secure=address.startswith("https:"))
+    server = _Server(
+        uvicorn.Config(
+            Guard(site.app(), public=public),
+            lifespan="off",
+            ws="none",
+            http="h11",
+            loop="none",
+            log_config=None,
+            log_level="critical",  # what it says would go into the screen of a run
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=_HEADER_BYTES,
+            timeout_graceful_shutdown=_GRACE_S,
+            ssl_certfile=options.tls_cert,
+            ssl_keyfile=options.tls_key,
+        )
+    )
+    try:
+        server.config.load()
+    except (OSError, ValueError) as problem:
+        listening.close()
+        raise UsageError(f"--tls-cert and --tls-key cannot be used: {problem}") from None
+    serving = asyncio.create_task(server.serve([listening]))
+    access.serve(port, address)
+    try:
+        yield PageServer(access, address)
+    finally:
+        site.over.set()
+        server.should_exit = True
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+        await runs.close()
+        access.leave()
+
+
+def _listen(options: PageOptions, access: Access) -> socket.socket:
+    """Take the address. The port of the last time is kept, so that a page that was left open finds its run again."""
+    wanted = (options.port,) if options.port else (access.port, 0)
+    problem: OSError | None = None
+    for port in wanted:
+        try:
+            family, *_, address = socket.getaddrinfo(options.bind, port, type=socket.SOCK_STREAM)[0]
+            listening = socket.socket(family)
+        except OSError as error:
+            raise UsageError(f"--bind {one_line(options.bind)}: {error.strerror or error}") from None
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+            listening.set_inheritable(False)
+            return listening
+        except OSError as error:
+            listening.close()
+            problem = error
+    raise UsageError(f"{options.bind}:{wanted[0]} cannot be taken: {problem.strerror if problem else ''}; give --port")
