@@ -26,7 +26,7 @@ async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
         assert "waits for you" in stage.text
         await stage.press("page.timeline")
         assert "[1 timeline]" in stage.text
-        assert "retry 1/3" in stage.text
+        assert "retry 1 of 3" in stage.text
         assert "asks you" not in stage.text
 
 
@@ -207,7 +207,7 @@ async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing)
         for number in range(30):
             story.task(f"more-{number}")
         await stage.pass_time(1)
-        assert "expected 200 but got 401" not in stage.text.split("LAST FAILURE")[1].split("more-0")[1]
+        assert "expected 200 but got 401" not in stage.text.split("WHAT IS WRONG")[1].split("more-0")[1]
 
 
 async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:

@@ -94,7 +94,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
         await stage.pilot.resize_terminal(20, 5)
         await stage.settled()
         said = " ".join(stage.text.split())
-        assert said == "This terminal has 20x5 cells. unstuck needs 60x16. The run continues meanwhile."
+        assert said == "Too small: 20x5, needs 60x16. The run continues meanwhile."
         stage.story.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
         await stage.settled()
         assert "The run is over." in stage.text
@@ -134,7 +134,7 @@ async def test_rows_follow_what_happens(showing: Showing) -> None:
     async with showing() as stage:
         stage.story.task("web")
         await stage.settled()
-        assert "○ web     ready" in stage.text
+        assert "○ web     queued" in stage.text
         stage.story.start("web", limit=900)
         await stage.settled()
         assert "▶ web     working" in stage.text
@@ -268,9 +268,15 @@ async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
     """Moving to another task shows its attempts, also those before the screen was there, its failure and its place."""
     async with showing(story=True, pops=False) as stage:
         timeline = stage.app.tracker.history.of("webhook")
-        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "new approach 1/3", "asked"]
+        assert [moment.label for moment in timeline] == [
+            "first try",
+            "retry 1 of 3",
+            "retry 2 of 3",
+            "new approach 1 of 3",
+            "asked",
+        ]
         assert stage.selected == "webhook"
-        assert "retry 2/3        ✗ same · raw body" in stage.text
+        assert "retry 2 of 3        ✗ same · raw body" in stage.text
         assert "tests/test_webhook.py:42" in stage.text
         assert "×4" in stage.text
         await stage.press("table.down")
@@ -326,14 +332,14 @@ async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
         assert "no tasks yet" in stage.text
         stage.story.task("web")
         await stage.settled()
-        assert "web · ready" in stage.text
+        assert "web · queued" in stage.text
         await stage.press("table.filter")
         await stage.write("(" * 30)
         assert "no task matches the filter" in stage.text
         assert "0 of 1" in stage.text
         assert "web" not in stage.text
         await stage.press("view.back")
-        assert "web · ready" in stage.text
+        assert "web · queued" in stage.text
 
 
 async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: Showing) -> None:

@@ -30,7 +30,7 @@ from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pi
 _STEP = 'UNSTUCK {"step"'
 
 _SET_IN = "  "
-_LABEL = 16
+_LABEL = 19
 _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
@@ -141,7 +141,7 @@ def failure_lines(
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
         lines += _field("hint", diagnosis.fix_hint, width, 2)
     elif not lines:
-        lines.append((Cell(" no failure", "quiet"),))
+        lines.append((Cell(" no failure so far", "quiet"),))
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
