@@ -30,6 +30,28 @@ async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
         assert "asks you" not in stage.text
 
 
+async def test_with_room_the_prompt_stands_beside_the_output(showing: Showing) -> None:
+    """On a high screen one reads without a key what failed and what the agent was told, and never twice."""
+    async with showing(size=(200, 60)) as stage:
+        stage.story.task("web", prompt=admit("Accept the signed messages"))
+        stage.story.start("web")
+        await stage.settled()
+        assert "[5 agent]" in stage.text
+        assert stage.text.count("Accept the signed messages") == 1
+        await stage.press("output.prompt")
+        assert stage.text.count("Accept the signed messages") == 1
+        stage.story.task("cart", prompt=admit("Give a discount"))
+        await stage.settled()
+        await stage.press("output.check", "view.back", "table.down")
+        assert stage.text.count("Give a discount") == 1
+        assert "Accept the signed messages" not in stage.text
+    async with showing(size=(120, 30)) as stage:
+        stage.story.task("web", prompt=admit("Accept the signed messages"))
+        stage.story.start("web")
+        await stage.settled()
+        assert "Accept the signed messages" not in stage.text
+
+
 async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
     """3 shows the diff from the task's start to its files as they are, and follows what changes in them."""
     async with showing() as stage:

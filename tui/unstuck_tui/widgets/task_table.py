@@ -164,6 +164,12 @@ class TaskTable(Lines, can_focus=True):
             self.refresh()
             self.post_message(self.Arranged())
 
+    def place(self) -> str:
+        """The cursor's place among all rows, such as ``7 of 500``; empty where all of them are in view."""
+        if len(self._order) <= self.size.height or self._selected not in self._places:
+            return ""
+        return f"row {self._places[self._selected] + 1:,} of {len(self._order):,}"
+
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected
 

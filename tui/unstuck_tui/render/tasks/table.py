@@ -33,7 +33,8 @@ _WORDS = 200
 _SHORT, _LONG, _READABLE = 7, 40, 12
 _STATE, _LEVEL, _COUNTED_LEVEL, _CLOCK, _WIDE_CLOCK = 11, 12, 19, 9, 15
 _REPEATS, _ACTIVITY = 7, 10
-_LEAST_FAILURE, _FAILURE, _TRIED, _PIPS, _PLACE, _MOST = 12, 24, 5, 12, 12, 60
+_LEAST_FAILURE, _FAILURE, _READ_FAILURE, _MOST = 12, 24, 32, 60
+_TRIED, _PIPS, _PLACE = 5, 12, 12
 _COUNT = re.compile(r" \d+( of \d+)?$")
 
 
@@ -88,6 +89,7 @@ def columns_for(width: int, needs: Needs) -> Columns:
         ("agent", 0 if is_narrow else min(agent, _FAILURE)),
         ("pips", 0 if is_narrow else pips),
         ("task", min(needs.task, _LONG)),
+        ("failure", min(failure, _READ_FAILURE)),
         ("level", _COUNTED_LEVEL),
         ("agent", 0 if is_narrow else min(agent, _LONG)),
         ("failure", min(failure, _LONG)),
@@ -165,8 +167,9 @@ def task_cells(
     level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
         cells.append(_pips(state, row, columns.pips, limits))
-    if columns.level < _COUNTED_LEVEL:
         level = _COUNT.sub("", level)
+    elif columns.level < _COUNTED_LEVEL:
+        level = level.removeprefix("new ").replace(" of ", "/") if _COUNT.search(level) else level
     cells.append(Cell(fit(level, columns.level) + " ", "quiet" if quiet else "plain"))
     if columns.activity:
         cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
