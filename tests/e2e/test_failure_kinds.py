@@ -9,7 +9,7 @@ from tests.e2e.conftest import Unstuck
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.words.questions import question_facts
 from unstuck_tui.render.tasks.detail import failure_lines
-from unstuck_tui.render.tasks.table import columns_for, task_cells
+from unstuck_tui.render.tasks.table import Needs, columns_for, task_cells
 
 KIND = "failed check, agent failure"
 LIMITS = {"retry": 1, "pivot": 0, "research": 0}
@@ -31,7 +31,7 @@ def test_the_kind_of_a_failure_is_everywhere(unstuck: Unstuck) -> None:
     state, _ = current_state(log.parent)
     (task,) = state.tasks.values()
     (gate,) = state.gates.values()
-    cells = task_cells(state, task, columns_for(200, 17, 13), now=0.0, limits=LIMITS)
+    cells = task_cells(state, task, columns_for(200, Needs(17, 13, failure=60)), now=0.0, limits=LIMITS)
     assert KIND in "".join(cell.text for cell in cells)
     detail = failure_lines(state, task, None, width=120)
     assert KIND in "\n".join("".join(cell.text for cell in line) for line in detail)

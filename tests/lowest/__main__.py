@@ -68,7 +68,7 @@ def main() -> None:
     program, project = installed() / "unstuck", PLACE / "project"
     demo = [program, "demo", "--headless", "--scenario", SCENARIO, "--speed", "10", "--keep", project]
     subprocess.run(demo, check=True, timeout=LONGEST_S)
-    print(drawn(program, project / "shop", "REPLAY", "LAST FAILURE", SCENARIO.partition("-")[0]))
+    print(drawn(program, project / "shop", "REPLAY", "WHAT IS WRONG", SCENARIO.partition("-")[0]))
     print("the lowest versions work")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.plans.conftest import Bench
 
 from unstuck.eventlog.state import State
-from unstuck_tui.render.tasks.table import columns_for, task_cells
+from unstuck_tui.render.tasks.table import Needs, columns_for, task_cells
 
 SAID = "passed before any work: it cannot show that the task is done"
 NOTES = "echo x >> $OUT/checked; "
@@ -38,7 +38,7 @@ def shown(bench: Bench) -> dict[str, Any]:
 def line(state: State) -> str:
     """The row of the task on the screen."""
     row = state.tasks["web"]
-    return "".join(cell.text for cell in task_cells(state, row, columns_for(200), now=0, limits={}))
+    return "".join(cell.text for cell in task_cells(state, row, columns_for(200, Needs()), now=0, limits={}))
 
 
 def test_a_check_that_passed_before_any_work_is_named(bench: Bench) -> None:

@@ -68,7 +68,8 @@ class Story:
         self.core.append(event, task=task, attempt=attempt, actor=actor)
 
     def task(self, name: str, agent: str = "backend-1", agent_type: str = "backend", **fields: Any) -> None:
-        self.supervisor.add(Task(id=name, prompt=admit("Make it work"), agent=agent, agent_type=agent_type, **fields))
+        told = {"prompt": admit("Make it work"), **fields}
+        self.supervisor.add(Task(id=name, agent=agent, agent_type=agent_type, **told))
 
     def start(self, name: str, level: Any = "first", *, limit: float = 900, approach: str = "") -> None:
         number = self.core.row(name).attempts + 1

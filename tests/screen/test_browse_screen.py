@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -520,7 +521,7 @@ async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None
         await pilot.press(key_of("view.browse"))
         await settled(stage)
         assert "seen       once" in stage.text
-        assert stage.text.count("occurred") == 1
+        assert len(re.findall(r" event \d+", stage.text)) == 1
         await press(stage, "signatures.answer")
         assert "No open question is about this failure" in told(stage)
         await press(stage, "browse.checkpoints")

@@ -26,8 +26,30 @@ async def test_pages_are_turned_with_their_keys(showing: Showing) -> None:
         assert "waits for you" in stage.text
         await stage.press("page.timeline")
         assert "[1 timeline]" in stage.text
-        assert "retry 1/3" in stage.text
+        assert "retry 1 of 3" in stage.text
         assert "asks you" not in stage.text
+
+
+async def test_with_room_the_prompt_stands_beside_the_output(showing: Showing) -> None:
+    """On a high screen one reads without a key what failed and what the agent was told, and never twice."""
+    async with showing(size=(200, 60)) as stage:
+        stage.story.task("web", prompt=admit("Accept the signed messages"))
+        stage.story.start("web")
+        await stage.settled()
+        assert "[5 agent]" in stage.text
+        assert stage.text.count("Accept the signed messages") == 1
+        await stage.press("output.prompt")
+        assert stage.text.count("Accept the signed messages") == 1
+        stage.story.task("cart", prompt=admit("Give a discount"))
+        await stage.settled()
+        await stage.press("output.check", "view.back", "table.down")
+        assert stage.text.count("Give a discount") == 1
+        assert "Accept the signed messages" not in stage.text
+    async with showing(size=(120, 30)) as stage:
+        stage.story.task("web", prompt=admit("Accept the signed messages"))
+        stage.story.start("web")
+        await stage.settled()
+        assert "Accept the signed messages" not in stage.text
 
 
 async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
@@ -207,7 +229,7 @@ async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing)
         for number in range(30):
             story.task(f"more-{number}")
         await stage.pass_time(1)
-        assert "expected 200 but got 401" not in stage.text.split("LAST FAILURE")[1].split("more-0")[1]
+        assert "expected 200 but got 401" not in stage.text.split("WHAT IS WRONG")[1].split("more-0")[1]
 
 
 async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:

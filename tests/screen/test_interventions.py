@@ -176,9 +176,9 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         await stage.pilot.press("m")
         await asked(stage)
         await stage.pilot.press("e")
-        assert "not possible: no agent works at it: it has not begun" in stage.text
+        assert "Not possible: no agent works at it: it has not begun" in stage.text
         await stage.pilot.press("p")
-        assert "not possible: it has not begun" in stage.text
+        assert "Not possible: it has not begun" in stage.text
         await stage.pilot.press("escape", "h")
         await asked(stage)
         assert "You paused it before it started. What next?" in stage.text
@@ -201,7 +201,7 @@ async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing:
     async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("g", "space", "G", "space", "m")
         await asked(stage)
-        assert "not possible: models: it has ended; docs: no agent works at it: it has not begun" in " ".join(
+        assert "Not possible: models: it has ended; docs: no agent works at it: it has not begun" in " ".join(
             stage.text.replace("│", " ").split()
         )
 

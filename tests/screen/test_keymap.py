@@ -118,7 +118,7 @@ def test_every_line_that_names_a_key_names_the_one_that_works(tmp_path: Path) ->
     assert page_names("page", ("timeline", "ladder"), "timeline", 80) == "[1 timeline]  f6 ladder"
     assert "M memory" in "".join(cell.text for cell in tab_cells(("signatures", "memory"), "signatures", "", 80))
     cells, _, _ = scrubber_cells(LogIndex(tmp_path), 0, time="", speed=1, plays=False, width=90)
-    assert "F failure  g question  space plays  f9/- speed" in "".join(cell.text for cell in cells)
+    assert "F next failure  g next question  space play  f9/- speed" in "".join(cell.text for cell in cells)
 
 
 async def test_two_screens_of_one_process_have_keys_of_their_own() -> None:

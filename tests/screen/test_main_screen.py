@@ -94,7 +94,7 @@ async def test_too_small_a_terminal_says_which_size_it_needs(showing: Showing) -
         await stage.pilot.resize_terminal(20, 5)
         await stage.settled()
         said = " ".join(stage.text.split())
-        assert said == "This terminal has 20x5 cells. unstuck needs 60x16. The run continues meanwhile."
+        assert said == "Too small: 20x5, needs 60x16. The run continues meanwhile."
         stage.story.append(e.RunEnded(exit_reason="succeeded", exit_code=0))
         await stage.settled()
         assert "The run is over." in stage.text
@@ -134,7 +134,7 @@ async def test_rows_follow_what_happens(showing: Showing) -> None:
     async with showing() as stage:
         stage.story.task("web")
         await stage.settled()
-        assert "○ web     ready" in stage.text
+        assert "○ web     queued" in stage.text
         stage.story.start("web", limit=900)
         await stage.settled()
         assert "▶ web     working" in stage.text
@@ -268,9 +268,15 @@ async def test_the_detail_follows_the_cursor(showing: Showing) -> None:
     """Moving to another task shows its attempts, also those before the screen was there, its failure and its place."""
     async with showing(story=True, pops=False) as stage:
         timeline = stage.app.tracker.history.of("webhook")
-        assert [moment.label for moment in timeline] == ["first", "retry 1/3", "retry 2/3", "new approach 1/3", "asked"]
+        assert [moment.label for moment in timeline] == [
+            "first try",
+            "retry 1 of 3",
+            "retry 2 of 3",
+            "new approach 1 of 3",
+            "asked",
+        ]
         assert stage.selected == "webhook"
-        assert "retry 2/3        ✗ same · raw body" in stage.text
+        assert "retry 2 of 3        ✗ same · raw body" in stage.text
         assert "tests/test_webhook.py:42" in stage.text
         assert "×4" in stage.text
         await stage.press("table.down")
@@ -320,20 +326,35 @@ async def test_filter_shows_and_hides(showing: Showing) -> None:
         assert stage.app.screen is stage.main
 
 
+async def test_a_long_list_says_where_the_cursor_is(showing: Showing) -> None:
+    """The frame counts the rows up to the cursor as long as not all of them are in view."""
+    async with showing() as stage:
+        for number in range(60):
+            stage.story.task(f"task-{number}")
+        await stage.settled()
+        assert "row 1 of 60" in stage.text
+        await stage.press("table.last")
+        assert "row 60 of 60" in stage.text
+        await stage.press("table.filter")
+        await stage.write("task-1")
+        await stage.settled()
+        assert "row " not in stage.text
+
+
 async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
     """It says so, no other task's story stands below it, and esc brings everything back."""
     async with showing() as stage:
         assert "no tasks yet" in stage.text
         stage.story.task("web")
         await stage.settled()
-        assert "web · ready" in stage.text
+        assert "web · [1 timeline]" in stage.text
         await stage.press("table.filter")
         await stage.write("(" * 30)
         assert "no task matches the filter" in stage.text
         assert "0 of 1" in stage.text
         assert "web" not in stage.text
         await stage.press("view.back")
-        assert "web · ready" in stage.text
+        assert "web · [1 timeline]" in stage.text
 
 
 async def test_keys_that_come_in_one_go_mean_what_they_mean_one_by_one(showing: Showing) -> None:
@@ -470,7 +491,7 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
     async with showing(story=True, pops=False) as stage:
         stage.main.query_one(TaskTable).select("cart")
         await stage.settled()
-        assert "cart · working" in stage.text
+        assert " working · backend-2" in stage.text
         tracker = stage.app.tracker
         for held in ("no space left", ""):
             tracker.held = lambda held=held: held
@@ -479,7 +500,7 @@ async def test_while_nothing_can_be_recorded_no_row_says_that_it_works(showing: 
             rows = [row for row in stage.rows() if " cart " in row]
             assert all(("held" in row, "working" in row) == (bool(held), not held) for row in rows[:1]), rows
             assert ("paused" in rows[0]) == bool(held)
-            assert (f"cart · {'held' if held else 'working'}") in stage.text
+            assert f" {'held' if held else 'working'} · backend-2" in stage.text
             assert ("working" in stage.rows()[0]) == (not held)
 
 

@@ -52,11 +52,11 @@ def test_each_task_stands_below_what_it_needs() -> None:
     state = state_of(SHOP, models=DONE, webhook={"state": "backoff"}, cart={"state": "running"})
     assert drawn(state) == [
         " ✓ models                         succeeded   needed by 2",
-        "»… ╰─webhook                      backs off   needed by 1",
-        "»◌   ╰─refunds                    blocked     waits for webhook (backs off) · needed by 1",
-        "»◌     ╰─release                  blocked     waits for webhook (backs off) · needs cart, too",
+        "»… ╰─webhook                      waiting     needed by 1",
+        "»◌   ╰─refunds                    blocked     waits for webhook (waiting) · needed by 1",
+        "»◌     ╰─release                  blocked     waits for webhook (waiting) · needs cart, too",
         " ▶ ╰─cart                         working     needed by 1",
-        " ○ docs                           ready",
+        " ○ docs                           queued",
     ]
 
 

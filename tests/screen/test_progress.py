@@ -81,6 +81,6 @@ async def test_agent_and_type_are_not_told_twice(showing: Showing, agent: str, s
         stage.story.task("web", agent=agent, agent_type="claude")
         stage.story.task("other", agent="mine", agent_type="yours")
         await stage.settled()
-        row = next(line for line in stage.rows() if "web" in line and "ready" in line)
+        row = next(line for line in stage.rows() if "web" in line and "queued" in line)
         assert row.count("claude") == 1
         assert ("signals" in row) == shown

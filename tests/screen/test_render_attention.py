@@ -130,7 +130,7 @@ def test_every_kind_of_question(kind: str, context: dict[str, Any], said: str) -
 
 def test_a_question_about_the_run() -> None:
     """A question that concerns no single task is the run's."""
-    assert told(gate("remediation", task="", problem="pytest: not found", attempts=3)).startswith(" ! run ")
+    assert told(gate("remediation", task="", problem="pytest: not found", attempts=3)).startswith(" ! all tasks ")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -89,11 +89,11 @@ def test_attempts_by_rung() -> None:
     told.direct("pivot", 2, pivots=1)
     told.start(3, "pivot", approach="use the SDK")
     first, second, third = told.lines()
-    assert first.split() == ["14:01", "first", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
-    assert "retry 1/3" in second
+    assert first.split() == ["14:01", "first", "try", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
+    assert "retry 1 of 3" in second
     assert "✗ same · raw body" in second
     assert second.rstrip().endswith("1m 02s")
-    assert "new approach 1/2" in third
+    assert "new approach 1 of 2" in third
     assert "▶ use the SDK" in third
 
 
@@ -130,9 +130,9 @@ def test_question_and_answer_are_part_of_it() -> None:
     )
     told.start(2, "human")
     lines = told.lines()
-    assert "asked            ! stuck" in lines[1]
+    assert "asked               ! stuck" in lines[1]
     assert "› you: show me: endpoint secret" in lines[2]
-    assert "answered" in lines[3]
+    assert "as you said" in lines[3]
 
 
 def test_what_happens_beside_the_ladder() -> None:

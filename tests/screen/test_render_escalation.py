@@ -45,7 +45,7 @@ def row() -> TaskRow:
 def test_it_says_where_the_task_stands(row: TaskRow) -> None:
     """One rung is marked, with its approach, and each says how much of it is used up."""
     lines = shown(row).splitlines()
-    assert lines[0] == "   first        5 attempts so far"
+    assert lines[0] == "   first try    5 attempts so far"
     assert lines[1] == "   retry        ✗✗✗  3 of 3 used"
     assert lines[2] == " ▸ new approach ✗○○  1 of 3 used  use the provider's SDK"
     assert lines[3] == "   research     ○○  0 of 2 used"
@@ -70,7 +70,7 @@ def test_before_anything_has_failed() -> None:
     """Of a task that works for the first time there is nothing to tell but that."""
     task = TaskRow(task=Task(id="web", prompt=admit("x")), state="running", attempts=1)
     text = shown(task)
-    assert " ▸ first        1 attempt so far" in text
+    assert " ▸ first try    1 attempt so far" in text
     assert "nothing has failed yet" in text
 
 

@@ -160,7 +160,7 @@ async def test_another_width(tmp_path: Path) -> None:
 async def test_too_small_and_leaving(tmp_path: Path) -> None:
     """Below the least size a notice says so; q leaves from anywhere."""
     async with reading(sessions_in(tmp_path)[:1], (50, 12)) as reader:
-        assert "unstuck needs 60x16." in reader.text
+        assert "needs 60x16." in reader.text
         await reader.pilot.press("q")
         await reader.pilot.pause()
         assert not reader.app.is_running

@@ -18,7 +18,7 @@ from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
 from unstuck.words.labels import group_of
-from unstuck_tui.render.tasks.table import columns_for, task_cells
+from unstuck_tui.render.tasks.table import Needs, columns_for, task_cells
 
 
 async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Showing) -> None:
@@ -89,7 +89,7 @@ def every_state() -> dict[str, State]:
 def test_without_colours_every_state_is_told_apart() -> None:
     """No two states have the same glyph and word, at 80 columns and at 200."""
     for width in (80, 200):
-        columns = columns_for(width, 7, 9)
+        columns = columns_for(width, Needs(7, 9))
         told = {}
         for name, found in every_state().items():
             cells = task_cells(found, found.tasks["web"], columns, now=NOW, limits={})
@@ -103,7 +103,9 @@ def test_an_agent_that_stands_still_for_all_is_not_said_to_work() -> None:
     found = every_state()["held"]
     attempt = found.attempts["web.1"]
     found.attempts["web.1"] = replace(attempt, deadline=NOW + 90, held_since=NOW - 60)
-    line = "".join(cell.text for cell in task_cells(found, found.tasks["web"], columns_for(120), now=NOW, limits={}))
+    line = "".join(
+        cell.text for cell in task_cells(found, found.tasks["web"], columns_for(120, Needs()), now=NOW, limits={})
+    )
     assert "held" in line
     assert "paused" in line
     assert "▕" not in line

@@ -27,8 +27,8 @@ from unstuck.words.labels import (
     glyph_of,
     group_of,
     is_held,
-    loop_sign,
     needs_person,
+    repeats_of,
     rung_of,
     time_left,
     tone_of,
@@ -194,7 +194,7 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
         mark=Mark(glyph_of(state, row), word_of(state, row), tone_of(state, row)),
         agent=row.task.agent or row.task.agent_type,
         level=rung_of(state, row, view.limits) if row.attempts else "",
-        loop=loop_sign(state, row, view.limits.get("loop", 3)),
+        loop=f"↻ ×{repeats}" if (repeats := repeats_of(state, row)) else "",
         time=_time_of(state, row, now),
         standing=_STANDING.get(state.gates[row.gate].gate.standing, "")
         if asks

@@ -150,10 +150,10 @@ def _analysis(climb: Climb, diagnosis: Diagnosis | None, reason: str) -> str:
         return end
     if len(climb.seen) > 1:
         row = f", the last one {climb.repeats} times in a row" if climb.repeats > 1 else ""
-        sameness = f"{len(climb.seen)} different failures{row}"
+        sameness = f"It failed in {len(climb.seen)} ways{row}."
     elif climb.repeats > 1:
-        sameness = f"The same failure {climb.repeats} times in a row"
+        sameness = f"It failed the same way {climb.repeats} times in a row."
     else:
-        sameness = "One failure"
-    parts = (f"{sameness} ({diagnosis.signature.error_type.value}).", diagnosis.fix_hint, end)
+        sameness = "It failed once."
+    parts = (sameness, diagnosis.fix_hint, end)
     return " ".join(part for part in parts if part)

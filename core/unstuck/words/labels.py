@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.text import one_line
-from unstuck.words.amounts import span
+from unstuck.words.amounts import span, used_of
 
 if TYPE_CHECKING:
     from unstuck.contract import Level
@@ -71,12 +71,12 @@ ENDED: dict[str, tuple[str, Tone]] = {
 TERMINAL = "waits for you in its own terminal"
 LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "blocked": ("◌", "blocked", "quiet", "blocked"),
-    "ready": ("○", "ready", "plain", "ready"),
+    "ready": ("○", "queued", "plain", "queued"),
     "running": ("▶", "working", "work", "working"),
     "judging": ("▷", "checking", "work", "working"),
     "undecided": ("▷", "deciding", "work", "working"),
     "preparing": ("▷", "preparing", "work", "working"),
-    "backoff": ("…", "backs off", "wait", "waiting"),
+    "backoff": ("…", "waiting", "wait", "waiting"),
     "waiting": ("!", "needs you", "ask", "needs you"),
     "asks": ("!", "needs you", "ask", "needs you"),
     "parked": ("‖", "paused", "wait", "waiting"),
@@ -88,7 +88,7 @@ GROUPS: dict[str, tuple[str, Tone]] = {
     "needs you": ("!", "ask"),
     "working": ("▶", "work"),
     "waiting": ("…", "wait"),
-    "ready": ("○", "plain"),
+    "queued": ("○", "plain"),
     "blocked": ("◌", "quiet"),
     **{"done" if status == "succeeded" else status: told for status, told in ENDED.items()},
 }
@@ -144,19 +144,19 @@ def tone_of(state: State, row: TaskRow, *, still: bool = False) -> Tone:
 
 
 def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
-    """The escalation level of the task: ``first``, ``new approach 1/3``, ``asked you``."""
+    """The escalation level of the task: ``first try``, ``new approach 1 of 3``, ``asked you``."""
     if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
         return "asked you"
     return rung_label(row.level, row.climb, limits.get(row.level, 0))
 
 
 def rung_label(level: Level, climb: Climb, limit: int) -> str:
-    """An escalation level and how often it has been used: ``retry 2/3``."""
+    """An escalation level and how often it has been used: ``retry 2 of 3``."""
     used = {"retry": climb.retries, "pivot": climb.pivots, "research": climb.research}.get(level)
     if used is not None:
         word = level_word(level)
-        return f"{word} {max(1, used)}/{limit}" if limit else f"{word} {max(1, used)}"
-    return {"human": "answered", "continue": "new session"}.get(level, "first")
+        return f"{word} {max(1, used)} of {limit}" if limit else f"{word} {max(1, used)}"
+    return {"human": "as you said", "continue": "new session"}.get(level, "first try")
 
 
 def level_word(level: str) -> str:
@@ -181,12 +181,14 @@ def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | N
     return attempt.deadline - now, max(1.0, attempt.deadline - attempt.started)
 
 
-def loop_sign(state: State, row: TaskRow, window: int) -> str:
-    """The repetitions of one failure in a row, or of one step in the attempt, of those that make a loop."""
+def repeats_of(state: State, row: TaskRow) -> int:
+    """How often the same failure came in a row, or the same step in the attempt; 0 for only once."""
+    if row.state == "ended":
+        return 0
     attempt = state.attempts.get(row.attempt)
     inside = attempt.repeats if attempt is not None and attempt.is_live else 0
     repeats = max(row.climb.repeats, inside)
-    return f"↻ {min(repeats, window)}/{window}" if repeats > 1 and row.state != "ended" else ""
+    return repeats if repeats > 1 else 0
 
 
 def named(task: str, said: str) -> str:
@@ -234,8 +236,13 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         return f"its time is up after {span(float(context.get('elapsed_seconds') or 0.0))}", ""
     who = str(context.get("subagent") or "")
     if kind == "loop_detected":
-        what = f"{who} repeats itself".strip()
+        times = context.get("repeats") or context.get("window_size")
+        what = f"{who} repeats itself{f' {times} times' if isinstance(times, int) else ''}".strip()
         return what, str(context.get("problem") or context.get("error_signature") or "")
+    if kind == "budget":
+        used, limit = (context.get(name) for name in ("used", "limit"))
+        if isinstance(used, int | float) and isinstance(limit, int | float):
+            return "all agents are paused", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
     text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return who, str(text or kind.replace("_", " "))
 

@@ -132,7 +132,7 @@ def summary(
         return tuple(_indented(line, _WIDTH) for line in lines)
     if gates:
         questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
-        lines.append(f"  answer {questions} ({', '.join(gates)}) with `unstuck answer`, see `unstuck show {run}`")
+        lines.append(f"  answer {questions} ({', '.join(gates)}): unstuck show {run}, then unstuck answer GATE CHOICE")
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)

@@ -49,7 +49,7 @@ def question_title(gate: Gate) -> str:
         + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The baseline check fails: no task can start",
         "integration": f"{task} is done, but its result conflicts" if gate.task else "The results have to wait",
-        "budget": "The budget is used up",
+        "budget": f"The {said(gate.context.get('kind')) or 'run'} budget is used up: all agents are paused",
         "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
     }
@@ -222,6 +222,11 @@ def answered_on(before: Mapping[str, Any]) -> str:
 
 def spoken_choice(choice: object) -> str:
     return one_line(str(choice)).replace("_", " ")
+
+
+def sentence(text: str) -> str:
+    """``text`` as a sentence: with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".") if text else ""
 
 
 def own_effect(gate: Gate, choice: str) -> str:

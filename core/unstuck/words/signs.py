@@ -27,10 +27,11 @@ _ENDED_MEANINGS = {
 }
 _COLUMNS = (
     ("●○", "TRIED", "A dot for each retry, new approach and research round; a filled one is used. Then you are asked."),
-    ("", "LEVEL", "The escalation level: first, retry, new approach, research, asked you."),
+    ("", "LEVEL", "The escalation level: first try, retry, new approach, research, asked you."),
     ("▂▅█", "ACTIVITY", "How much the agent printed in the last minute."),
-    ("▕━╸▏", "TIME", "The time that is left for this attempt."),
-    ("↻ 2/3", "LOOP", "The same failure or step twice; three times is a loop."),
+    ("▕━╸▏", "TIME LEFT", "The time that is left for this attempt; of a task that has ended, how long it took."),
+    ("↻ ×2", "REPEATS", "The same failure or step so many times in a row; three times is a loop."),
+    ("", "WHAT IS WRONG", "The last failure and its place, or what the task waits for."),
     ("*", "marked", "Marked with space, to decide about several tasks."),
     ("▸", "failure", "A line of the output that tells of the failure."),
 )

@@ -105,7 +105,7 @@ async def test_the_check_runs_again_from_the_dialog(stuck: Opening) -> None:
     """A task without a check refuses it and says why."""
     async with stuck() as (world, agent):
         await world.choose("stuck.check")
-        assert "not possible: the task has no check" in world.shown()
+        assert "Not possible: the task has no check" in world.shown()
         assert len(agent.told) == 2
 
 

@@ -32,16 +32,16 @@ def test_the_screen_follows_the_size_of_the_window(desk: Desk) -> None:
     """Made smaller, the columns that fit stay; too small, it says what it needs; made larger, all is there again."""
     go = desk.pipe("go")
     terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 40))
-    assert "AGENT" in terminal.until("TASK", "1 working", "LAST FAILURE")
+    assert "AGENT" in terminal.until("TASK", "1 working", "WHAT IS WRONG")
     terminal.resize(80, 24)
     terminal.gone("AGENT")
-    terminal.until("TASK", "LAST FAILURE", "1 working")
+    terminal.until("TASK", "WHAT IS WRONG", "1 working")
     terminal.process.write(b"\xff\x1b[99999999999u")  # as from a terminal of another encoding or protocol
     terminal.resize(30, 8)
     terminal.until("30", "8")
     terminal.gone("TASK")
     terminal.resize(200, 60)
-    terminal.until("AGENT", "TASK", "LAST FAILURE", "1 working")
+    terminal.until("AGENT", "TASK", "WHAT IS WRONG", "1 working")
     go.write_text("on", encoding="utf-8")
     terminal.until("every task succeeded")
     terminal.press(key_of("app.quit"))
@@ -89,7 +89,7 @@ def test_a_terminal_without_unicode(desk: Desk) -> None:
     desk.environment["PYTHONIOENCODING"] = "ascii"
     go = desk.pipe("go")
     terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 24))
-    rows = terminal.until("LAST FAILURE", "> 1 working", "[===").splitlines()
+    rows = terminal.until("WHAT IS WRONG", "> 1 working", "[===").splitlines()
     heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("> task"))
     assert line.index("working") == heading.index("STATE")
     go.write_text("on", encoding="utf-8")

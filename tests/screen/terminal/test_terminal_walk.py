@@ -207,7 +207,7 @@ ANSWERS: dict[str, Callable[[Walk], None]] = {
     "asks": lambda walk: walk.person.choose("USD"),
     "The baseline check fails": Walk.mend_the_ground,
     "its result conflicts": Walk.resolve,
-    "The budget is used up": Walk.give_more,
+    "budget is used up": Walk.give_more,
     "The disk is full": Walk.make_room,
 }
 

@@ -21,6 +21,7 @@ from textual.widgets.option_list import Option as Line
 
 from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
+from unstuck.words.questions import sentence
 from unstuck_tui.keys.actions import Area, actions_of, bindings_of, spoken
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
@@ -231,7 +232,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             return
         choices = self.query_one(Choices)
         choices.highlighted = choices.get_option_index(name)
-        self.complain(option.refused)
+        self.complain(sentence(option.refused))
         if not option.refused:
             self.chosen(option)
 
@@ -283,7 +284,7 @@ def _line(choice: Option, keys: int, width: int, *, cut: bool) -> Table:
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(width=max(1, keys))
     label = Text(choice.label, style="dim" if choice.refused else "bold")
-    more = choice.refused or choice.touches
+    more = sentence(choice.refused) or choice.touches
     if more:
         row.add_column(width=width)
         row.add_column(ratio=1, no_wrap=cut, overflow="ellipsis")

@@ -16,6 +16,7 @@ from unstuck.words.narration import broken_check
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
 
+ALL = "all tasks"
 _TOLD = 20
 _SHORT_NAME = 7
 _BLOCKS_NAMED = 3
@@ -54,16 +55,16 @@ def attentions(
     blocked = _blocked_by({row.gate.task for row in gates}, state)
     found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
     if held:
-        found.insert(0, Attention("run", "‖", f"no space on the disk: {held}", "agents are paused", "bad", asked))
-    if state.run.state == "blocked" and not any(item.task == "run" for item in found):
+        found.insert(0, Attention(ALL, "‖", f"no space on the disk: {held}", "agents are paused", "bad", asked))
+    if state.run.state == "blocked" and not any(item.task == ALL for item in found):
         issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"
-        found.append(Attention("run", "‖", issue, then, "bad"))
+        found.append(Attention(ALL, "‖", issue, then, "bad"))
     for row in state.tasks.values() if state.run.kind == "watch" else ():
         if about := asks_in_terminal(state, row):
             found.append(Attention(row.id, "!", f"{TERMINAL}: {one_line(about, 300)}", "answer it there", "ask"))
     due = [(left, task) for task in soon if (left := _due_in(state, task, now)) is not None]
-    return found + [_by_itself(state.tasks[task], left) for left, task in nsmallest(_TOLD, due)]
+    return found + [_by_itself(state, state.tasks[task], left, now) for left, task in nsmallest(_TOLD, due)]
 
 
 def _due_in(state: State, task: str, now: float) -> float | None:
@@ -75,7 +76,7 @@ def _due_in(state: State, task: str, now: float) -> float | None:
     return time[0] if time is not None and time[0] <= time[1] / 5 else None
 
 
-def _by_itself(row: TaskRow, left: float) -> Attention:
+def _by_itself(state: State, row: TaskRow, left: float, now: float) -> Attention:
     if row.state == "backoff":
         trouble = row.diagnosis.headline if row.diagnosis else "a passing trouble"
         if row.backoff_quota:
@@ -85,8 +86,10 @@ def _by_itself(row: TaskRow, left: float) -> Attention:
             return Attention(
                 row.id, "…", f"waits out an outage ({asks}): {trouble}", f"retries in {clock(left):>7}", "wait"
             )
-        return Attention(row.id, "…", f"waits: {trouble}", f"retries in {clock(left):>7}", "wait")
-    return Attention(row.id, "◷", "its time is nearly up", f"time is up in {clock(left):>7}", "wait")
+        return Attention(row.id, "…", f"waits after {trouble}", f"retries in {clock(left):>7}", "wait")
+    time = time_left(state, row, now)
+    limit = f" of {span(time[1])}" if time is not None else ""
+    return Attention(row.id, "◷", f"{span(left)}{limit} left", f"time is up in {clock(left):>7}", "wait")
 
 
 def _blocked_by(tasks: Set[str], state: State) -> dict[str, list[str]]:
@@ -109,7 +112,7 @@ def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequen
     if row.gate.acts_at is not None:
         answer = state.run.settings.get("timers", {}).get(row.gate.type, {}).get("answer", "answers")
         then = f"{answer} in {clock(max(0.0, row.gate.acts_at - now)):>7}"
-    return Attention(row.gate.task or "run", "!", text, then, "ask", row.id)
+    return Attention(row.gate.task or ALL, "!", text, then, "ask", row.id)
 
 
 def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[Cell, ...]:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck.words.amounts import span, time_of_day
 from unstuck.words.labels import Tone
+from unstuck.words.questions import sentence
 from unstuck_tui.keys.actions import actions_of, spoken
 from unstuck_tui.render.format import Cell, fit, wrapped
 
@@ -37,7 +38,7 @@ def title_of(facts: RecoveryState) -> str:
     """The event that cut the run off, in a line."""
     count = len(facts.tasks)
     if not count:
-        return f"Run {facts.run} {'was interrupted' if facts.died else 'waits to be resumed'}: no task was at work"
+        return f"Run {facts.run} {'was interrupted' if facts.died else 'is paused'}: no task was at work"
     how = " was interrupted" if facts.died else ""
     cut = "at work" if facts.died else "interrupted"
     return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"
@@ -69,7 +70,7 @@ def task_cells(
         glyph,
         Cell(fit(task.task, name) + " "),
         Cell(fit(f"{task.number}, {span(task.ran)}", _WAS) + " ", "quiet"),
-        Cell(fit(_counted(task.back) if task.back is not None else "not known", _FILES) + " "),
+        Cell(fit(_counted(task.back) if task.back is not None else "no checkpoint", _FILES) + " "),
         Cell(fit(word, _CHECK) + " ", tone),  # type: ignore[arg-type]
         Cell(fit(WORDS[choice] + proposed, will), "bad" if choice == "abandon" else "plain"),
     )
@@ -123,7 +124,7 @@ def choice_lines(task: TaskRecovery, chosen: RecoveryChoice, width: int) -> list
         name = action.id.partition(".")[2]
         if name in task.refused or name in task.possible:
             mark = "›" if name == chosen else " "
-            about = f"not possible: {task.refused[name]}" if name in task.refused else action.help
+            about = sentence(f"not possible: {task.refused[name]}") if name in task.refused else action.help
             lines.append(fit(f"{mark} {spoken(action.id)} {action.label:<{_CHOICE}} {about}", width).rstrip())
     return lines
 

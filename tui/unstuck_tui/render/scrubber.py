@@ -53,8 +53,8 @@ def _hints() -> tuple[str, ...]:
     failure, gate, play, faster, slower = (
         spoken(f"replay.{name}") for name in ("failure", "gate", "play", "faster", "slower")
     )
-    short = f"{failure} failure  {gate} question"
-    return f"{short}  {play} plays  {faster}/{slower} speed", short, ""
+    short = f"{failure} next failure  {gate} next question"
+    return f"{short}  {play} play  {faster}/{slower} speed", short, ""
 
 
 def place_at(x: int, begin: int, width: int) -> float | None:

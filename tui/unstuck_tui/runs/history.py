@@ -132,7 +132,7 @@ class History:
 
     def _started(self, record: Record, event: e.AttemptStarted) -> None:
         guidance = event.guidance
-        label = self._labels.pop(record.task, "first" if guidance.number == 1 else "again")
+        label = self._labels.pop(record.task, "first try" if guidance.number == 1 else "again")
         text = guidance.approach or ""
         self._add(record, label, "▶", "work", text, attempt=guidance.attempt, live=True)
 
@@ -199,7 +199,7 @@ class History:
         self._labels[record.task] = "again"
 
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
-        self._labels[record.task] = "answered"
+        self._labels[record.task] = "as you said"
 
 
 def _identity(event: e.CheckFinished) -> str:

@@ -66,7 +66,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
        output's. */
     MainScreen.-stacked {
         Detail { display: none; layout: vertical; }
-        #pages, #facts { width: 100%; }
+        #story, #facts { width: 100%; }
         #table, #attention { border: none; }
         Detail .pane { border: none; border-top: round $foreground 25%; }
         Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
@@ -77,7 +77,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     }
     MainScreen.-stacked.-beside {
         Detail { display: block; height: 1fr; }
-        #pages, #failure { display: none; }
+        #story, #failure { display: none; }
     }
     """
 
@@ -226,7 +226,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Say how far the run has come, and the keys of the table."""
         tracker, pane = self._tracker, self.query_one("#table")
         title = progress_text(tracker.counts["done"], len(tracker.state.tasks), len(self._table.shown), tracker.left())
-        entitle(pane, title, " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")))
+        keys = [f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")]
+        entitle(pane, title, " · ".join(filter(None, (self._table.place(), *keys))))
 
     def _open(self, opened: bool) -> None:
         self.set_class(opened, "-opened")
@@ -262,6 +263,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(TaskTable.Selected)
     def _selected(self, event: TaskTable.Selected) -> None:
         self.query_one(Detail).select(event.task_id)
+        self._entitle()
 
     @on(TaskTable.Arranged)
     def _arranged(self) -> None:
@@ -335,7 +337,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             changes = detail.page == "changes" and self.focused is not None and self.focused.id == "changes"
             lend = self._questions.takeover.lend
-            content: Content = "changes" if changes else detail.shown
+            told = self.focused is not None and self.focused.id == "told"
+            content: Content = "changes" if changes else "prompt" if told else detail.shown
             self.app.push_screen(PagerScreen(self._view, self._table.selected, content, lend, since=detail.since))
 
     def action_log(self) -> None:

@@ -37,6 +37,7 @@ from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
 _LEAST_NAMES = 16
+_TALL = 22
 _LOOK_S = 5.0
 """Seconds from the end of one look at the files to the next."""
 _PAGES = ("timeline", "ladder", "changes")
@@ -121,11 +122,17 @@ class _Changes:
 
 
 class Detail(Horizontal):
-    """One of three pages, the failure, and one of three outputs, of which nothing is kept but the end."""
+    """One of three pages, the failure, and one of three outputs, of which nothing is kept but the end.
+
+    Where there is room for it, the prompt stands below the page.
+    """
 
     DEFAULT_CSS = """
     Detail { height: 1fr; }
-    Detail #pages { width: 1fr; }
+    Detail #story { width: 1fr; }
+    Detail #pages { height: 1fr; }
+    Detail #told { display: none; }
+    Detail.-tall #told { display: block; }
     Detail #pages > TextPane { display: none; }
     Detail #pages > TextPane.-shown { display: block; }
     Detail #facts { width: 1fr; }
@@ -137,7 +144,8 @@ class Detail(Horizontal):
         self._tracker, self._view = tracker, view
         self._task_id = ""
         self._page = _PAGES[0]
-        self._tail = OutputTail()
+        self._tail = self._told = OutputTail()
+        self._told_to = ("", "")
         self._chosen: OutputKind | None = None
         self._shown: OutputKind = "agent"
         self._transcript = TranscriptLayout()
@@ -149,10 +157,12 @@ class Detail(Horizontal):
         self._reading = self._comparing = self._due = False
 
     def compose(self) -> ComposeResult:
-        with Container(id="pages", classes="pane"):
-            yield TextPane(id="timeline", classes="-shown")
-            yield TextPane(id="ladder", from_end=False)
-            yield TextPane(id="changes", from_end=False)
+        with Vertical(id="story"):
+            with Container(id="pages", classes="pane"):
+                yield TextPane(id="timeline", classes="-shown")
+                yield TextPane(id="ladder", from_end=False)
+                yield TextPane(id="changes", from_end=False)
+            yield TextPane(id="told", from_end=False, classes="pane")
         with Vertical(id="facts"):
             yield TextPane(id="failure", from_end=False, classes="pane")
             yield TextPane(id="output", classes="pane")
@@ -180,6 +190,7 @@ class Detail(Horizontal):
         """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
         self._tail, self._changes = OutputTail(), _Changes()
+        self._told, self._told_to = OutputTail(), ("", "")
         if not self._due:
             self._due = True
             self.call_after_refresh(self._turn_to)
@@ -223,7 +234,14 @@ class Detail(Horizontal):
             self._compare()
 
     def on_resize(self) -> None:
+        self._make_room()
         self.draw()
+        self._read()
+
+    def _make_room(self) -> None:
+        """Show the prompt beside the other output where the lines are enough for both."""
+        is_tall = self.size.height >= _TALL and not self.screen.has_class("-stacked")
+        self.set_class(is_tall and self._shown != "prompt", "-tall")
 
     def draw(self, *, from_start: bool = False) -> None:
         if not self.display:
@@ -235,6 +253,9 @@ class Detail(Horizontal):
             for one in (page, failure, output):
                 one.fill((), from_start=True)
             return
+        if self.has_class("-tall"):
+            told = self.query_one("#told", TextPane)
+            told.fill(prompt_lines(self._told.text, width=told.room, note=self._told.note), from_start=from_start)
         page.fill(self._lines(row, page.room), from_start=from_start)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
@@ -255,12 +276,16 @@ class Detail(Horizontal):
         title = story_title(self._tracker.state, row, self._view.limits, still=still)
         width = max(1, pages.size.width - 2)
         if pages.styles.border_bottom[0]:
-            entitle(pages, fit(title, min(width, cell_len(title))), page_names("page", _PAGES, self._page, width))
+            tabs = page_names("page", _PAGES, self._page, width)
+            name = fit(row.id, min(cell_len(row.id), max(0, width - cell_len(tabs) - 3)))
+            rest = title.removeprefix(f"{row.id} · ")
+            entitle(pages, f"{name} · {tabs}" if name else tabs, fit(rest, min(width, cell_len(rest))))
         else:
             names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        entitle(failure, "failure")
+        entitle(failure, "what is wrong" if row.diagnosis is not None else "no failure so far")
         entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width))
+        entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
 
     def _output_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
         tail = self._tail
@@ -356,16 +381,25 @@ class Detail(Horizontal):
             while (row := self._row) is not None:
                 kind = self._output_due(row)
                 self._take_output(row.id, kind, await self._view.output(row.id, kind))
+                if self.has_class("-tall") and self._told_to != (row.id, row.attempt):
+                    await self._read_prompt(row.id, row.attempt)
                 if (now := self._row) is None or (now.id, self._output_due(now)) == (row.id, kind):
                     return  # else another task or output was chosen meanwhile
         finally:
             self._reading = False
+
+    async def _read_prompt(self, task: str, attempt: str) -> None:
+        told = await self._view.output(task, "prompt")
+        if task == self._task_id:
+            self._told, self._told_to = told, (task, attempt)
+            self.draw()
 
     def _take_output(self, task: str, kind: OutputKind, found: OutputTail) -> None:
         if task != self._task_id or (found, kind) == (self._tail, self._shown):
             return
         is_other = kind != self._shown
         self._tail, self._shown = found, kind
+        self._make_room()
         self.draw()
         if is_other:
             self.query_one("#output", TextPane).restart(from_end=kind != "prompt")

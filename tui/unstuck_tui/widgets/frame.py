@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -10,9 +11,20 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
+_CHOSEN = re.compile(r"\[([^\]]*)\]")
+
+
+def _marked(text: str) -> Content:
+    """``text`` with the tab in brackets stressed."""
+    content = Content(text)
+    for found in _CHOSEN.finditer(text):
+        content = content.stylize("bold $text-primary", found.start(), found.end())
+    return content
+
+
 def entitle(pane: Widget, title: str, subtitle: str = "") -> None:
     """Set the texts in the frame's upper and lower line. Neither is markup; the same ones again draw nothing."""
     for name, text in (("border_title", title), ("border_subtitle", subtitle)):
-        content = Content(text)
+        content = _marked(text)
         if getattr(pane, name) != content.markup:
             setattr(pane, name, content)

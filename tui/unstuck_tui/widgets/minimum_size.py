@@ -35,10 +35,7 @@ class SmallNotice(Static):
 
     def show_sizes(self, size: Size, needed: Size, meanwhile: str) -> None:
         """Name both sizes; ``meanwhile`` is a sentence. Told the same again, nothing is drawn."""
-        told = (
-            f"This terminal has {size.width}x{size.height} cells.\n"
-            f"unstuck needs {needed.width}x{needed.height}.\n{meanwhile}"
-        )
+        told = f"Too small: {size.width}x{size.height}, needs {needed.width}x{needed.height}.\n{meanwhile}"
         if told != self._told:
             self._told = told
             self.update(Content(told))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from rich.cells import cell_len
@@ -14,9 +14,17 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
 from unstuck.words.labels import group_of
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.format import Cell, fit, flat
+from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
-from unstuck_tui.render.tasks.table import Columns, columns_for, header_cells, pips_of, task_cells
+from unstuck_tui.render.tasks.table import (
+    Columns,
+    Needs,
+    columns_for,
+    header_cells,
+    pips_of,
+    problem_width,
+    task_cells,
+)
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.lines import Lines, OneLine
 
@@ -51,8 +59,8 @@ class TaskTable(Lines, can_focus=True):
         self._stale = self._is_moved = False
         self._selected = ""
         self._marked: dict[str, None] = {}
-        self._measured = self._task_width = self._agent_width = self._kind_width = 0
-        self._pips_width = len(pips_of(Climb(), limits))
+        self._measured = 0
+        self._needs = Needs(pips=len(pips_of(Climb(), limits)))
 
     @property
     def _state(self) -> State:
@@ -131,17 +139,36 @@ class TaskTable(Lines, can_focus=True):
         return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
-        return columns_for(width, self._task_width, self._agent_width, self._kind_width, self._pips_width)
+        return columns_for(width, self._needs)
 
     def _measure(self) -> None:
-        """Look how long the names of the tasks are that have come in: no column is wider than it has to be."""
+        """Look how long the texts of the tasks are that have come in: no column is wider than it has to be."""
+        needs = self._needs
+        task, agent, kind, failure = needs.task, needs.agent, needs.kind, needs.failure
         for row in islice(self._state.tasks.values(), self._measured, None):
-            agent, kind = row.task.agent or row.task.agent_type, row.task.agent_type
-            self._task_width = max(self._task_width, cell_len(flat(row.id[:_NAME_LIMIT])))
-            self._agent_width = max(self._agent_width, cell_len(flat(agent[:_NAME_LIMIT])))
-            if kind != agent:
-                self._kind_width = max(self._kind_width, cell_len(flat(kind[:_NAME_LIMIT])))
+            name, its_kind = row.task.agent or row.task.agent_type, row.task.agent_type
+            task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
+            agent = max(agent, width_of(flat(name[:_NAME_LIMIT])))
+            if its_kind != name:
+                kind = max(kind, width_of(flat(its_kind[:_NAME_LIMIT])))
+            failure = max(failure, problem_width(self._state, row))
+        self._needs = Needs(task, agent, kind, needs.pips, failure)
         self._measured = len(self._state.tasks)
+
+    def _measure_failures(self, tasks: Iterable[str]) -> None:
+        """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
+        rows = (self._state.tasks.get(task) for task in tasks)
+        widest = max((problem_width(self._state, row) for row in rows if row is not None), default=0)
+        if widest > self._needs.failure:
+            self._needs = replace(self._needs, failure=widest)
+            self.refresh()
+            self.post_message(self.Arranged())
+
+    def place(self) -> str:
+        """The cursor's place among all rows, such as ``7 of 500``; empty where all of them are in view."""
+        if len(self._order) <= self.size.height or self._selected not in self._places:
+            return ""
+        return f"row {self._places[self._selected] + 1:,} of {len(self._order):,}"
 
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected
@@ -157,6 +184,7 @@ class TaskTable(Lines, can_focus=True):
                 self._arrange()
         elif len(self._state.tasks) != len(self._order):
             self._arrange()
+        self._measure_failures(changes.tasks)
         if clocks and not self._is_moved:
             self._select_live()
         timed = self._tracker.timed if clocks else ()

@@ -35,13 +35,13 @@ def shared_question(state: State, rows: Sequence[GateRow]) -> Question:
 
 def _common(option: AnswerOption, questions: Sequence[Question]) -> AnswerOption | None:
     """``option`` where every question has it, and refused where one refuses it."""
-    touched = f"in all {len(questions)} tasks" if option.touches else ""
+    touched = f"In all {len(questions)} tasks." if option.touches else ""
     for question in questions:
         own = next((one for one in question.options if _sense(one) == _sense(option)), None)
         if own is None:
             return None
         if own.refused:
-            return replace(option, touches=touched, refused=f"{question.gate.task}: {own.refused}")
+            return replace(option, touches=touched, refused=f"{own.refused} ({question.gate.task})")
     return replace(option, touches=touched)
 
 
@@ -81,7 +81,7 @@ def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:
                 name=words.name,
                 key=words.key,
                 label=words.label,
-                touches=words.effect if fits == len(tasks) else f"{words.effect} For {fits} of {len(tasks)}.",
+                touches=words.effect if fits == len(tasks) else f"{words.effect} For {fits} of {len(tasks)} tasks.",
                 choice=choice,
                 takes=_TAKES.get(words.name, ""),
                 refused="" if fits else f"not possible: {_reason(tasks, reasons)}",

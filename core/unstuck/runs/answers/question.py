@@ -25,6 +25,7 @@ from unstuck.words.questions import (
     question_problem,
     question_title,
     said,
+    sentence,
     spoken_choice,
     why_not,
 )
@@ -39,7 +40,7 @@ _VARIED = ("recovery", "question")
 """The gates that do not all take the same."""
 _AMOUNTS: dict[str, Takes] = {"tokens": "tokens", "cost": "cost"}
 """The unit of an extension of each budget other than time."""
-_NOT_HERE = "not possible here: this question does not take it"
+_NOT_HERE = "not possible: this question does not take it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,7 @@ def _options(state: State, row: GateRow) -> Iterable[AnswerOption]:
             name=words.name,
             key=words.key,
             label=words.label,
-            touches=_touches(state, row, words.name) or own_effect(gate, words.name) or f"{allows}{words.effect}",
+            touches=_touches(state, row, words.name) or sentence(own_effect(gate, words.name)) or allows + words.effect,
             choice=choice,
             scope=scope,
             takes="lines" if words.name == BY_AGENT else _takes(gate, choice),
@@ -218,7 +219,7 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
         name="always",
         key="9",
         label="The same, and from now on",
-        touches="applied without asking when this failure returns, as long as it helps",
+        touches="Applied without asking when this failure returns, as long as it helps.",
         choice=again,
         text=text,
         scope="pattern",
@@ -246,7 +247,7 @@ def _refused(gate: Gate, choice: Choice, scope: Scope) -> str:
     if choice not in gate.choices:
         return f"not possible: {why_not(gate, choice)}" if why_not(gate, choice) else _NOT_HERE
     if scope == "pattern" and not gate.context.get("error_signature"):
-        return "not possible here: no pattern is known for this loop"
+        return "not possible: no pattern is known for this loop"
     try:
         effect_of(gate, Answer(choice=choice))
     except AnswerRefused as error:
@@ -261,26 +262,23 @@ def _touches(state: State, row: GateRow, name: str) -> str:
     if task is None:
         return ""
     files = "in its own worktree" if task.task.isolation == "worktree" else "in the project directory"
-    checkpoint = one_line(str(gate.context.get("checkpoint") or ""))
-    keeps = f"; {checkpoint} keeps the files" if checkpoint else ""
     match name:
         case "skip":
-            return f"{fallout(state, gate.task)}; you are asked again when you resume"
+            return f"You are asked again when you resume; {fallout(state, gate.task)}."
         case "abandon":
-            saved = f" and in {checkpoint}" if checkpoint else ""
-            return f"no result; {fallout(state, gate.task)}; its files stay {files}{saved}"
+            return f"It ends without a result; {fallout(state, gate.task)}. Its files stay {files}."
         case "continue" if gate.key == HELD:
-            return "the agent continues"
+            return "The agent continues."
         case "deny" if gate.attempt:
-            return "you may give a reason; the agent is told"
+            return "You may give a reason; the agent is told."
         case "show_me" if gate.attempt:
-            return "the agent gets what you write at its next step or attempt"
+            return "The agent gets what you write at its next step or attempt."
         case "show_me":
-            return f"the agent follows what you write{keeps}"
+            return "The agent follows what you write."
         case "retry" if gate.type == "timeout":
-            return "the agent restarts with your approach, on the files as they are"
+            return "The agent restarts with your approach, on the files as they are."
         case "retry" if gate.type in _TOLD and gate.attempt:
-            return "the agent gets it at its next step; its next attempt starts with your approach"
+            return "The agent gets it at its next step; its next attempt starts with your approach."
         case "retry" if gate.type in _TOLD:
-            return f"a new session starts with your approach{keeps}"
+            return "A new session starts with your approach."
     return ""

@@ -126,7 +126,7 @@ def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
     if not core.may_ask:
         return "deny"
     lost = [one_line(change.path) for change in plan.changes if change.status != "return"]
-    problem = f"{len(lost)} of {plan.files} files would be overwritten or removed to restore the worktree"
+    problem = f"Going back to {plan.checkpoint} overwrites or removes {len(lost)} of {plan.files} files"
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,

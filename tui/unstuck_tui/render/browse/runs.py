@@ -23,7 +23,7 @@ CUT_OFF = (
     Column("WAS", 11),
     Column("LEVEL", 12, least=84),
     Column("TRIES", 5, right=True, least=72),
-    Column("LAST FAILURE", 12, share=3),
+    Column("WHAT IS WRONG", 12, share=3),
 )
 RUNS = (
     Column("RUN", 15),
@@ -87,9 +87,9 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
         "WAS": row.was,
         "LEVEL": level_word(row.rung),
         "TRIES": str(row.attempts),
-        "LAST FAILURE": row.failure or "-",
+        "WHAT IS WRONG": row.failure or "-",
     }
-    tones: dict[str, Tone] = {"RUN": "quiet", "WAS": "wait", "LAST FAILURE": "bad" if row.failure else "quiet"}
+    tones: dict[str, Tone] = {"RUN": "quiet", "WAS": "wait", "WHAT IS WRONG": "bad" if row.failure else "quiet"}
     return row_cells(CUT_OFF, texts, width, tones=tones)
 
 

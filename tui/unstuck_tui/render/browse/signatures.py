@@ -13,15 +13,15 @@ from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
 COLUMNS = (
-    Column("SEEN", 4, right=True),
+    Column("TIMES", 5, right=True),
     Column("LAST", 5),
     Column("TYPE", 14, share=1),
     Column("WHERE", 16, share=3),
     Column("FAILURE TYPE", 15, least=110),
     Column("CATEGORY", 14, least=130),
     Column("TASKS", 5, right=True, least=72),
-    Column("LEVEL", 12),
-    Column("WHAT WORKED", 12, share=2, least=96),
+    Column("GOT AS FAR AS", 13),
+    Column("SOLVED BY", 12, share=2, least=96),
     Column("OVER TIME", 12, least=80),
 )
 SPARK = 12
@@ -76,22 +76,22 @@ def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
     row = failure.row
     kind = error_name(str(row["error_type"])) if row["error_type"] else "-"
     texts = {
-        "SEEN": str(row["count"]),
+        "TIMES": str(row["count"]),
         "LAST": _clock(row["last"]),
         "TYPE": f"└ {kind}" if failure.is_led else kind,
         "WHERE": str(row["location"] or row["headline"] or "-"),
         "FAILURE TYPE": failure_words(str(row.get("failure_type", "")), "") or "-",
         "CATEGORY": failure_words("", str(row.get("category", ""))) or "-",
         "TASKS": str(len(row["tasks"])),
-        "LEVEL": level_word(str(row["rung"])),
-        "WHAT WORKED": str(row["worked"] or "-"),
+        "GOT AS FAR AS": level_word(str(row["rung"])),
+        "SOLVED BY": str(row["worked"] or "nothing yet"),
         "OVER TIME": failure.spark,
     }
     tones: dict[str, Tone] = {
         "LAST": "quiet",
         "TYPE": "bad",
-        "LEVEL": "ask" if row["rung"] == "asked" else "plain",
-        "WHAT WORKED": "good" if row["worked"] else "quiet",
+        "GOT AS FAR AS": "ask" if row["rung"] == "asked" else "plain",
+        "SOLVED BY": "good" if row["worked"] else "quiet",
         "OVER TIME": "work",
     }
     return row_cells(COLUMNS, texts, width, tones=tones)
@@ -108,12 +108,12 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
     lines += field_lines("tasks", some(row["tasks"], _NAMED), width)
     lines += field_lines("agents", some(failure.agents, _NAMED), width)
-    lines += field_lines("worked", row["worked"] or "nothing yet", width, tone="good" if row["worked"] else "quiet")
+    lines += field_lines("solved by", row["worked"] or "nothing yet", width, tone="good" if row["worked"] else "quiet")
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):
-        text = f"{_clock(one.time, seconds=True)}  event {one.seq}  {one.task or '-'}  {one.attempt}"
-        lines += field_lines("" if place else "occurred", text, width, most=1)
+        text = f"{_clock(one.time, seconds=True)}  {one.attempt or one.task or '-'}  event {one.seq}"
+        lines += field_lines("" if place else "when", text, width, most=1)
     return lines
 
 

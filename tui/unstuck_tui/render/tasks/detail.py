@@ -30,7 +30,7 @@ from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pi
 _STEP = 'UNSTUCK {"step"'
 
 _SET_IN = "  "
-_LABEL = 16
+_LABEL = 19
 _SECONDS = 8
 _NAME = 10
 _INSIGHTS = 3
@@ -129,7 +129,7 @@ def failure_lines(
     if diagnosis is not None:
         name = error_name(diagnosis.signature.error_type.value)
         text = diagnosis.headline.removeprefix(f"{name}: ")
-        lines += _block(f"{name}  {text}" if name else text, width, 3, "quiet" if row.status == "succeeded" else "bad")
+        lines += _block(f"{name}  {text}" if name else text, width, 3, "quiet" if row.status == "succeeded" else "ask")
         function = diagnosis.signature.metadata.get("function", "")
         where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
         lines += _field("where", where.strip(), width, 1)
@@ -140,8 +140,6 @@ def failure_lines(
         kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
         lines += _field("hint", diagnosis.fix_hint, width, 2)
-    elif not lines:
-        lines.append((Cell(" no failure", "quiet"),))
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
@@ -151,7 +149,7 @@ def failure_lines(
         lines += _field("finding", insight.partition("\n")[0].rstrip(":"), width, 1)
     lines += _field("people", _asked(state, row), width, 2)
     lines += _field("passing" if _has_passed(row) else "start", row.good, width, 1)
-    lines += _field("check", row.task.verify, width, 1)
+    lines += _field("check", row.task.verify, width, 2)
     return lines
 
 

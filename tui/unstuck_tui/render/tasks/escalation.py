@@ -16,7 +16,7 @@ from unstuck_tui.render.format import Cell, Line, fit, named_lines
 _BEFORE = "   "
 _LABEL = 13
 _RUNGS: tuple[tuple[Level, str], ...] = (
-    ("first", "first"),
+    ("first", "first try"),
     ("retry", "retry"),
     ("pivot", "new approach"),
     ("research", "research"),
@@ -95,7 +95,7 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
     yield "then", f"{_told(ahead)} (if the same failure comes again each time)"
     left = sum(step.kind not in ("human", "halt") for step in ahead)
     end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
-    yield "left", f"{left} more attempt{'' if left == 1 else 's'} before {end}"
+    yield "left", f"{counted(left, 'more attempt')} before {end}"
 
 
 def outlook(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True) -> str:

@@ -169,10 +169,10 @@ def _facts(graph: Graph, standing: Standing, state: State, row: TaskRow) -> Iter
     if holder := standing.held.get(row.id):
         yield "held by", f"{holder} ({word_of(state, state.tasks[holder], still=still)})"
     if row.state != "ended":
-        yield "skip", _fallout(graph, state, row)
-        yield "abandon", "the same, without another question"
+        yield "if skipped", _fallout(graph, state, row)
+        yield "if abandoned", "the same, and you are not asked again"
     if place := standing.places.get(row.id):
-        yield "longest", f"number {place} of {len(standing.chain)} on the critical path"
+        yield "critical", f"number {place} of {len(standing.chain)} on the critical path"
 
 
 def _with_states(state: State, tasks: Sequence[str], still: bool) -> str:

@@ -19,27 +19,25 @@ from unstuck.words.labels import (
     failure_words,
     glyph_of,
     is_held,
-    loop_sign,
     needs_person,
+    repeats_of,
     rung_of,
     time_left,
     tone_of,
     word_of,
 )
-from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle
+from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle, width_of
 from unstuck_tui.render.tasks.progress import sparkline, spinner
 
 NARROW = 84
-_WIDE = 150
 _BAR = 4
-_PLACE = 12
 _WORDS = 200
-_SHORT, _LONG = 7, 40
-_PIPPED = 104
-_PIPS = 12
-_FAILURE = 31
-_ACTIVITY = 10
-_STATE, _KIND, _RUNG, _LEVEL, _CLOCK, _LOOP = 11, 12, 16, 12, 8, 6
+_SHORT, _LONG, _READABLE = 7, 40, 12
+_STATE, _LEVEL, _COUNTED_LEVEL, _CLOCK, _WIDE_CLOCK = 11, 12, 19, 9, 15
+_REPEATS, _ACTIVITY = 7, 10
+_LEAST_FAILURE, _FAILURE, _READ_FAILURE, _MOST = 12, 24, 32, 60
+_TRIED, _PIPS, _PLACE = 5, 12, 12
+_COUNT = re.compile(r" \d+( of \d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,54 +49,77 @@ class Columns:
     agent: int
     kind: int
     pips: int
-    rung: int
+    level: int
     activity: int
     time: int
-    loop: int
+    repeats: int
     failure: int
 
 
-_NAMES = Columns("TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "ACTIVITY", "TIME", "LOOP", "LAST FAILURE")  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The widths of the longest texts of a table in cells; 0 for a text that there is not."""
+
+    task: int = 0
+    agent: int = 0
+    kind: int = 0
+    pips: int = 0
+    failure: int = 0
+
+
+_NAMES = (
+    "TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "ACTIVITY", "TIME LEFT", "REPEATS", "WHAT IS WRONG",
+)  # fmt: skip
 _STANDING = {"held": "held", "frozen": "suspended", "runs_on": "runs on"}
-_SORTED = {"name": "TASK", "state": "STATE", "time": "TIME"}
+_SORTED = {"name": "TASK", "state": "STATE", "time": "TIME LEFT"}
 
 
 @lru_cache(maxsize=64)
-def columns_for(width: int, task: int = _LONG, agent: int = _LONG, kind: int = _KIND, pips: int = 0) -> Columns:
-    """The columns that fit into ``width`` cells: below 84 no agent, no bar, no activity and no loop column.
+def columns_for(width: int, needs: Needs) -> Columns:
+    """The columns that fit into ``width`` cells, each as wide as it needs to be as long as there is room.
 
-    ``task``, ``agent`` and ``kind`` are the widths of the longest names: what they do not need is the last column's.
-    ``pips`` is the width of all tries.
+    Names come before what is good to have. What no column needs is left to the last one.
     """
-    narrow, wide = width < NARROW, width >= _WIDE
-    kind = min(kind, 2 * _KIND) if wide else 0
-    pips = max(pips, len(_NAMES.pips)) if 0 < pips <= _PIPS and width >= _PIPPED else 0  # type: ignore[arg-type]
-    rung = _LEVEL if pips else _RUNG
-    fixed = [_STATE, rung, _CLOCK] if narrow else [_STATE, rung, _BAR + 2 + _CLOCK, _LOOP]
-    fixed += [size for size in (kind, pips) if size]
-    room = width - 2 - sum(fixed) - len(fixed)
-    task = max(_SHORT, min(task, _LONG, room // 2 if narrow else room // 3))
-    agent = 0 if narrow else max(_SHORT, min(agent, _LONG // 2, room - task - _FAILURE))
-    left = room - task - 1 - (agent + 1 if agent else 0)
-    activity = 0 if narrow or left <= _FAILURE + _ACTIVITY else _ACTIVITY
-    return Columns(
-        task=task,
-        state=_STATE,
-        agent=agent,
-        kind=kind,
-        pips=pips,
-        rung=rung,
-        activity=activity,
-        time=_CLOCK if narrow else _BAR + 2 + _CLOCK,
-        loop=0 if narrow else _LOOP,
-        failure=max(0, left - (activity + 1 if activity else 0)),
+    is_narrow = width < NARROW
+    found = {"task": _SHORT, "state": _STATE, "level": _LEVEL, "time": _CLOCK, "failure": _LEAST_FAILURE}
+    room = width - 2 - sum(found.values()) - (len(found) - 1)
+    agent, failure = max(_SHORT, needs.agent), max(_LEAST_FAILURE, needs.failure)
+    pips = max(needs.pips, _TRIED) if 0 < needs.pips <= _PIPS else 0
+    wishes = (
+        ("task", min(needs.task, _READABLE if is_narrow else _FAILURE)),
+        ("failure", min(failure, _FAILURE)),
+        ("agent", 0 if is_narrow else min(agent, _FAILURE)),
+        ("pips", 0 if is_narrow else pips),
+        ("task", min(needs.task, _LONG)),
+        ("failure", min(failure, _READ_FAILURE)),
+        ("level", _COUNTED_LEVEL),
+        ("agent", 0 if is_narrow else min(agent, _LONG)),
+        ("failure", min(failure, _LONG)),
+        ("repeats", 0 if is_narrow else _REPEATS),
+        ("activity", 0 if is_narrow else _ACTIVITY),
+        ("kind", min(needs.kind, _LONG)),
+        ("failure", failure),
+        ("time", 0 if is_narrow else _WIDE_CLOCK),
     )
+    for name, wished in wishes:
+        has = found.get(name, 0)
+        cost = wished - has + (0 if has else 1)
+        if wished <= has or (cost > room and name not in ("task", "agent", "failure")):
+            continue
+        if name == "level" and "pips" in found:
+            continue  # the pips count already
+        more = min(cost, room)
+        if has or more == cost or more > _SHORT:
+            found[name] = has + more - (0 if has else 1)
+            room -= more
+    found["failure"] += room
+    return Columns(**{name: found.get(name, 0) for name in Columns.__slots__})
 
 
 def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
     """The table's heading; the column that sorts is marked."""
     by = _SORTED.get(sorting)
-    names = (f"{name}▾" if name == by else name for name in astuple(_NAMES))
+    names = (f"{name}▾" if name == by else name for name in _NAMES)
     text = " ".join(fit(name, width) for name, width in zip(names, astuple(columns), strict=True) if width)
     return (Cell(f"  {text}", "quiet"),)
 
@@ -131,25 +152,32 @@ def task_cells(
         *_state(word, columns.state, tone),
     ]
     if columns.agent:
-        cells.append(Cell(fit(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
+        cells.append(Cell(fit_middle(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
     if columns.kind:
         kind = row.task.agent_type if row.task.agent_type != row.task.agent else ""
         cells.append(Cell(fit(kind, columns.kind) + " ", "quiet"))
     level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
         cells.append(_pips(state, row, columns.pips, limits))
-        level = re.sub(r" \d+/\d+$", "", level)
-    cells.append(Cell(fit(level, columns.rung) + " ", "quiet" if quiet else "plain"))
+        level = _COUNT.sub("", level)
+    elif columns.level < _COUNTED_LEVEL:
+        level = level.removeprefix("new ").replace(" of ", "/") if _COUNT.search(level) else level
+    cells.append(Cell(fit(level, columns.level) + " ", "quiet" if quiet else "plain"))
     if columns.activity:
         cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
     cells.append(_time(state, row, columns, now, spent, still))
-    if columns.loop:
-        cells.append(Cell(fit(loop_sign(state, row, limits.get("loop", 3)), columns.loop) + " ", "wait"))
+    repeats, room = repeats_of(state, row), columns.failure
+    again: Tone = "bad" if repeats >= limits.get("loop", 3) else "wait"
+    if columns.repeats:
+        cells.append(Cell(fit(f"↻ ×{repeats}" if repeats else "", columns.repeats) + " ", again))
+    elif repeats and room > _LEAST_FAILURE:
+        cells.append(Cell(f"×{repeats} ", again))
+        room -= len(cells[-1].text)
     doubts = doubts_about(row) if row.diagnosis is None or row.status == "succeeded" else ""
     if doubts and row.state != "blocked":
-        cells.append(Cell(fit(doubts, columns.failure), "wait"))
+        cells.append(Cell(fit(doubts, room), "wait"))
     else:
-        cells.append(Cell(fit(_failure(state, row, columns.failure), columns.failure), "quiet" if quiet else "plain"))
+        cells.append(Cell(fit(problem_of(state, row, room), room), "quiet" if quiet else "plain"))
     return tuple(cells)
 
 
@@ -171,7 +199,9 @@ def pips_of(climb: Climb, limits: Mapping[str, int]) -> str:
 def _pips(state: State, row: TaskRow, width: int, limits: Mapping[str, int]) -> Cell:
     if not row.attempts:
         return Cell(" " * (width + 1))
-    tone: Tone = "quiet" if row.state == "ended" else "wait" if row.level == "research" else "plain"
+    climb = row.climb
+    is_unused = not (climb.retries or climb.pivots or climb.research)
+    tone: Tone = "quiet" if is_unused or row.state == "ended" else "wait" if row.level == "research" else "plain"
     tone = "ask" if needs_person(state, row) and row.level == "human" else tone
     return Cell(fit(pips_of(row.climb, limits), width) + " ", tone)
 
@@ -182,27 +212,30 @@ def _is_done(state: State, need: str) -> bool:
 
 
 def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float, still: bool) -> Cell:
-    width = columns.time
+    width, is_wide = columns.time, columns.time >= _WIDE_CLOCK
     left = None if still else time_left(state, row, now)
     if left is not None:
         seconds, limit = left
         tone: Tone = "bad" if seconds < 0.1 * limit else "wait" if seconds < 0.2 * limit else "work"
-        text = clock(seconds) if width <= _CLOCK else f"▕{bar(seconds / limit, _BAR)}▏{clock(seconds):>{_CLOCK}}"
+        text = f"▕{bar(seconds / limit, _BAR)}▏{clock(seconds):>{_CLOCK}}" if is_wide else clock(seconds)
         return Cell(fit(text, width, right=True) + " ", tone)
     text, tone = "", "quiet"
     if row.state == "backoff":
-        again = clock(row.backoff_until - now)
-        until = "quota" if row.backoff_quota else "outage" if row.backoff_outage is not None else "again"
-        text, tone = (again if width <= _CLOCK else f"{until} in {again}"), "wait"
+        until = "quota in" if row.backoff_quota else "outage in" if row.backoff_outage is not None else "retries in"
+        text, tone = f"{until if is_wide else '…'} {clock(row.backoff_until - now)}", "wait"
     elif row.state == "running" and needs_person(state, row):
         text, tone = _STANDING.get(state.gates[row.gate].gate.standing, ""), "wait"
     elif is_held(state, row, still=still):
         text, tone = "paused", "wait"
+    elif row.state == "undecided":
+        text = "next step"
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(attempt.used(now)) if attempt is not None else ""
-    elif (row.state == "ended" or row.state == "judging") and spent:
+    elif row.state == "judging" and spent:
         text = span(spent)
+    elif row.state == "ended" and spent:
+        text = f"took {span(spent)}" if is_wide else span(spent)
     return Cell(fit(text, width, right=True) + " ", tone)
 
 
@@ -211,10 +244,14 @@ def _agent_words(row: TaskRow) -> str:
     return one_line(last_line(row.check.said), _WORDS) if row.check is not None and row.check.ending else ""
 
 
-def _failure(state: State, row: TaskRow, width: int) -> str:
+def problem_of(state: State, row: TaskRow, width: int) -> str:
+    """The last failure of a task, or what it waits for, in ``width`` cells."""
     if row.state == "blocked":
-        return "needs " + ", ".join(need for need in row.task.needs if not _is_done(state, need))
+        needs = ", ".join(need for need in row.task.needs if not _is_done(state, need))
+        return f"waits for {needs}" if width_of(needs) + 10 <= width else f"for {needs}"
     diagnosis = row.diagnosis
+    if row.state == "ready" and diagnosis is None and state.run.state == "running":
+        return "waits for a free place"
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
     if words := _agent_words(row):
@@ -228,6 +265,19 @@ def _failure(state: State, row: TaskRow, width: int) -> str:
         return name
     # Of a place that is too long the end says more: the file and its line.
     return _with_kind(f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip(), kind, width)
+
+
+def problem_width(state: State, row: TaskRow) -> int:
+    """The cells that the last failure of a task needs to stand there whole, without its type."""
+    if row.state == "blocked":
+        return width_of(problem_of(state, row, _MOST))
+    if row.diagnosis is None or row.state == "ended":
+        return 0
+    if _agent_words(row):
+        return _MOST
+    name, where = failure_of(row.diagnosis)
+    repeats = len(f"×{row.climb.repeats} ") if row.climb.repeats > 1 else 0
+    return min(_MOST, repeats + len(name) + 2 + width_of(where or row.diagnosis.headline))
 
 
 def _with_kind(text: str, kind: str, width: int) -> str:
