@@ -6,10 +6,10 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NotRequired, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from unstuck.contract import Actor
 from unstuck.eventlog.events import EVENTS, Event, Unknown
