@@ -148,7 +148,7 @@ async def test_a_long_run_is_saved_on_its_way(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(journals, "SNAPSHOT_BYTES", 50 * 1024)
     journal = await opened(tmp_path, *(f"t{number}" for number in range(49)))
     assert not (tmp_path / SNAPSHOT_NAME).exists()
-    for number in range(4):
+    for _ in range(4):
         journal.append(e.StopRequested(reason="x" * 16 * 1024, attempt_id="none"))
     await journal.committed()
     assert await asyncio.to_thread(saved.wait, 60)

@@ -96,9 +96,9 @@ def decode(line: bytes) -> Record:
     """
     if not line.isascii() or b"\x7f" in line or _ESCAPE.search(line):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
-    named = _NAME.search(line)
-    parsed = _parsed(line, named[1].decode() if named else "")
-    if named is None or parsed["event"] != named[1].decode():  # the keys were put into another order
+    name = event_name(line)
+    parsed = _parsed(line, name)
+    if parsed["event"] != name:  # written in another way
         parsed = _parsed(line, parsed["event"])
     return Record(
         seq=parsed["seq"],
@@ -113,6 +113,12 @@ def decode(line: bytes) -> Record:
         cause=parsed.get("cause", 0),
         version=parsed["v"],
     )
+
+
+def event_name(line: bytes) -> str:
+    """Return the name of the event in a log line as unstuck writes it, and of any other line a guess or nothing."""
+    found = _NAME.search(line)
+    return found[1].decode() if found else ""
 
 
 def _parsed(line: bytes, name: str) -> _Line[Any]:
