@@ -355,9 +355,7 @@ class Supervisor:
         row = self.core.head.tasks.get(task)
         for attempt in {record.attempt, row.attempt if row is not None and releasing else ""} - {""}:
             signals.wake(Subject.ATTEMPT, attempt)
-        if releasing:
-            signals.wake_all(Subject.TASK)
-        elif task:
+        if task:
             signals.wake(Subject.TASK, task)
 
     # --- the public face --------------------------------------------------------------------------------------------
