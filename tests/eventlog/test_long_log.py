@@ -22,7 +22,7 @@ from unstuck.errors import RecordDamaged
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals
 from unstuck.eventlog.log import load_state, records
-from unstuck.eventlog.log.journal import LOG_NAME, Journal
+from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.eventlog.log.log_format import Line, verify
 from unstuck.eventlog.log.records import replay
 from unstuck.eventlog.log.verify import check
@@ -112,6 +112,44 @@ async def test_a_resume_decodes_what_the_snapshot_does_not_cover(
     result = await resume_run(RUN, place, RunOptions())
     assert (result.exit_reason, result.exit_code) == ("succeeded", 0)
     assert decoded == []
+
+
+async def test_a_killed_run_is_decoded_once_when_it_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that is checked before anything starts is the one that the run goes on with."""
+    place = await locate(tmp_path)
+    folder = place.runs / RUN
+    journal = await Journal.open(folder, run=RUN, clock=ManualClock())
+    for number in range(20):
+        journal.append(e.StopRequested(reason=str(number), attempt_id="none"))
+    await journal.committed()
+    await journal._writer.close()  # as a kill: no snapshot
+    decoded: list[int] = []
+
+    def counted(path: Path, line: Line) -> object:
+        decoded.append(line.seq)
+        return read(path, line)
+
+    read = records.decoded
+    monkeypatch.setattr(records, "decoded", counted)
+    monkeypatch.setattr(journals, "decoded", counted)
+    known = load_state.checked_state(folder)
+    journal = await Journal.open(folder, run=RUN, clock=ManualClock(), known=known)
+    assert decoded == list(range(1, 21))
+    assert journal.head == journal.durable == known.state
+    await journal.close()
+
+
+async def test_a_state_that_was_read_from_another_log_is_not_used(tmp_path: Path) -> None:
+    """A log that was replaced between the check and the start is read again."""
+    for name in ("one", "two"):
+        journal = await Journal.open(tmp_path / name, run=RUN, clock=ManualClock())
+        journal.append(e.RunStarted(project=name))
+        await journal.close()
+    (tmp_path / "two" / SNAPSHOT_NAME).unlink()
+    known = load_state.checked_state(tmp_path / "one")
+    journal = await Journal.open(tmp_path / "two", run=RUN, clock=ManualClock(), known=known)
+    assert journal.head == replay(tmp_path / "two" / LOG_NAME)
+    await journal.close()
 
 
 @pytest.mark.parametrize("checked", [0, load_state.FULL_CHECK_BYTES])

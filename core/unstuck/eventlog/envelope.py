@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Generic, NotRequired, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from unstuck.contract import Actor
 from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import sanitise
 
 SCHEMA = 1
-# A line without these holds no control or format character and needs no sanitising: unstuck writes only ASCII.
-_SUSPECT = re.compile(rb"\\[ubfr]|[^\x00-\x7e]")
+# An ASCII line without these holds no control or format character and needs no sanitising: unstuck writes only ASCII.
+_ESCAPE = re.compile(rb"\\[ubfr]")
+_NAME = re.compile(rb'"event":\s*"([a-z_]+)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +72,10 @@ def encode(record: Record) -> bytes:
     return json.dumps(_body(record), ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+_Data = TypeVar("_Data", bound=Event | Unknown)
+
+
+class _Line(TypedDict, Generic[_Data]):
     v: int
     seq: int
     time: str
@@ -78,10 +83,10 @@ class _Line(BaseModel):
     run: str
     actor: Actor
     event: str
-    data: dict[str, Any]
-    task: str = ""
-    attempt: str = ""
-    cause: int = 0
+    data: _Data
+    task: NotRequired[str]
+    attempt: NotRequired[str]
+    cause: NotRequired[int]
 
 
 def decode(line: bytes) -> Record:
@@ -89,31 +94,48 @@ def decode(line: bytes) -> Record:
 
     Raises ``pydantic.ValidationError`` for a line that is not a record.
     """
-    if _SUSPECT.search(line):
+    if not line.isascii() or b"\x7f" in line or _ESCAPE.search(line):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
-    parsed = _Line.model_validate_json(line)
+    name = event_name(line)
+    parsed = _parsed(line, name)
+    if parsed["event"] != name:  # written in another way
+        parsed = _parsed(line, parsed["event"])
     return Record(
-        seq=parsed.seq,
-        time=parsed.time,
-        mono=parsed.mono,
-        run=parsed.run,
-        actor=parsed.actor,
-        event=_event(parsed.event, parsed.data),
-        name=parsed.event,
-        task=parsed.task,
-        attempt=parsed.attempt,
-        cause=parsed.cause,
-        version=parsed.v,
+        seq=parsed["seq"],
+        time=parsed["time"],
+        mono=parsed["mono"],
+        run=parsed["run"],
+        actor=parsed["actor"],
+        event=parsed["data"],
+        name=parsed["event"],
+        task=parsed.get("task", ""),
+        attempt=parsed.get("attempt", ""),
+        cause=parsed.get("cause", 0),
+        version=parsed["v"],
     )
 
 
-def _event(name: str, data: dict[str, Any]) -> Event | Unknown:
-    """Return the event of class ``name``. A tagged union would build the validators of all events."""
+def event_name(line: bytes) -> str:
+    """Return the name of the event in a log line as unstuck writes it, and of any other line a guess or nothing."""
+    found = _NAME.search(line)
+    return found[1].decode() if found else ""
+
+
+def _parsed(line: bytes, name: str) -> _Line[Any]:
+    """Return the fields of a line whose event is ``name``."""
     known = EVENTS.get(name, Unknown)
     try:
-        return known.model_validate(data)
+        return _validator(known).validate_json(line)
     except ValidationError:
-        return Unknown.model_validate(data)
+        if known is Unknown:
+            raise
+        return _validator(Unknown).validate_json(line)
+
+
+@cache
+def _validator(event: type[Event | Unknown]) -> TypeAdapter[_Line[Any]]:
+    """Return the validator of a whole line. A tagged union would build those of all events at once."""
+    return TypeAdapter(_Line[event])  # type: ignore[valid-type]
 
 
 def _sanitised(value: Any) -> Any:

@@ -19,7 +19,7 @@ from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.load_state import LOG_NAME, current_state
+from unstuck.eventlog.log.load_state import LOG_NAME, checked_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
@@ -135,9 +135,8 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
 
     Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
     """
-    state, damage = current_state(place.runs / run, whole=True)
-    if damage is not None:
-        raise damage
+    known = checked_state(place.runs / run)
+    state = known.state
     ended = finished(state)
     if ended is not None:
         return ended
@@ -155,6 +154,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     async with Supervisor.open(
         place,
         resume=run,
+        known=known,
         policy=_policy(options),
         clock=options.clock,
         person=options.beside is not None,

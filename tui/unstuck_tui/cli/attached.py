@@ -59,10 +59,10 @@ async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     from unstuck.runs.view.followed_run import LOOK_S
 
     output.started(run.run)
-    for record in islice(read_records(run.log), run.state.seq):
-        (output.show if whole else output.known)(record)
     if not whole:
         output.say(f"run {run.run} is live in process {run.state.run.pid}; following it, ctrl+c detaches")
+    for record in islice(read_records(run.log), run.state.seq):
+        (output.show if whole else output.known)(record)
     run.follow(output.show, lambda: None)
     while True:
         live = await asyncio.to_thread(lambda: run.is_live)

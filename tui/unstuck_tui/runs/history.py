@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstuck.eventlog import events as e
-from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.envelope import Record, event_name
 from unstuck.words.labels import Tone, rung_label
 from unstuck.words.narration import MOMENTS, moment_of
 from unstuck_tui.keys.actions import spoken
@@ -227,3 +227,9 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.RestoreDone: History._restored,
     e.GateAnswered: History._answered,
 }
+_NAMES = frozenset(("", *(kind.name for kind in (*_WRITERS, *MOMENTS))))
+
+
+def may_tell(line: bytes) -> bool:
+    """Return whether the record in a log line may belong to a history, without decoding it."""
+    return event_name(line) in _NAMES

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from unstuck.clock import Clock
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.log.log_format import read_lines
+from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.run_view import RunView
 from unstuck.words.labels import ENDED, group_of
 from unstuck_tui.runs.activity import Activity
-from unstuck_tui.runs.history import History
+from unstuck_tui.runs.history import History, may_tell
 
 _ROW_NEWS = frozenset((
     "task_added", "run_ended", "run_parked", "run_resumed", "stop_requested", "workflow_failed",
@@ -240,8 +241,9 @@ class Tracker:
 
         def read() -> None:
             # Not a line further: the writer may be in the middle of it.
-            for record in islice(read_records(log), limit):
-                before.see(record)
+            for line in islice(read_lines(log), limit):
+                if may_tell(line.raw):
+                    before.see(decoded(log, line))
             before.read_all()
 
         self.history = History()

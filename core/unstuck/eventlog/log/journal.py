@@ -21,8 +21,8 @@ from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWrite
 from unstuck.eventlog.envelope import SCHEMA, Record, encode
 from unstuck.eventlog.events import Event, LogRepaired
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, require_end, restored
-from unstuck.eventlog.log.log_format import Line, Position, read_lines
+from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, Restored, require_end, restored
+from unstuck.eventlog.log.log_format import Line, Position, holds, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
 from unstuck.eventlog.log.writer import LogWriter
@@ -35,8 +35,10 @@ _FOLDERS = ("output", "prompts", "reports")
 
 BACKLOG = 10_000
 """Records that are kept for a reader that is behind."""
-SNAPSHOT_EVERY = 20_000
-"""Records between two snapshots of a run that is open."""
+SNAPSHOT_BYTES = 2 * 1024 * 1024
+"""Least growth of the log, in bytes, between two snapshots of a run that is open."""
+SNAPSHOT_SHARE = 4
+"""Growth of the log between two snapshots, in sizes of a snapshot: a large state is saved less often."""
 READ_SLICE = 256
 """Records of the old log that a reader gets per turn of the event loop."""
 
@@ -69,17 +71,18 @@ class Journal:
         self._pending: deque[Record] = deque()
         self._readers: list[_Reader] = []
         self._closed = False
-        self._saved = 0
+        self._save_at = 0
         self._saving: asyncio.Future[None] | None = None
         self._head_listeners: list[Callable[[Record], None]] = []
         self._durable_listeners: list[Callable[[Record], None]] = []
         self._trouble_listeners: list[Callable[[], None]] = []
 
     @classmethod
-    async def open(cls, folder: Path, *, run: str, clock: Clock) -> Self:
+    async def open(cls, folder: Path, *, run: str, clock: Clock, known: Restored | None = None) -> Self:
         """Open or create the log in ``folder``. Raises RecordDamaged and RecordWriteFailed.
 
-        A log that cannot be read, or that a later version wrote, stays unchanged.
+        ``known`` is a state that was read from it before, which spares reading it again. A log that cannot be read, or
+        that a later version wrote, stays unchanged.
         """
         try:
             refuse_links(folder.parent.parent, folder.parent, folder, *(folder / name for name in _FOLDERS))
@@ -87,7 +90,10 @@ class Journal:
         except OSError as problem:
             raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
         path = folder / LOG_NAME
-        head, end, safe = restored(folder / SNAPSHOT_NAME, path)
+        if known is None or not holds(path, known.position):
+            known = restored(folder / SNAPSHOT_NAME, path)
+        head, end, safe = known
+        head = copied(head)
         for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
             if line.version != SCHEMA:
                 later = f"written by a later version (schema {line.version}): update unstuck to resume it"
@@ -97,7 +103,7 @@ class Journal:
         if path.exists():
             require_end(path, end, safe)
         journal = cls(folder, run, clock, head, copied(head))
-        journal._saved = end.seq
+        journal._save_at = end.offset + (SNAPSHOT_BYTES if end.seq == safe else 0)
         journal._writer = LogWriter.open(
             path, on_durable=journal._on_durable, on_trouble=journal._on_trouble, start=end, safe=safe
         )
@@ -201,7 +207,7 @@ class Journal:
                 reader.push(record)
         for reader in self._readers:
             reader.wake.set()
-        if self.durable.seq - self._saved >= SNAPSHOT_EVERY and (self._saving is None or self._saving.done()):
+        if self._writer.end.offset >= self._save_at and (self._saving is None or self._saving.done()):
             self._saving = asyncio.ensure_future(self.save())
 
     async def follow(self, after: int = 0) -> AsyncIterator[Record]:
@@ -242,13 +248,16 @@ class Journal:
     async def save(self) -> None:
         """Write a snapshot of the durable state, which spares the next start most of the log."""
         end, state = self._writer.end, copied(self.durable)
-        self._saved = end.seq
+        self._save_at = end.offset + SNAPSHOT_BYTES
         with suppress(RecordError, ValueError):  # ValueError: text of an embedder that is not UTF-8; the log escapes it
-            await asyncio.to_thread(self._write_snapshot, end, state)
+            size = await asyncio.to_thread(self._write_snapshot, end, state)
+            self._save_at = end.offset + max(SNAPSHOT_BYTES, SNAPSHOT_SHARE * size)
 
-    def _write_snapshot(self, end: Position, state: State) -> None:
+    def _write_snapshot(self, end: Position, state: State) -> int:
+        """Write the snapshot and return its size."""
         saved = STATE_PREFIX + dump(state) + b"}"
         save_snapshot(self.folder / SNAPSHOT_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=saved)
+        return len(saved)
 
     async def close(self) -> None:
         """Write pending records and a snapshot, end the readers, and close."""

@@ -28,7 +28,7 @@ STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FO
 
 
 class Restored(NamedTuple):
-    """Content of a snapshot: the ``state`` at a ``position`` of its log; record ``safe`` was synced."""
+    """The ``state`` at a ``position`` of the log; records up to ``safe`` were synced."""
 
     state: State
     position: Position
@@ -65,25 +65,41 @@ def require_end(path: Path, end: Position, safe: int) -> None:
         )
 
 
-def current_state(folder: Path, *, whole: bool = False) -> tuple[State, RecordDamaged | None]:
+def current_state(folder: Path) -> tuple[State, RecordDamaged | None]:
     """Return the state of the run in ``folder`` and the damage of its log, if any; the state stops at the damage.
 
-    In a log longer than ``FULL_CHECK_BYTES``, records that the snapshot covers are only checked with ``whole``.
+    In a log longer than ``FULL_CHECK_BYTES``, records that the snapshot covers are not checked.
     Raises RecordError where the log cannot be read.
     """
+    found, damage = _read(folder, whole=False)
+    return found.state, damage
+
+
+def checked_state(folder: Path) -> Restored:
+    """Return the state at the end of the log in ``folder``, after a check of every record.
+
+    Raises RecordDamaged, and RecordError where the log cannot be read.
+    """
+    found, damage = _read(folder, whole=True)
+    if damage is not None:
+        raise damage
+    return found
+
+
+def _read(folder: Path, *, whole: bool) -> tuple[Restored, RecordDamaged | None]:
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
-    begin = place if place.offset > FULL_CHECK_BYTES and not whole else START
-    end = begin
+    end = place if place.offset > FULL_CHECK_BYTES and not whole else START
     try:
-        for line in read_lines(path, start=begin, safe=safe):
+        for line in read_lines(path, start=end, safe=safe):
             end = line.end
             if line.seq > place.seq:
                 _fold(state, path, line)
         require_end(path, end, safe)
     except RecordDamaged as damage:
-        return (state if damage.line > place.seq else _state_before(path, damage.line)), damage
-    return state, None
+        state = state if damage.line > place.seq else _state_before(path, damage.line)
+        return Restored(state, end, safe), damage
+    return Restored(state, end, safe), None
 
 
 def is_watch(folder: Path) -> bool:

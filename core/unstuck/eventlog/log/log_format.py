@@ -27,6 +27,7 @@ LINE_LIMIT = 16 * 1024 * 1024
 _HOLE = bytes(SECTOR)
 _SEAL = b',"crc":"%08x"}\n'
 _SEAL_SIZE = len(_SEAL % 0)
+_THIS = b'{"v":%d,"seq":%%d,' % SCHEMA
 _HEAD = re.compile(rb'\{"v":(\d{1,9}),"seq":(\d{1,18}),')
 
 
@@ -86,7 +87,7 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
             while raw := file.readline(LINE_LIMIT + 1):
                 seq += 1
                 crc = zlib.crc32(raw[:-_SEAL_SIZE], crc)
-                version = _version(raw, seq)
+                version = SCHEMA if raw.startswith(_THIS % seq) else _version(raw, seq)
                 if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
                     if not _is_relined(raw, crc) and _is_torn(raw, file, Position(seq, offset), safe):
                         return
@@ -125,8 +126,6 @@ def _seek(file: IO[bytes], position: Position) -> bool:
 
 def _version(raw: bytes, seq: int) -> int | None:
     """Return the schema number of a line that has the number ``seq``, None for any other line."""
-    if raw.startswith(b'{"v":%d,"seq":%d,' % (SCHEMA, seq)):
-        return SCHEMA
     head = _HEAD.match(raw)
     return int(head[1]) if head and head[2] == b"%d" % seq else None
 

@@ -17,7 +17,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.attention_stats import seconds_of
-from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.envelope import Record, decode, event_name
 from unstuck.eventlog.log.envelope_scan import Envelope, envelope_of
 from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME
 from unstuck.eventlog.log.log_format import START, Line, read_lines
@@ -68,6 +68,8 @@ class Wanted:
         """Return whether the record in ``line`` may match. Raises ValueError for a line that is not a record."""
         if _ESCAPE not in line and not all(search(line) for search in self._prefilters):
             return False
+        if self.types and (name := event_name(line)) and name not in self.types:
+            return False
         return self._matches_envelope(envelope_of(line)) if self._filters_envelope else True
 
     def finds(self, line: bytes) -> bool:
@@ -83,9 +85,7 @@ class Wanted:
     def _prefilters(self) -> tuple[Callable[[bytes], object], ...]:
         """Prefilters: searches that a matching line has to satisfy before its envelope is parsed."""
         decisions = {*_DECISIONS, _ENDED} if self.without_me else ()
-        names = (
-            _any_of(f'"{name}"' for name in sorted(one)) for one in (self.types, self.actors, self.tasks, decisions)
-        )
+        names = (_any_of(f'"{name}"' for name in sorted(one)) for one in (self.actors, self.tasks, decisions))
         begins = _any_of((self.signature[:_HASH],) if self.signature else ())
         return tuple(search for search in (begins, *names) if search is not None)
 

@@ -12,14 +12,15 @@ from unstuck.clock import Clock
 from unstuck.contract import Actor, Agent, Answer, Gate, Observer, Task
 from unstuck.detection import LoopDetector
 from unstuck.escalation.limits import Limits
-from unstuck.eventlog.events import Event
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import Event, TaskAdded
 from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.settings.models import Settings
 from unstuck.supervision.checks.check import Check, Verifier
-from unstuck.supervision.context.next_step import working
-from unstuck.supervision.context.signals import Signals
+from unstuck.supervision.context.next_step import is_working, working
+from unstuck.supervision.context.signals import Signals, Subject
 from unstuck.supervision.context.types import RUN, Question, Takeover
 from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
@@ -150,10 +151,39 @@ class RunContext:
     """Keep a second task out of a tree in which one prepares its attempt."""
     worktree_slots: asyncio.Semaphore = field(init=False)
     """Bounds how many of the tasks that are ready at once prepare their worktrees together."""
-    _busy: tuple[int, tuple[TaskRow, ...]] = (-1, ())
+    _busy: dict[str, None] = field(default_factory=dict)
+    _dependents: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         self.worktree_slots = asyncio.Semaphore(self.settings.max_parallel)
+        for row in self.head.tasks.values():
+            self._index_needs(row)
+        self._find_busy()
+        self.journal.on_append(self._note)
+
+    def _index_needs(self, row: TaskRow) -> None:
+        for need in row.task.needs:
+            self._dependents[need].append(row.id)
+
+    def _find_busy(self) -> None:
+        self._busy = dict.fromkeys(row.id for row in working(self.head))
+
+    def _note(self, record: Record) -> None:
+        """Keep the index of the tasks at work. Where one ceases, the first of those in line may start."""
+        row, before = self.head.tasks.get(record.task), len(self._busy)
+        if row is None:
+            self._find_busy()
+        elif is_working(self.head, row):
+            self._busy[row.id] = None
+        else:
+            self._busy.pop(row.id, None)
+        if row is not None and isinstance(record.event, TaskAdded):
+            self._index_needs(row)
+        if row is not None and row.state == "ended":
+            for dependent in self._dependents.get(row.id, ()):
+                self.signals.wake(Subject.TASK, dependent)
+        if len(self._busy) < before:
+            self.signals.wake_lines()
 
     @property
     def head(self) -> State:
@@ -211,7 +241,5 @@ class RunContext:
         return tree / self.subdirectory
 
     def busy(self) -> tuple[TaskRow, ...]:
-        """The tasks that use their trees; found once per record, because hundreds of sessions may ask after each."""
-        if self._busy[0] != self.head.seq:
-            self._busy = (self.head.seq, working(self.head))
-        return self._busy[1]
+        """The tasks that use their trees."""
+        return tuple(self.head.tasks[task] for task in self._busy)

@@ -122,10 +122,10 @@ def _ready(state: State, row: TaskRow, max_parallel: int, tree: str, busy: Seque
 
 def working(state: State) -> tuple[TaskRow, ...]:
     """The tasks that use their trees."""
-    return tuple(row for row in state.tasks.values() if _is_working(state, row))
+    return tuple(row for row in state.tasks.values() if is_working(state, row))
 
 
-def _is_working(state: State, row: TaskRow) -> bool:
+def is_working(state: State, row: TaskRow) -> bool:
     """Return whether ``row`` uses its tree: an agent that is being stopped does, though its task has ended."""
     attempt = state.attempts.get(row.attempt)
     return row.state in _WORKING or (attempt is not None and attempt.is_live)
@@ -169,7 +169,7 @@ def pending_answer(state: State, row: TaskRow) -> str:
 
 def can_progress(state: State, row: TaskRow, *, accept_unverified: bool = False) -> bool:
     """Return whether ``row`` can go on without a person."""
-    step = next_step(state, row, max_parallel=len(state.tasks) + 1, tree="", accept_unverified=accept_unverified)
+    step = next_step(state, row, max_parallel=1, tree="", accept_unverified=accept_unverified, busy=())
     attempt = state.attempts.get(row.attempt)
     if attempt is not None and attempt.state == "stopping":
         return True  # its receipt is still to come, also where its task has ended

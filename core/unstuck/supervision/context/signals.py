@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum, auto
 from weakref import WeakValueDictionary
 
@@ -30,6 +33,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._next: WeakValueDictionary[tuple[Subject, str], asyncio.Event] = WeakValueDictionary()
+        self._lines: defaultdict[str, dict[asyncio.Event, None]] = defaultdict(dict)
 
     def __len__(self) -> int:
         return len(self._next)
@@ -51,3 +55,36 @@ class Signals:
         """Wake those who wait for anything of these kinds, or of any kind."""
         for subject, id in [key for key in self._next if not subjects or key[0] in subjects]:
             self.wake(subject, id)
+        if not subjects:
+            for name in self._lines:
+                while self._lines[name]:
+                    self.wake_first(name)
+
+    @contextmanager
+    def line(self, name: str) -> Iterator[asyncio.Event]:
+        """A place at the end of the line ``name``. Its event is set when its turn has come.
+
+        Whoever has the turn and does not use it gives it to the next with ``wake_first``.
+        """
+        turn = asyncio.Event()
+        self._lines[name][turn] = None
+        try:
+            yield turn
+        except BaseException:
+            if turn.is_set():
+                self.wake_first(name)
+            raise
+        finally:
+            self._lines[name].pop(turn, None)
+
+    def wake_first(self, name: str) -> None:
+        """Give the turn to the first of the line ``name``."""
+        for turn in self._lines[name]:
+            del self._lines[name][turn]
+            turn.set()
+            return
+
+    def wake_lines(self) -> None:
+        """Give the turn to the first of each line."""
+        for name in self._lines:
+            self.wake_first(name)

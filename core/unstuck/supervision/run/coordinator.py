@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from unstuck.clock.waits import first_of
@@ -74,14 +75,21 @@ class Coordinator:
     async def run(self) -> RunResult:
         """Dispatch until nothing can go on, then record how the run ended or that it is parked."""
         core = self._supervisor.core
-        workers: dict[asyncio.Future[Outcome], str] = {}
+        workers: set[asyncio.Future[Outcome]] = set()
+        done: list[asyncio.Future[Outcome]] = []
+
+        def end(work: asyncio.Future[Outcome]) -> None:
+            done.append(work)
+            core.signals.wake(Subject.COORDINATOR)
+
         for row in list(core.head.tasks.values()):
             if row.state != "ended" or row.attempt in core.live.orphans:
                 work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
-                workers[work] = row.id
+                work.add_done_callback(end)
+                workers.add(work)
         remediation = asyncio.ensure_future(self._remediation.keep()) if self._remediation is not None else None
         try:
-            await self._until_quiet(workers, remediation)
+            await self._until_quiet(workers, done, remediation)
             await deliver(core)
         finally:
             everything: list[asyncio.Future[Any]] = [*workers, *([remediation] if remediation else [])]
@@ -91,20 +99,24 @@ class Coordinator:
         return await record_end(self._supervisor.core)
 
     async def _until_quiet(
-        self, workers: dict[asyncio.Future[Outcome], str], remediation: asyncio.Future[None] | None
+        self,
+        workers: set[asyncio.Future[Outcome]],
+        done: list[asyncio.Future[Outcome]],
+        remediation: asyncio.Future[None] | None,
     ) -> None:
         core = self._supervisor.core
         while True:
             moved = core.signals.next(Subject.COORDINATOR)
             core.journal.require()
-            for work in [work for work in workers if work.done()]:
-                del workers[work]
+            while done:
+                work = done.pop()
+                workers.remove(work)
                 work.result()
             if remediation is not None and remediation.done():
                 remediation.result()
             if not core.journal.held and (not workers or self._is_quiet()):
                 return
-            await first_of(*workers, moved.wait(), None if remediation is None or remediation.done() else remediation)
+            await first_of(moved.wait(), None if remediation is None or remediation.done() else remediation)
 
     def _is_quiet(self) -> bool:
         """Nothing can go on by itself, and nobody watches who could answer."""
@@ -117,4 +129,6 @@ class Coordinator:
         if head.run.state == "blocked" and all(row.gate.type != "remediation" for row in head.open_gates()):
             return False
         accept = core.accept_unverified
-        return not any(can_progress(head, row, accept_unverified=accept) for row in head.tasks.values())
+        # Those at work come first, because one of them is enough.
+        rows = chain(core.busy(), (row for row in head.tasks.values() if row.state != "ended"))
+        return not any(can_progress(head, row, accept_unverified=accept) for row in rows)

@@ -112,6 +112,7 @@ class Session:
             self._core.append(event, task=self._task, attempt=attempt)
 
     async def _drive(self) -> Directive:
+        line = ""  # that in which this task has the turn
         while True:
             changed = self._core.signals.next(Subject.TASK, self._task)
             self._core.journal.require()
@@ -119,6 +120,20 @@ class Session:
                 await changed.wait()
                 continue
             step = self._next()
+            if step.kind == "start":
+                directive = None
+                try:
+                    directive = await self._start()
+                finally:
+                    if directive is None and line:
+                        self._core.signals.wake_first(line)
+                if directive is not None:
+                    return directive
+                line = ""
+                continue
+            if line:
+                self._core.signals.wake_first(line)
+                line = ""
             if step.kind == "done":
                 remember_end(self._core, self.row)
                 await keep_safe(self._core)
@@ -128,13 +143,13 @@ class Session:
                 await self._core.journal.committed()
                 cancelled = replace(self.outcome(), status="cancelled")
                 return Directive(kind="stop", text=admit(step.about, limit=500), outcome=cancelled)
-            if step.kind == "start":
-                directive = await self._start()
-                if directive is not None:
-                    return directive
-                continue
             if step.kind == "wait_backoff":
                 await self._back_off(changed)
+            elif step.kind in ("wait_slot", "wait_tree"):
+                name = step.kind if step.kind == "wait_slot" else str(self._core.tree_of(self.row))
+                with self._core.signals.line(name) as turn:
+                    await first_of(turn.wait(), changed.wait())
+                line = name if turn.is_set() else ""
             elif step.kind.startswith("wait_"):
                 await changed.wait()
             else:

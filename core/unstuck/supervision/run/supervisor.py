@@ -19,7 +19,7 @@ from unstuck.errors import AgentUnusable, ChannelError, RecordError, RecordWrite
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.journal import Journal
-from unstuck.eventlog.log.load_state import is_watch
+from unstuck.eventlog.log.load_state import Restored, is_watch
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock, alone_in
@@ -142,6 +142,7 @@ class Supervisor:
         *,
         overrides: Mapping[str, Any] | None = None,
         resume: str | None = None,
+        known: Restored | None = None,
         start: e.RunStarted | None = None,
         clock: Clock | None = None,
         policy: Callable[[State], GatePolicy] | None = None,
@@ -154,11 +155,12 @@ class Supervisor:
         """Open a new run in ``project``, or the run ``resume`` again.
 
         ``settings`` are complete, or a mapping of those that differ from the user's and the project's. So are
-        ``overrides``, in which a key may be dotted and None means not given. ``start`` is the run's first event (by
-        default an embedded one); ``policy`` makes the answer rules from the state; ``person`` says that a person
-        watches; ``listener`` gets each durable record from now on; ``limits`` are new budgets for a run that goes on;
-        ``chosen`` says by task or pattern what becomes of an attempt that was cut off. Raises UsageError (with
-        ProjectLocked, ProjectError and SettingsError) and RecordError.
+        ``overrides``, in which a key may be dotted and None means not given. ``known`` is the state of the run
+        ``resume``, where it was read already. ``start`` is the run's first event (by default an embedded one);
+        ``policy`` makes the answer rules from the state; ``person`` says that a person watches; ``listener`` gets each
+        durable record from now on; ``limits`` are new budgets for a run that goes on; ``chosen`` says by task or
+        pattern what becomes of an attempt that was cut off. Raises UsageError (with ProjectLocked, ProjectError and
+        SettingsError) and RecordError.
         """
         environ = os.environ if environ is None else environ
         # Those of other supervisors in this process stay secret, too.
@@ -175,7 +177,7 @@ class Supervisor:
                 lock = ProjectLock(place.home / (WATCH_LOCK if _watches(place, start, resume) else RUN_LOCK), run=run)
                 lock.acquire()
                 stack.callback(lock.release)
-                journal = await Journal.open(place.runs / run, run=run, clock=clock)
+                journal = await Journal.open(place.runs / run, run=run, clock=clock, known=known)
             stack.push_async_callback(journal.close)
             if listener is not None:
                 journal.on_durable(listener)
@@ -353,9 +355,7 @@ class Supervisor:
         row = self.core.head.tasks.get(task)
         for attempt in {record.attempt, row.attempt if row is not None and releasing else ""} - {""}:
             signals.wake(Subject.ATTEMPT, attempt)
-        if releasing:
-            signals.wake_all(Subject.TASK)
-        elif task:
+        if task:
             signals.wake(Subject.TASK, task)
 
     # --- the public face --------------------------------------------------------------------------------------------
