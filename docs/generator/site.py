@@ -13,6 +13,7 @@ from docs.generator.agents import AGENT_TABLES, acp_agents, known_agents
 from docs.generator.commands import commands
 from docs.generator.events import events
 from docs.generator.exit_codes import exit_codes
+from docs.generator.glossary import glossary, screen_signs, task_states
 from docs.generator.keys import keys
 from docs.generator.old_names import old_names
 from docs.generator.plans import agent_keys, plan_keys, task_keys
@@ -27,8 +28,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     **{
         one.__name__: one
         for one in (
-            acp_agents, agent_keys, answers, commands, events, exit_codes, keys, known_agents, old_names, placeholders,
-            plan_keys, python_api, settings, task_keys, time_limits, timers,
+            acp_agents, agent_keys, answers, commands, events, exit_codes, glossary, keys, known_agents, old_names,
+            placeholders, plan_keys, python_api, screen_signs, settings, task_keys, task_states, time_limits, timers,
         )
     },
     **AGENT_TABLES,

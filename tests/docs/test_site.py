@@ -13,6 +13,7 @@ from docs.generator.site import TABLES, TOP, pages, write_site
 
 from unstuck import errors
 from unstuck.errors import EXIT_CODES
+from unstuck.words.signs import signs
 
 LINK = re.compile(r"!?\[[^\]]*\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -73,6 +74,12 @@ def test_an_overview_for_language_models(site: Path) -> None:
     lines = re.findall(r"^- \[(.+)\]\((.+)\.html\): (.+\w.+)$", (site / "llms.txt").read_text("utf-8"), re.MULTILINE)
     assert {f"{page}.md" for _, page, _ in lines} == set(pages())
     assert "`failure_handler.max_retries`" in (site / "llms-full.txt").read_text("utf-8")
+
+
+def test_the_glossary_says_what_the_screen_says() -> None:
+    """Every sign and word that the screen's help explains stands in the glossary, with the same sentence."""
+    page = pages()["reference/glossary.md"].replace("*", "")
+    assert [word for _, word, meaning in signs() if word not in page or meaning not in page] == []
 
 
 def test_every_table_is_shown() -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from unstuck import Answer, Guidance, Observation, Report, Supervisor, Task, admit
-from unstuck.clock import PacedClock
+from unstuck.clock import SystemClock
 from unstuck.contract import Capabilities, Gate, Observer, Receipt
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
@@ -76,10 +76,20 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
+class HastyClock(SystemClock):
+    """The machine's clock, on which a million seconds pass in one."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() * 1_000_000
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 1_000_000)
+
+
 class Acting:
     """Does in each attempt what was drawn for it, and can be held as was drawn."""
 
-    def __init__(self, acts: list[tuple[str, dict[str, Any]]], hold: Any, clock: PacedClock) -> None:
+    def __init__(self, acts: list[tuple[str, dict[str, Any]]], hold: Any, clock: SystemClock) -> None:
         self.can = Capabilities(hold=hold, stop=True, fresh=True, may_restore=True, tell=hold == "step")
         self._left, self._clock = list(acts), clock
         self._stopped, self._goes, self.out_of_time = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -145,7 +155,7 @@ async def _worked(root: Path, acts: list[Any], answers: list[Answer], limits: An
         return 0, answer
 
     records: list[Record] = []
-    clock = PacedClock(1_000_000)
+    clock = HastyClock()
     chosen = Settings.model_validate({"failure_handler": limits, "budget": {"tokens": 100}})
     async with Supervisor.open(root, chosen, clock=clock, policy=lambda state: policy) as supervisor:
         supervisor.core.journal.on_append(records.append)

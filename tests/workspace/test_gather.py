@@ -80,6 +80,33 @@ async def test_it_works_without_git(plain: Project) -> None:
     ]
 
 
+KEPT = (".aider.chat.history.md", ".aider.tags.cache.v4/1.json", ".claude/history.md", "web/.codex/log.jsonl")
+KEPT_TOO = (".specstory/history/today.md", ".cursor/chat.md", ".unstuck/runs/1/events.jsonl", ".gemini/tmp/chat.json")
+
+
+@pytest.mark.parametrize("kind", ["git", "plain"])
+async def test_what_agents_have_said_is_no_source(project: Project, plain: Project, kind: str) -> None:
+    """Conversations, settings and logs that agents and Unstuck keep in the project are neither quoted nor related."""
+    place = project if kind == "git" else plain
+    place.write(dict.fromkeys((*KEPT, *KEPT_TOO), "I tried make_thing() and it failed.\n"))
+    place.write({"docs/claude.md": "make_thing makes it.\n", "app.py": "make_thing(1)\n"})
+    found = await gather(place.root, location=None, headline="no attribute 'make_thing'")
+    text = "\n".join(insight.text for insight in found)
+    assert "docs/claude.md:1:make_thing makes it." in text
+    assert "I tried" not in text
+    near = await surroundings(place.root, "app.py:1")
+    assert {"docs/claude.md", "app.py"} <= set(near.files)
+    assert not {*KEPT, *KEPT_TOO} & set(near.files)
+
+
+async def test_much_chat_does_not_hide_the_project(project: Project) -> None:
+    """A chat history with the name a hundred thousand times leaves room for the one use in the code."""
+    project.write({".aider.chat.history.md": "and then make_thing() failed again\n" * 100_000})
+    project.write({"zoo.py": "make_thing(1)\n"})
+    found = await gather(project.root, location=None, headline="no attribute 'make_thing'")
+    assert [insight.text for insight in found] == ["zoo.py:1:make_thing(1)"]
+
+
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
     file = tmp_path / "outside.txt"

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-__all__ = ["Clock", "PacedClock", "SystemClock", "iso"]
+__all__ = ["Clock", "SystemClock", "iso"]
 
 # On Linux CLOCK_BOOTTIME counts the machine's sleep; on macOS CLOCK_MONOTONIC does.
 _WITH_SLEEP: int | None = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC if sys.platform == "darwin" else None)
@@ -50,22 +50,6 @@ class SystemClock:
         import asyncio  # what only asks for the time does without
 
         await asyncio.sleep(max(0.0, seconds))
-
-
-class PacedClock(SystemClock):
-    """The machine's clock, on which time passes ``pace`` times as fast from its making on."""
-
-    def __init__(self, pace: float) -> None:
-        self._pace, self._begin = pace, time.time()
-
-    def now(self) -> float:
-        return self._begin + (time.time() - self._begin) * self._pace
-
-    def monotonic(self) -> float:
-        return time.monotonic() * self._pace
-
-    async def sleep(self, seconds: float) -> None:
-        await super().sleep(seconds / self._pace)
 
 
 def iso(seconds: float) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import yaml
 
-from unstuck.clock import PacedClock
 from unstuck.errors import UsageError
 from unstuck.runs.plans.plan_file import ID_SHAPE, is_task_id, load_plan
 from unstuck.runs.run import RunOptions, start_run
@@ -43,7 +42,10 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """A rehearsal in ``directory``: the ``project``, its ``plan``, and the prompts of its attempts (``told``)."""
+    """A rehearsal in ``directory``: the ``project``, its ``plan``, and the prompts of its attempts (``told``).
+
+    Its agents work ``speed`` times as fast, and their time limits are as much shorter.
+    """
 
     directory: Path
     speed: float = 1.0
@@ -92,9 +94,9 @@ class Rehearsal:
         return rehearsal
 
     async def run(self, options: RunOptions | None = None) -> RunResult:
-        """Run the plan; every wait of the supervisor takes one ``speed``-th of its time."""
+        """Run the plan."""
         place = await locate(self.project)
-        options = replace(options or RunOptions(), environ=self.environ, clock=PacedClock(self.speed))
+        options = replace(options or RunOptions(), environ=self.environ)
         return await start_run(load_plan(self.plan, parallel_worktrees=True), place, options)
 
     def discard(self) -> None:
@@ -118,7 +120,7 @@ class Rehearsal:
             "settings": settings or None,
             "budget": budget or None,
             "agents": self._agents(cast),
-            "tasks": [_task(part, python) for part in cast],
+            "tasks": [_task(part, python, self.speed) for part in cast],
         }
         return {key: value for key, value in plan.items() if value is not None}
 
@@ -200,7 +202,7 @@ def _script(turns: Sequence[Turn], context: int) -> dict[str, Any]:
     return {"python": shlex.quote(sys.executable), "context": context, "turns": [asdict(turn) for turn in turns]}
 
 
-def _task(part: Part, python: str) -> dict[str, Any]:
+def _task(part: Part, python: str, speed: float) -> dict[str, Any]:
     scenario = part.scenario
     task = {
         "id": part.task,
@@ -208,8 +210,8 @@ def _task(part: Part, python: str) -> dict[str, Any]:
         "prompt": scenario.prompt,
         "check": None if scenario.shared_verify else scenario.verify.replace("{python}", python),
         "needs": list(part.needs) or None,
-        "timeout": scenario.timeout,
-        "idle": scenario.idle,
+        "timeout": scenario.timeout and scenario.timeout / speed,
+        "idle": scenario.idle and scenario.idle / speed,
         "isolation": scenario.isolation,
     }
     return {key: value for key, value in task.items() if value is not None}

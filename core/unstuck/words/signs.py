@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstuck.words.glossary import GLOSSARY
 from unstuck.words.labels import ENDED, LIVE
 
 _LIVE_MEANINGS = {
@@ -25,7 +26,7 @@ _ENDED_MEANINGS = {
     "abandoned": "Given up. Its files are kept.",
     "cancelled": "It did not start.",
 }
-_COLUMNS = (
+COLUMNS = (
     ("●○", "TRIED", "A dot for each retry, new approach and research round; a filled one is used. Then you are asked."),
     ("", "LEVEL", "The escalation level: first try, retry, new approach, research, asked you."),
     ("▂▅█", "ACTIVITY", "How much the agent printed in the last minute."),
@@ -35,23 +36,16 @@ _COLUMNS = (
     ("*", "marked", "Marked with space, to decide about several tasks."),
     ("▸", "failure", "A line of the output that tells of the failure."),
 )
-_TERMS = (
-    ("check", "The command that decides whether a task is done."),
-    ("retry", "The same approach again, with a hint."),
-    ("new approach", "The files go back to a checkpoint, and a new session tries another idea."),
-    ("research", "Unstuck collects the code around the failure for the next attempt."),
-    ("question", "Nothing is left to try, or a decision is yours."),
-    ("checkpoint", "Saved files that can be restored. Unstuck saves them before anything risky."),
-    ("signature", "The identity of a failure: the same one again has the same signature."),
-    ("suspended", "An agent that is stopped by a signal until you answer."),
-    ("held", "An agent that waits at its next step until you answer."),
-    ("skip", "Leave a task out for now."),
-    ("abandon", "End a task without a result."),
-)
+"""(sign, word, sentence) of every column and mark of the screen."""
+
+
+def states() -> list[tuple[str, str, str]]:
+    """(sign, word, sentence) of every state of a task, in the order in which people meet them."""
+    live = [(LIVE[state][0], LIVE[state][1], text) for state, text in _LIVE_MEANINGS.items()]
+    return [*live, *((ENDED[status][0], status, text) for status, text in _ENDED_MEANINGS.items())]
 
 
 def signs() -> list[tuple[str, str, str]]:
-    """(sign, word, sentence) of every state, every column and every word, in the order in which people meet them."""
-    live = [(LIVE[state][0], LIVE[state][1], text) for state, text in _LIVE_MEANINGS.items()]
-    ended = [(ENDED[status][0], status, text) for status, text in _ENDED_MEANINGS.items()]
-    return [*live, *ended, *_COLUMNS, *(("", word, text) for word, text in _TERMS)]
+    """(sign, word, sentence) of every state, every column and every word of the screen."""
+    terms = [term for part in GLOSSARY.values() for term in part if term.on_screen]
+    return [*states(), *COLUMNS, *(("", term.word, term.meaning.replace("*", "")) for term in terms)]

@@ -348,8 +348,12 @@ def test_my_repair_is_checked_without_the_agent(hands: Hands) -> None:
     assert len(hands.prompts()) == 1
 
 
-def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands) -> None:
-    """In a real tmux: after a shell and the end of the screen every line of both stands whole, one below the other."""
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands, size: tuple[int, int]) -> None:
+    """In a real tmux: after a shell and the end of the screen every line of both stands whole, one below the other.
+
+    The prompts have colours, and the last line of the shell has no end.
+    """
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
     server = ("tmux", "-S", f"{os.environ['UNSTUCK_RUNTIME_DIR']}/tmux", "-f", "/dev/null")
@@ -361,8 +365,10 @@ def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands) -> None
     run = hands.seen.parent / "run.sh"
     run.write_text(f"{shlex.join([*command, 'sh', hands.agent('true')])}\n", encoding="utf-8")
     window = Tmux(server, end, "hands")
+    width, height = map(str, size)
+    ours = "PS1=\"$(printf '\\033[1;32mat$\\033[0m ')\" sh"
     try:
-        window.tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "hands", "-c", str(hands.root), "PS1='at$ ' sh")
+        window.tmux("new-session", "-d", "-x", width, "-y", height, "-s", "hands", "-c", str(hands.root), ours)
         window.tmux("pipe-pane", "-t", "hands", f"exec cat > {news}")
         window.see("at$")
         window.press(f"sh {run}", "enter")
@@ -372,14 +378,15 @@ def test_what_the_shell_has_printed_stays_below_the_screen(hands: Hands) -> None
         for number in range(5):
             window.press(f"echo line {number}", "enter")
             window.see(f"\nline {number}")
-        window.press("exit", "enter")
+        window.press("printf '\\033[31mno end'; exit", "enter")
         window.see("editing has ended", BACK)
         window.press("escape")
         window.press("C-c")
-        window.see("unstuck answer")
+        window.see("unstuck answer", "\nat$")
         shown = window.text.splitlines()
         assert [line for line in shown if line.startswith("line ")] == [f"line {number}" for number in range(5)]
-        last = max(number for number, line in enumerate(shown) if line == "line 4")
+        last = shown.index("no end")
+        assert shown[last + 1].endswith("paused: 1 question needs an answer")
         assert not any("unstuck answer" in line for line in shown[:last])
     finally:
         subprocess.run([*server, "kill-server"], capture_output=True, check=False)

@@ -37,7 +37,12 @@ _GONE_ON_WITH = ("needs_person", "interrupted", "halted")
     help="Run only this scenario, or the one in a file.",
 )
 @click.option("--list", "wants_list", is_flag=True, help="List the scenarios.")
-@click.option("--speed", type=click.FloatRange(0.1, 100), default=1.0, help="Speed up all waits by this factor.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.1, 100),
+    default=1.0,
+    help="Speed up the agents and their time limits by this factor.",
+)
 @click.option(
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )

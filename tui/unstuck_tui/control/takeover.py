@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -160,4 +162,5 @@ def _notice(taken: Takeover, command: str, program: Program) -> str:
     if taken.others:
         others = ", ".join(map(one_line, taken.others[:_NAMED]))
         lines.append(f"These files are shared: agents of {others} may change them meanwhile.")
-    return "".join(f"{line}\n" for line in lines) + "\n"
+    width = shutil.get_terminal_size().columns
+    return "".join(f"{textwrap.fill(line, width)}\n" for line in lines) + "\n"

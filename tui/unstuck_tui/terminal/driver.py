@@ -278,18 +278,28 @@ class TerminalDriver(RedirectedDriver):
         if self._handoff is not None:
             self._handoff.recall()
             self._handoff = None
-            self.pass_on(LEFT_ON)
+            self.pass_on(LEFT_ON + self._fresh_line())
 
     def _resume_after_loan(self, first: str = "") -> None:
         if self._handoff is not None:
             self._handoff.take_back()
             self._handoff = None
-            self.pass_on(first + LEFT_ON)
+            self.pass_on(first + LEFT_ON + self._fresh_line())
         self.resume_application_mode()
         try:
             termios.tcgetattr(self.fileno)
         except termios.error:
             self._leave()  # its window was closed meanwhile
+
+    def _fresh_line(self) -> str:
+        """Return what moves the cursor to the start of the next line, unless it is at the start of one.
+
+        So many blanks fill exactly one line from its start; only from elsewhere they wrap onto the next one.
+        """
+        try:
+            return " " * os.get_terminal_size(self.fileno).columns + "\r"
+        except OSError:
+            return ""
 
     def close(self) -> None:
         super().close()

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -41,6 +42,15 @@ _SCRIPT = re.compile(r"Cannot find module ['\"]([^'\"\n]{1,200})['\"]")
 _SCRIPT_ENDINGS = ("", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".json", "/index.js", "/index.ts", "/index.tsx")
 _FUNCTION = re.compile(r"\s*(?:export\s+)?(?:async\s+)?(?:def|function|func|fn)\s+(\w+)")
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|class|function|func|fn|export|pub|interface|type|struct|enum)\b")
+# Conversations, settings and logs of agents and of Unstuck: they quote the failure and document nothing.
+_OF_AGENTS = (
+    *(".aider*", ".claude", ".cline", ".codex", ".continue", ".crush", ".cursor", ".gemini", ".goose", ".kilocode"),
+    *(".opencode", ".pi", ".qwen", ".roo", ".specstory", ".unstuck", ".windsurf"),
+)
+_OF_THE_PROJECT = (
+    *("--", "."),
+    *(f":(exclude,glob)**/{name}{below}" for name in _OF_AGENTS for below in ("", "/**")),
+)
 
 Finding = tuple[str, str]
 
@@ -77,10 +87,14 @@ async def surroundings(tree: Path, location: str | None) -> Surroundings:
 
 async def _files(root: Path) -> tuple[str, ...]:
     if await find_repository(root) is None:
-        found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-        return tuple(islice(found, _FILES))
-    listed = await _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        found = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+        return tuple(islice((path.as_posix() for path in found if not _is_of_agents(path)), _FILES))
+    listed = await _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_OF_THE_PROJECT)
     return tuple(split_paths(listed.out)[:_FILES])
+
+
+def _is_of_agents(path: Path) -> bool:
+    return any(part[0] == "." and any(fnmatchcase(part, name) for name in _OF_AGENTS) for part in path.parts)
 
 
 async def gather(
@@ -263,7 +277,9 @@ async def _uses(root: Path, names: Iterable[str], *, call: bool = False) -> list
     found = []
     for name in names:
         wanted = f"{name}(" if call else name
-        result = await _git(root, "grep", "-n", *(() if call else ("-w",)), "-F", "-I", *where, "-e", wanted)
+        result = await _git(
+            root, "grep", "-n", *(() if call else ("-w",)), "-F", "-I", *where, "-e", wanted, *_OF_THE_PROJECT
+        )
         lines = result.out.decode("utf-8", "replace").splitlines()
         if call:
             lines = [line for line in lines if not _DEFINITION.match(line.split(":", 2)[-1])]
