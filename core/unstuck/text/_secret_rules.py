@@ -21,8 +21,8 @@ class Rule:
     The first group of ``pattern`` stays, the second goes; where it has others, the secret begins with the one that
     matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case, which is several times
     faster than one that ignores case. With ``behind``, one of these programs stands less than 200 characters before,
-    in the same line. ``likely`` is a pattern for RE2 of what every match has: in large text, which has most hints, it
-    is looked for instead of them.
+    in the same line. ``likely`` is a pattern for RE2 of what every match has, where ``pattern`` without all that RE2
+    cannot do is too loose: in large text, which has most hints, it is looked for instead of them.
 
     No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
     Those of a group are in an atomic one instead: possessive they are wrong in Pythons before 3.11.5. A pattern begins
@@ -37,6 +37,15 @@ class Rule:
         self._behind = tuple(program.replace(_BLANK, " ") for program in behind.split())
         self._compiled: re.Pattern[str] | None = None
 
+    def loosened(self) -> str:
+        """Return a pattern for RE2 that finds something wherever this rule finds something, in bytes in lower case."""
+        if self.likely:
+            return self.likely
+        if _LOOKED_BACK in self.pattern:
+            return "|".join(map(re.escape, self.hints))
+        begin = f"(?:{'|'.join(map(re.escape, self._behind))})[^\\n]*" if self._behind else ""
+        return begin + _loosened(self.pattern)
+
     def places(self, text: str) -> tuple[list[int], list[int]]:
         """Return where secrets begin and end in ``text``, in their order; that of a folded rule is in lower case."""
         if self._compiled is None:
@@ -49,19 +58,54 @@ class Rule:
         ends = list(accumulate(map(len, pattern.split(text))))
         options, first, last = ends[:-1:3], ends[1::3], ends[2::3]
         if behind:
-            lines = list(zip(map(max, map(sub, options, repeat(_NEAR)), repeat(0)), options, strict=True))
-            each = (
-                [text.rfind(one, begin, end) > text.rfind("\n", begin, end) for begin, end in lines]
-                for one in behind
-                if one in text
-            )
-            near = list(map(any, zip(*each, strict=True)))
+            starts = list(map(max, map(sub, options, repeat(_NEAR)), repeat(0)))
+            lines = list(map(max, starts, map(text.rfind, repeat("\n"), starts, options)))
+            each = (map(text.find, repeat(one), lines, options) for one in behind if one in text)
+            near = [max(found) >= 0 for found in zip(*each, strict=True)]
             first, last = list(compress(first, near)), list(compress(last, near))
         return first, last
 
 
 _KEPT_AND_GONE = 2
+_LOOKED_BACK = "(?:(?<="  # for what tells most
 _NEAR = 200
+_TOKEN = re.compile(
+    r"(?P<look>\(\?<?[=!])|(?P<group>\((?:\?[:>])?)|(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<escape>\\.)|\{(?P<least>[0-9]+)"
+    r"(?P<most>,[0-9]*)?\}[+?]?|(?P<some>[*+?])[+?]?|.",
+    re.DOTALL,
+)
+_MOST_COUNTED = 8  # more makes many states of it
+
+
+def _loosened(pattern: str) -> str:
+    """``pattern`` as RE2 takes it for bytes in lower case: with nothing looked at, and counts only up to a few."""
+    said, looking = list[str](), 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if looking or token["look"]:
+            looking += text.startswith("(") - (text == ")")
+        elif token["group"]:
+            said.append("(?:")
+        elif token["set"]:
+            said.append(_loosened_set(text))
+        elif token["escape"]:
+            said.append(r"[\s\v]" if text == r"\s" else text)
+        elif token["least"]:
+            least = min(int(token["least"]), _MOST_COUNTED)
+            said.append(f"{{{least},}}" if token["most"] or int(token["least"]) > least else f"{{{least}}}")
+        else:
+            said.append(token["some"] or text.lower())
+    return "".join(said)
+
+
+def _loosened_set(said: str) -> str:
+    """A set of characters as RE2 takes it, where those outside of ASCII are several bytes."""
+    lowered = re.sub(r"(?<!\\)[A-Z]", lambda letter: letter[0].lower(), said)
+    ascii_only = re.sub(r"[^\x00-\x7f]", "", lowered)
+    if said.startswith("[^"):
+        return ascii_only
+    others = sorted(set(lowered) - set(ascii_only))
+    return "|".join([f"(?:{ascii_only[:-1]}\\v]" if r"\s" in said else f"(?:{ascii_only}", *others]) + ")"
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "", likely: str = "") -> Rule:
@@ -70,9 +114,12 @@ def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "", likely:
 
 def _key(begin: str, pattern: str, hints: str = "") -> Rule:
     """A key that begins with ``begin``, before which no letter or digit stands."""
-    begin = re.escape(begin)
+    said = re.escape(begin)
     return Rule(
-        hints or begin.replace("\\", "").lower(), f"()({begin}(?<![A-Za-z0-9]{begin})(?:{pattern}))", folded=False
+        hints or begin.lower(),
+        f"()({said}(?<![A-Za-z0-9]{said})(?:{pattern}))",
+        folded=False,
+        likely=f"[^a-z0-9]{_loosened(f'{said}(?:{pattern})')}",
     )
 
 
@@ -155,7 +202,7 @@ _LOGINS = (
     "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd docker\0login podman\0login"
     " registry\0login az\0login openssl\0enc"
 )
-_USER_LOGINS = {"smbclient": "%", "rpcclient": "%", "smbget": "%", "lftp": ",", "net\0rpc": "%", "net\0ads": "%"}
+_USER_LOGINS = {"smbclient rpcclient smbget net\0rpc net\0ads": "%", "lftp": ","}
 _IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|＝|：|%(?:25){0,2}3[ad])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
@@ -189,7 +236,7 @@ _AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 _WRAPPED = (  # at the width of a terminal, or of a mail
     r"(?>(?:\r?\n(?=[\w-]{0,99}[0-9])(?=[\w-]{0,99}[a-z])(?=[\w-]{0,99}[A-Z])[\w-]{8,}+(?=[\s\"'.]|$))*)"
 )
-_BRANDED = (
+BRANDED = (
     _key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
     _key("sk_", r"(?:live|test)_\w{16,}", "sk_live_ sk_test_"),  # Stripe
     _key("rk_", r"(?:live|test)_\w{16,}", "rk_live_ rk_test_"),
@@ -251,6 +298,17 @@ _BRANDED = (
     _key("key-", r"(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])"),  # Mailgun
 )
 
+
+def _at_once(rules: Iterable[Rule]) -> Rule:
+    """One rule for all ``rules`` of keys that begin with a letter: for text with many of them, far faster."""
+    patterns = sorted(rule.pattern.removeprefix("()(")[:-1] for rule in rules)
+    letters = sorted({pattern[0] for pattern in patterns})
+    each = (f"{one}(?:{'|'.join(pattern[1:] for pattern in patterns if pattern[0] == one)})" for one in letters)
+    return Rule("", f"()((?<![A-Za-z0-9])(?:{'|'.join(each)}))", folded=False)
+
+
+BRANDED_AT_ONCE = _at_once(BRANDED)
+
 RULES = (
     _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:[^-]{{1,16384}}+|-(?!----)){{0,999}})-?-----END {_KEY_LABEL}"),
     _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
@@ -264,7 +322,7 @@ RULES = (
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
     _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
-    *_BRANDED,
+    *BRANDED,
     _inner(
         "-",
         ["[0-9a-f]{32}"],
@@ -355,12 +413,12 @@ RULES = (
     ),
     *(
         _rule(
-            program,
+            programs,
             rf"{_NO_VALUE}[^\s\"']++",
             keep=rf"-(?<=[ \t]-)(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
-            behind=program,
+            behind=programs,
         )
-        for program, sign in _USER_LOGINS.items()
+        for programs, sign in _USER_LOGINS.items()
     ),
     _rule(
         "send",
@@ -398,6 +456,7 @@ RULES = (
         rf"{_NO_VALUE}[^\s\"'|]++"
         r"(?=[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo -s|[^\n|]{0,99}--(?:with-token|password-stdin)))",
         keep=_word("echo") + r"[ \t]{1,4}[\"']?",
+        likely=r"echo[ \t][^\n|]+\|[ \t]*(?:sudo -s|[^\n|]*--(?:with-token|password-stdin))",
     ),
     _rule('"kty"', r"[\w-]{20,}", keep=r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,4}:[ \t]{0,4}\""),
     _rule("jdbc:oracle", r"(?!\[redacted\])[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
@@ -406,6 +465,8 @@ RULES = (
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
         keep=r"=(?:(?<=[?&]key=)|(?<=[?&]auth=)|(?<=[?&]sig=)|(?<=[?&]signature=)|(?<=[?&]x-amz-signature=)|(?<=[?&]x-goog-signature=))",
     ),
-    _rule("://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://"),
-    _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
+    _rule(
+        "://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://", likely="https?://[^\\s/@:]+@"
+    ),
+    _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://", likely="://[^\\s/@:]*:[^\\s/]+@"),
 )
