@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     Places = tuple[list[int], list[int]]
 
 if __package__:
-    from unstuck.text._secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule
+    from unstuck.text._secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule, begun_at_end
 else:
-    from _secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule, begun_at_end  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 PLACEHOLDER = "[redacted]"
 
@@ -39,7 +39,8 @@ _HINTS: dict[str, list[int]] = {}
 for _number, _each in enumerate(RULES):
     for _hint in _each.hints:
         _HINTS.setdefault(_hint, []).append(_number)
-_LARGE = 1 << 13  # characters; RE2 takes milliseconds to load, and then a tenth of the time
+# Characters: RE2 takes milliseconds to load, and then a tenth of the time of so many hints.
+_LARGE, _SMALL = 1 << 13, 1 << 8
 _BRANDED = {number for number, rule in enumerate(RULES) if rule in BRANDED}
 _AT_ONCE = 12
 
@@ -75,7 +76,7 @@ def _likely_rules() -> tuple[Callable[[bytes], list[int] | None] | None, tuple[l
 def _hinted(lowered: str) -> list[Rule]:
     """Return the rules that may find something in a text, which is ``lowered`` in lower case."""
     search = None
-    if len(lowered) >= _LARGE:
+    if len(lowered) >= (_SMALL if _likely_rules.cache_info().currsize else _LARGE):
         search, rules = _likely_rules()
     if search is None:
         found = {number for hint, numbers in _HINTS.items() if hint in lowered for number in numbers}
@@ -181,6 +182,11 @@ def redact(text: str) -> str:
         # What stood beside a replaced secret may only now have a shape of its own.
         text = once
     return text
+
+
+def ends_in_key(line: str) -> bool:
+    """Return whether the rest of a key may stand in the next line."""
+    return begun_at_end().search(line) is not None
 
 
 def _pass(text: str) -> str:

@@ -7,7 +7,8 @@ text first hints at it.
 from __future__ import annotations
 
 import re
-from itertools import accumulate, compress, repeat
+from functools import cache
+from itertools import accumulate, compress, groupby, repeat
 from operator import sub
 
 TYPE_CHECKING = False
@@ -43,7 +44,9 @@ class Rule:
             return self.likely
         if _LOOKED_BACK in self.pattern:
             return "|".join(map(re.escape, self.hints))
-        begin = f"(?:{'|'.join(map(re.escape, self._behind))})[^\\n]*" if self._behind else ""
+        begin = "[^a-z0-9]" if _ALONE in self.pattern else ""
+        if self._behind:
+            begin = f"(?:{'|'.join(map(re.escape, self._behind))})[^\\n]*"
         return begin + _loosened(self.pattern)
 
     def places(self, text: str) -> tuple[list[int], list[int]]:
@@ -67,6 +70,7 @@ class Rule:
 
 
 _KEPT_AND_GONE = 2
+_ALONE = "(?<![A-Za-z0-9]"
 _LOOKED_BACK = "(?:(?<="  # for what tells most
 _NEAR = 200
 _TOKEN = re.compile(
@@ -114,12 +118,9 @@ def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "", likely:
 
 def _key(begin: str, pattern: str, hints: str = "") -> Rule:
     """A key that begins with ``begin``, before which no letter or digit stands."""
-    said = re.escape(begin)
+    begin = re.escape(begin)
     return Rule(
-        hints or begin.lower(),
-        f"()({said}(?<![A-Za-z0-9]{said})(?:{pattern}))",
-        folded=False,
-        likely=f"[^a-z0-9]{_loosened(f'{said}(?:{pattern})')}",
+        hints or begin.replace("\\", "").lower(), f"()({begin}(?<![A-Za-z0-9]{begin})(?:{pattern}))", folded=False
     )
 
 
@@ -136,6 +137,7 @@ def _word(word: str) -> str:
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _LABEL_HINTS = "key----- block-----"
+_LABEL_LIKELY = "key(?: block)?-----"
 _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
 # Its lines may be indented, or quoted, and in a diff a sign stands before each of them; or they are all joined.
@@ -233,9 +235,45 @@ _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey|ssws|oauth|jwt|bot|key
 _AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 
 # Keys that begin with what their maker calls them.
-_WRAPPED = (  # at the width of a terminal, or of a mail
-    r"(?>(?:\r?\n(?=[\w-]{0,99}[0-9])(?=[\w-]{0,99}[a-z])(?=[\w-]{0,99}[A-Z])[\w-]{8,}+(?=[\s\"'.]|$))*)"
+# A key goes on behind a line end, as of a terminal or a mail, or a blank, with a word that is as hard to guess.
+_GOES_ON = r"(?:[ \t]{1,2}|[ \t]{0,4}\r?\n[ \t]{0,16})"
+_ENDS_WORD = r"(?=[\s\"'.,;)\]}]|$)"
+_MIXED = r"(?=[\w.-]{0,99}[0-9])(?=[\w.-]{0,99}[a-z])(?=[\w.-]{0,99}[A-Z])"
+_WRAPPED = rf"(?>(?:{_GOES_ON}{_MIXED}[\w-]{{8,}}+{_ENDS_WORD})*)"
+_REST = (
+    rf"(?:(?:{_MIXED}[\w./+-]{{5,}}+|(?=[a-z]{{0,99}}[A-Z]{{1,99}}[a-z]{{1,99}}[A-Z])[\w-]{{16,}}+)"
+    rf"|(?=[A-Z]{{0,99}}[0-9])[0-9A-Z]{{6,}}+|(?=[0-9]{{0,99}}[a-f])(?=[a-f]{{0,99}}[0-9])[0-9a-f]{{6,}}+){_ENDS_WORD}"
 )
+
+
+def _by_letter(patterns: Iterable[str]) -> str:
+    """One pattern for all ``patterns`` that begin with a letter or digit, before which none stands."""
+    patterns = sorted(patterns)
+    each = (
+        f"{one}(?:{'|'.join(rest[1:] for rest in begun)})" for one, begun in groupby(patterns, lambda said: said[0])
+    )
+    return f"(?<![0-9A-Za-z])(?:{'|'.join(each)})"
+
+
+# Of keys whose rest stands too soon behind a line end or a blank for a rule of its own.
+_BEGINS = (
+    r"sk- sk_live_ sk_test_ rk_live_ rk_test_ npm_ hf_ SG\. sq0[a-z]{3}- shp[a-z]{2}_ do[opr]_v1_ hv[bsr]\."
+    r" ATATT3 ATCTT3 ntn_ glsa_ glc_ lin_api_ lin_oauth_ NR[AIJR][AISK]- pscale_[a-z]{2,5}_ PMAK- rubygems_"
+    r" pul- AGE-SECRET-KEY-1 GOCSPX- whsec_ gsk_ dckr_[op]at_ sbp_ r8_ xai- pplx- nvapi- tvly- sntry[su]_"
+    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ AKIA ASIA xox[a-eoprs]- xapp- AIza ya29\."
+    r" pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
+    r" discord(?:app)?\.com/api/webhooks/ key-[0-9a-f]{8}"
+)
+_BEGUN = _by_letter(_BEGINS.split())
+_SECRET_PART = r"(?=[\w./-]{0,40}[0-9A-Z])[\w./+-]{3,}+"
+
+
+@cache
+def begun_at_end() -> re.Pattern[str]:
+    """Return the pattern of a line whose last word is the beginning of a key."""
+    return re.compile(rf"{_BEGUN}{_SECRET_PART}[ \t\r\n]*\Z", re.ASCII)
+
+
 BRANDED = (
     _key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
     _key("sk_", r"(?:live|test)_\w{16,}", "sk_live_ sk_test_"),  # Stripe
@@ -299,23 +337,33 @@ BRANDED = (
 )
 
 
-def _at_once(rules: Iterable[Rule]) -> Rule:
-    """One rule for all ``rules`` of keys that begin with a letter: for text with many of them, far faster."""
-    patterns = sorted(rule.pattern.removeprefix("()(")[:-1] for rule in rules)
-    letters = sorted({pattern[0] for pattern in patterns})
-    each = (f"{one}(?:{'|'.join(pattern[1:] for pattern in patterns if pattern[0] == one)})" for one in letters)
-    return Rule("", f"()((?<![A-Za-z0-9])(?:{'|'.join(each)}))", folded=False)
-
-
-BRANDED_AT_ONCE = _at_once(BRANDED)
+# For text with many of them; far faster than one after the other.
+BRANDED_AT_ONCE = Rule("", f"()({_by_letter(rule.pattern.removeprefix('()(')[:-1] for rule in BRANDED)})", folded=False)
 
 RULES = (
-    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:[^-]{{1,16384}}+|-(?!----)){{0,999}})-?-----END {_KEY_LABEL}"),
-    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
+    Rule(
+        "sk- k_live_ k_test_ npm_ hf_ sg. sq0 shp _v1_ hvb. hvs. hvr. atatt3 atctt3 ntn_ glsa_ glc_ lin_ nrak-"
+        " nrii- nrai- nrjs- nrra- nraa- pscale_ pmak- rubygems_ pul- age-secret gocspx- whsec_ gsk_ dckr_ sbp_"
+        " r8_ xai- pplx- nvapi- tvly- sntry tskey- glpat- glrt- gldt- glft- gho_ ghp_ ghr_ ghs_ ghu_"
+        " github_pat_ akia asia xox xapp- aiza ya29. pypi-age dapi eyj akcp fm1 fm2 dp. 1//0 hooks.slack.com"
+        " /api/webhooks/ .atlasv1. :aa q~ key-",
+        rf"()((?:{_BEGUN}|\.atlasv1\.|:AA(?<=[0-9]{{8}}:AA)|Q~(?<=[A-Za-z0-9]{{3}}[0-9]Q~)){_SECRET_PART}"
+        rf"(?>(?:{_GOES_ON}{_REST}){{1,4}}))",
+        folded=False,
+        likely=rf"(?:[^a-z0-9](?:{_loosened('|'.join(_BEGINS.split()))})|\.atlasv1\.|:aa|q~)[\w./+-]{{2,}}"
+        r"(?:[ \t]{1,2}|[ \t]*\r?\n[ \t]*)(?:[a-z_./+-]{0,9}[0-9]|[\w-]{9})",
+    ),
+    _rule(
+        _LABEL_HINTS,
+        rf"-----BEGIN {_KEY_LABEL}(?>(?:[^-]{{1,16384}}+|-(?!----)){{0,999}})-?-----END {_KEY_LABEL}",
+        likely=_LABEL_LIKELY,
+    ),
+    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)", likely=_LABEL_LIKELY),
     Rule(
         "-----end",
         rf"([^A-Za-z0-9+/=])((?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL})",
         folded=False,
+        likely="-----end [^-\n]*private key",
     ),
     _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"x(?:ox[a-eoprs]|app)-[A-Za-z0-9-]{10,}"),
@@ -349,7 +397,7 @@ RULES = (
         [f"[MNO][\\w-]{{{count}}}" for count in (23, 24, 25)],
         r"\.",
         r"[\w-]{6}\.[\w-]{27,38}(?![\w-])",
-        likely=r"[\w-]\.[\w-]{6}\.[\w-]{27}",  # Discord's bots
+        likely=r"\.[\w-]{6}\.[\w-]{27}",  # Discord's bots
     ),
     _rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}"),
