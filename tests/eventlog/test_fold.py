@@ -18,6 +18,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
+from unstuck.eventlog.fold.clock import hold, release
 from unstuck.eventlog.log.journal import LOG_NAME, Journal
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
@@ -324,6 +325,56 @@ def test_events_of_a_stale_attempt_change_nothing() -> None:
         fold(state, record)
     assert state.tasks == before.tasks
     assert state.attempts == before.attempts
+
+
+def test_the_clocks_of_an_attempt_that_has_ended_stay_as_they_are() -> None:
+    """Whatever question names it: neither pausing nor continuing brings it back, and one that is unknown is none."""
+    state = started((e.AttemptEnded(report=Report()), "a", "a.1"))
+    before = copied(state)
+    for attempt in ("a.1", "stranger"):
+        hold(state, attempt, 2.0)
+        release(state, attempt, 3.0)
+    assert state == before
+
+
+@pytest.mark.parametrize(
+    ("choice", "state", "status"),
+    [
+        ("continue", "ready", ""),
+        ("retry", "preparing", ""),
+        ("done", "judging", ""),
+        ("skip", "ended", "skipped"),
+        ("abandon", "ended", "abandoned"),
+    ],
+)
+def test_an_interrupted_task_goes_on_as_it_was_decided(choice: str, state: str, status: str) -> None:
+    """Each choice has its own next step; one for a task that is not interrupted changes nothing."""
+    decided = e.RecoveryDecided(choice=choice)  # type: ignore[arg-type]
+    task = started((e.AttemptInterrupted(reason="killed"), "a", "a.1"), (decided, "a", "")).tasks["a"]
+    assert (task.state, task.status or "") == (state, status)
+    assert started((decided, "a", "")).tasks["a"].state == "running"
+
+
+@pytest.mark.parametrize(
+    ("calls", "result"),
+    [
+        ([("action", "true -v"), ("success", "ok")], "passed"),
+        ([("action", "true -v"), ("failure", "no")], "failed"),
+        ([("action", "ls"), ("success", "ok")], ""),
+        ([("action", "true"), ("success", "ok"), ("action", "ls")], ""),
+        ([("success", "ok")], ""),
+    ],
+)
+def test_an_agent_that_runs_its_own_check_is_seen(calls: list[tuple[str, str]], result: str) -> None:
+    """Only a call of the task's check has a result, and any other call makes it stale."""
+    work = Task(id="c", prompt=Clean("Work."), verify="true")
+    told = Guidance(attempt="c.1", number=1, level="first", text=Clean("Work."), workdir=Path("/tree"))
+    state = started(
+        (e.TaskAdded(work=work), "c", ""),
+        (e.AttemptStarted(guidance=told), "c", "c.1"),
+        *((e.StepRecorded(kind=kind, text=Clean(said)), "c", "c.1") for kind, said in calls),
+    )
+    assert state.attempts["c.1"].own_check == result
 
 
 def test_thousands_of_steps_take_no_room() -> None:

@@ -110,17 +110,18 @@ async def test_what_got_past_it_is_kept(story: Story, level: str, approach: str,
     assert story.row.worked == worked
 
 
-async def test_a_persons_answer_is_what_worked(story: Story) -> None:
-    """A person's words that solved a failure are kept with it."""
+@pytest.mark.parametrize(("said", "worked"), [("use a dict", "your answer: use a dict"), ("", "your answer: by hand")])
+async def test_a_persons_answer_is_what_worked(story: Story, said: str, worked: str) -> None:
+    """A person's words that solved a failure are kept with it; an answer without words hides nothing."""
     story.attempt(1)
     story.check(1)
     story.tell(e.GateOpened(gate="g1", type="stuck", context={"signature": IDENTITY}))
-    answer = e.GateAnswered(gate="g1", choice="show_me", text=Clean("use a dict"), effect="prepare")
+    answer = e.GateAnswered(gate="g1", choice="show_me", text=Clean(said), effect="prepare")
     story.tell(answer, actor="human")
     story.tell(e.DirectivePrepared(level="human", text=Clean(""), answers=("g1",)))
-    story.attempt(2, "human", answers=("g1",))
+    story.attempt(2, "human", approach="by hand", answers=("g1",))
     story.check(2, "passed")
-    assert story.row.worked == "your answer: use a dict"
+    assert story.row.worked == worked
 
 
 async def test_a_failing_step_counts_too_and_tasks_are_named_within_bounds(story: Story) -> None:

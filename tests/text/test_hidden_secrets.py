@@ -12,7 +12,7 @@ import pytest
 from tests.text.secret_kinds import kinds
 
 from unstuck.processes.shim.output import Output
-from unstuck.text import admit, one_line, redact
+from unstuck.text import _redact, admit, one_line, redact
 
 SEEDS = (1, 2, 3)
 KINDS = sorted(kinds(1))
@@ -136,3 +136,59 @@ def test_a_line_of_json_stays_one(form: str) -> None:
 def test_evidence_in_json_is_kept(evidence: str) -> None:
     """Text that hides nothing stays as it was printed, escapes included."""
     assert redact(evidence) == evidence
+
+
+# Kinds that a word says the beginning of, and whose rest is more than letters or digits alone.
+BEGUN = [
+    "Anthropic",
+    "AWS id",
+    "GitHub",
+    "GitHub fine",
+    "Google OAuth",
+    "JWT",
+    "OpenAI",
+    "PyPI",
+    "SendGrid",
+    "npm",
+]
+
+
+@pytest.mark.parametrize("by", [" ", "  ", "\n", "\r\n    "])
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.7])
+@pytest.mark.parametrize("kind", BEGUN)
+def test_a_key_that_is_divided_goes_whole(kind: str, share: float, by: str, tmp_path: Path) -> None:
+    """A terminal, a mail or a model that writes it down breaks it anywhere; the words behind it stay."""
+    for seed in SEEDS:
+        secret, _ = kinds(seed)[kind]
+        at = int(len(secret) * share)
+        printed = f"the key is {secret[:at]}{by}{secret[at:]} and no other\n"
+        for text in (redact(printed), written(tmp_path / f"{seed}", printed.encode(), random.Random(seed))):
+            assert text == "the key is [redacted] and no other\n"
+        assert redact(json.dumps(printed)) == json.dumps("the key is [redacted] and no other\n")
+
+
+def test_words_behind_a_key_or_its_prefix_stay() -> None:
+    """What stands behind a whole key, or behind a word that only begins as one, is evidence."""
+    key = kinds(1)["GitHub"][0]
+    for after in ("Traceback (most recent call last):", "failed: 401", "tests/test_a.py:12", "Version 2 ISO8601"):
+        assert redact(f"{key} {after}\n") == f"[redacted] {after}\n"
+    for line in (
+        "task sk-12 Test_Api2Key passed",
+        "npm_config_cache Node20Lts",
+        "hf_hub 0.23.1 Llama3Chat",
+        "Asia/Tokyo 2026-11-23T10:00",
+        "key-value Store2Memory",
+    ):
+        assert redact(line) == line
+
+
+def test_a_rule_finds_as_much_with_re2_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind of secret is found where RE2 cannot be loaded, too, and the same text comes out."""
+    texts = [FORMS[form]("\n".join(secret for secret, _ in kinds(7).values())) * 3 for form in FORMS]
+    clean = list(map(redact, texts))
+    monkeypatch.setattr("unstuck.text._redact._search", lambda patterns: None)
+    _redact._likely_rules.cache_clear()
+    try:
+        assert list(map(redact, texts)) == clean
+    finally:
+        _redact._likely_rules.cache_clear()

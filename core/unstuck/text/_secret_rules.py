@@ -7,7 +7,8 @@ text first hints at it.
 from __future__ import annotations
 
 import re
-from itertools import accumulate, compress, repeat
+from functools import cache
+from itertools import accumulate, compress, groupby, repeat
 from operator import sub
 
 TYPE_CHECKING = False
@@ -21,8 +22,8 @@ class Rule:
     The first group of ``pattern`` stays, the second goes; where it has others, the secret begins with the one that
     matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case, which is several times
     faster than one that ignores case. With ``behind``, one of these programs stands less than 200 characters before,
-    in the same line. ``likely`` is a pattern for RE2 of what every match has: in large text, which has most hints, it
-    is looked for instead of them.
+    in the same line. ``likely`` is a pattern for RE2 of what every match has, where ``pattern`` without all that RE2
+    cannot do is too loose: in large text, which has most hints, it is looked for instead of them.
 
     No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
     Those of a group are in an atomic one instead: possessive they are wrong in Pythons before 3.11.5. A pattern begins
@@ -37,6 +38,17 @@ class Rule:
         self._behind = tuple(program.replace(_BLANK, " ") for program in behind.split())
         self._compiled: re.Pattern[str] | None = None
 
+    def loosened(self) -> str:
+        """Return a pattern for RE2 that finds something wherever this rule finds something, in bytes in lower case."""
+        if self.likely:
+            return self.likely
+        if _LOOKED_BACK in self.pattern:
+            return "|".join(map(re.escape, self.hints))
+        begin = "[^a-z0-9]" if _ALONE in self.pattern else ""
+        if self._behind:
+            begin = f"(?:{'|'.join(map(re.escape, self._behind))})[^\\n]*"
+        return begin + _loosened(self.pattern)
+
     def places(self, text: str) -> tuple[list[int], list[int]]:
         """Return where secrets begin and end in ``text``, in their order; that of a folded rule is in lower case."""
         if self._compiled is None:
@@ -49,19 +61,55 @@ class Rule:
         ends = list(accumulate(map(len, pattern.split(text))))
         options, first, last = ends[:-1:3], ends[1::3], ends[2::3]
         if behind:
-            lines = list(zip(map(max, map(sub, options, repeat(_NEAR)), repeat(0)), options, strict=True))
-            each = (
-                [text.rfind(one, begin, end) > text.rfind("\n", begin, end) for begin, end in lines]
-                for one in behind
-                if one in text
-            )
-            near = list(map(any, zip(*each, strict=True)))
+            starts = list(map(max, map(sub, options, repeat(_NEAR)), repeat(0)))
+            lines = list(map(max, starts, map(text.rfind, repeat("\n"), starts, options)))
+            each = (map(text.find, repeat(one), lines, options) for one in behind if one in text)
+            near = [max(found) >= 0 for found in zip(*each, strict=True)]
             first, last = list(compress(first, near)), list(compress(last, near))
         return first, last
 
 
 _KEPT_AND_GONE = 2
+_ALONE = "(?<![A-Za-z0-9]"
+_LOOKED_BACK = "(?:(?<="  # for what tells most
 _NEAR = 200
+_TOKEN = re.compile(
+    r"(?P<look>\(\?<?[=!])|(?P<group>\((?:\?[:>])?)|(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<escape>\\.)|\{(?P<least>[0-9]+)"
+    r"(?P<most>,[0-9]*)?\}[+?]?|(?P<some>[*+?])[+?]?|.",
+    re.DOTALL,
+)
+_MOST_COUNTED = 8  # more makes many states of it
+
+
+def _loosened(pattern: str) -> str:
+    """``pattern`` as RE2 takes it for bytes in lower case: with nothing looked at, and counts only up to a few."""
+    said, looking = list[str](), 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if looking or token["look"]:
+            looking += text.startswith("(") - (text == ")")
+        elif token["group"]:
+            said.append("(?:")
+        elif token["set"]:
+            said.append(_loosened_set(text))
+        elif token["escape"]:
+            said.append(r"[\s\v]" if text == r"\s" else text)
+        elif token["least"]:
+            least = min(int(token["least"]), _MOST_COUNTED)
+            said.append(f"{{{least},}}" if token["most"] or int(token["least"]) > least else f"{{{least}}}")
+        else:
+            said.append(token["some"] or text.lower())
+    return "".join(said)
+
+
+def _loosened_set(said: str) -> str:
+    """A set of characters as RE2 takes it, where those outside of ASCII are several bytes."""
+    lowered = re.sub(r"(?<!\\)[A-Z]", lambda letter: letter[0].lower(), said)
+    ascii_only = re.sub(r"[^\x00-\x7f]", "", lowered)
+    if said.startswith("[^"):
+        return ascii_only
+    others = sorted(set(lowered) - set(ascii_only))
+    return "|".join([f"(?:{ascii_only[:-1]}\\v]" if r"\s" in said else f"(?:{ascii_only}", *others]) + ")"
 
 
 def _rule(hints: str, pattern: str, *, keep: str = "", behind: str = "", likely: str = "") -> Rule:
@@ -89,6 +137,7 @@ def _word(word: str) -> str:
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _LABEL_HINTS = "key----- block-----"
+_LABEL_LIKELY = "key(?: block)?-----"
 _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
 # Its lines may be indented, or quoted, and in a diff a sign stands before each of them; or they are all joined.
@@ -155,7 +204,7 @@ _LOGINS = (
     "redis-cli ldapsearch ldapmodify mongosh mongodump keytool ssh-keygen snmpget sqlcmd docker\0login podman\0login"
     " registry\0login az\0login openssl\0enc"
 )
-_USER_LOGINS = {"smbclient": "%", "rpcclient": "%", "smbget": "%", "lftp": ",", "net\0rpc": "%", "net\0ads": "%"}
+_USER_LOGINS = {"smbclient rpcclient smbget net\0rpc net\0ads": "%", "lftp": ","}
 _IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|＝|：|%(?:25){0,2}3[ad])[ \t]{0,8}"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
@@ -186,10 +235,46 @@ _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey|ssws|oauth|jwt|bot|key
 _AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 
 # Keys that begin with what their maker calls them.
-_WRAPPED = (  # at the width of a terminal, or of a mail
-    r"(?>(?:\r?\n(?=[\w-]{0,99}[0-9])(?=[\w-]{0,99}[a-z])(?=[\w-]{0,99}[A-Z])[\w-]{8,}+(?=[\s\"'.]|$))*)"
+# A key goes on behind a line end, as of a terminal or a mail, or a blank, with a word that is as hard to guess.
+_GOES_ON = r"(?:[ \t]{1,2}|[ \t]{0,4}\r?\n[ \t]{0,16})"
+_ENDS_WORD = r"(?=[\s\"'.,;)\]}]|$)"
+_MIXED = r"(?=[\w.-]{0,99}[0-9])(?=[\w.-]{0,99}[a-z])(?=[\w.-]{0,99}[A-Z])"
+_WRAPPED = rf"(?>(?:{_GOES_ON}{_MIXED}[\w-]{{8,}}+{_ENDS_WORD})*)"
+_REST = (
+    rf"(?:(?:{_MIXED}[\w./+-]{{5,}}+|(?=[a-z]{{0,99}}[A-Z]{{1,99}}[a-z]{{1,99}}[A-Z])[\w-]{{16,}}+)"
+    rf"|(?=[A-Z]{{0,99}}[0-9])[0-9A-Z]{{6,}}+|(?=[0-9]{{0,99}}[a-f])(?=[a-f]{{0,99}}[0-9])[0-9a-f]{{6,}}+){_ENDS_WORD}"
 )
-_BRANDED = (
+
+
+def _by_letter(patterns: Iterable[str]) -> str:
+    """One pattern for all ``patterns`` that begin with a letter or digit, before which none stands."""
+    patterns = sorted(patterns)
+    each = (
+        f"{one}(?:{'|'.join(rest[1:] for rest in begun)})" for one, begun in groupby(patterns, lambda said: said[0])
+    )
+    return f"(?<![0-9A-Za-z])(?:{'|'.join(each)})"
+
+
+# Of keys whose rest stands too soon behind a line end or a blank for a rule of its own.
+_BEGINS = (
+    r"sk- sk_live_ sk_test_ rk_live_ rk_test_ npm_ hf_ SG\. sq0[a-z]{3}- shp[a-z]{2}_ do[opr]_v1_ hv[bsr]\."
+    r" ATATT3 ATCTT3 ntn_ glsa_ glc_ lin_api_ lin_oauth_ NR[AIJR][AISK]- pscale_[a-z]{2,5}_ PMAK- rubygems_"
+    r" pul- AGE-SECRET-KEY-1 GOCSPX- whsec_ gsk_ dckr_[op]at_ sbp_ r8_ xai- pplx- nvapi- tvly- sntry[su]_"
+    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ AKIA ASIA xox[a-eoprs]- xapp- AIza ya29\."
+    r" pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
+    r" discord(?:app)?\.com/api/webhooks/ key-[0-9a-f]{8}"
+)
+_BEGUN = _by_letter(_BEGINS.split())
+_SECRET_PART = r"(?=[\w./-]{0,40}[0-9A-Z])[\w./+-]{3,}+"
+
+
+@cache
+def begun_at_end() -> re.Pattern[str]:
+    """Return the pattern of a line whose last word is the beginning of a key."""
+    return re.compile(rf"{_BEGUN}{_SECRET_PART}[ \t\r\n]*\Z", re.ASCII)
+
+
+BRANDED = (
     _key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
     _key("sk_", r"(?:live|test)_\w{16,}", "sk_live_ sk_test_"),  # Stripe
     _key("rk_", r"(?:live|test)_\w{16,}", "rk_live_ rk_test_"),
@@ -251,20 +336,41 @@ _BRANDED = (
     _key("key-", r"(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])"),  # Mailgun
 )
 
+
+# For text with many of them; far faster than one after the other.
+BRANDED_AT_ONCE = Rule("", f"()({_by_letter(rule.pattern.removeprefix('()(')[:-1] for rule in BRANDED)})", folded=False)
+
 RULES = (
-    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:[^-]{{1,16384}}+|-(?!----)){{0,999}})-?-----END {_KEY_LABEL}"),
-    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)"),
+    Rule(
+        "sk- k_live_ k_test_ npm_ hf_ sg. sq0 shp _v1_ hvb. hvs. hvr. atatt3 atctt3 ntn_ glsa_ glc_ lin_ nrak-"
+        " nrii- nrai- nrjs- nrra- nraa- pscale_ pmak- rubygems_ pul- age-secret gocspx- whsec_ gsk_ dckr_ sbp_"
+        " r8_ xai- pplx- nvapi- tvly- sntry tskey- glpat- glrt- gldt- glft- gho_ ghp_ ghr_ ghs_ ghu_"
+        " github_pat_ akia asia xox xapp- aiza ya29. pypi-age dapi eyj akcp fm1 fm2 dp. 1//0 hooks.slack.com"
+        " /api/webhooks/ .atlasv1. :aa q~ key-",
+        rf"()((?:{_BEGUN}|\.atlasv1\.|:AA(?<=[0-9]{{8}}:AA)|Q~(?<=[A-Za-z0-9]{{3}}[0-9]Q~)){_SECRET_PART}"
+        rf"(?>(?:{_GOES_ON}{_REST}){{1,4}}))",
+        folded=False,
+        likely=rf"(?:[^a-z0-9](?:{_loosened('|'.join(_BEGINS.split()))})|\.atlasv1\.|:aa|q~)[\w./+-]{{2,}}"
+        r"(?:[ \t]{1,2}|[ \t]*\r?\n[ \t]*)(?:[a-z_./+-]{0,9}[0-9]|[\w-]{9})",
+    ),
+    _rule(
+        _LABEL_HINTS,
+        rf"-----BEGIN {_KEY_LABEL}(?>(?:[^-]{{1,16384}}+|-(?!----)){{0,999}})-?-----END {_KEY_LABEL}",
+        likely=_LABEL_LIKELY,
+    ),
+    _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)", likely=_LABEL_LIKELY),
     Rule(
         "-----end",
         rf"([^A-Za-z0-9+/=])((?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL})",
         folded=False,
+        likely="-----end [^-\n]*private key",
     ),
     _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"x(?:ox[a-eoprs]|app)-[A-Za-z0-9-]{10,}"),
     _rule("hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}"),
     _rule("/webhooks/", r"discord(?:app)?\.com/api/webhooks/[\w/-]{40,}"),
     _rule("webhook.office.com", r"webhook\.office\.com/webhookb2/[\w@/-]{20,}"),
-    *_BRANDED,
+    *BRANDED,
     _inner(
         "-",
         ["[0-9a-f]{32}"],
@@ -291,7 +397,7 @@ RULES = (
         [f"[MNO][\\w-]{{{count}}}" for count in (23, 24, 25)],
         r"\.",
         r"[\w-]{6}\.[\w-]{27,38}(?![\w-])",
-        likely=r"[\w-]\.[\w-]{6}\.[\w-]{27}",  # Discord's bots
+        likely=r"\.[\w-]{6}\.[\w-]{27}",  # Discord's bots
     ),
     _rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}"),
@@ -355,12 +461,12 @@ RULES = (
     ),
     *(
         _rule(
-            program,
+            programs,
             rf"{_NO_VALUE}[^\s\"']++",
             keep=rf"-(?<=[ \t]-)(?:u|-user)[ \t=]{{0,4}}[\"']?[^\s{sign}\"']{{1,64}}{sign}",
-            behind=program,
+            behind=programs,
         )
-        for program, sign in _USER_LOGINS.items()
+        for programs, sign in _USER_LOGINS.items()
     ),
     _rule(
         "send",
@@ -398,6 +504,7 @@ RULES = (
         rf"{_NO_VALUE}[^\s\"'|]++"
         r"(?=[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo -s|[^\n|]{0,99}--(?:with-token|password-stdin)))",
         keep=_word("echo") + r"[ \t]{1,4}[\"']?",
+        likely=r"echo[ \t][^\n|]+\|[ \t]*(?:sudo -s|[^\n|]*--(?:with-token|password-stdin))",
     ),
     _rule('"kty"', r"[\w-]{20,}", keep=r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,4}:[ \t]{0,4}\""),
     _rule("jdbc:oracle", r"(?!\[redacted\])[^\s@/]{1,99}(?=@)", keep=r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/@]{1,64}/"),
@@ -406,6 +513,8 @@ RULES = (
         r"(?!\[redacted\])[^\s\"'&;<>\\]{16,}",
         keep=r"=(?:(?<=[?&]key=)|(?<=[?&]auth=)|(?<=[?&]sig=)|(?<=[?&]signature=)|(?<=[?&]x-amz-signature=)|(?<=[?&]x-goog-signature=))",
     ),
-    _rule("://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://"),
-    _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://"),
+    _rule(
+        "://", r"(?=[^\s/@:]{0,255}[0-9])[^\s/@:\"'<>]{20,256}(?=@)", keep="https?://", likely="https?://[^\\s/@:]+@"
+    ),
+    _rule("://", r"[^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512}(?=@)", keep="://", likely="://[^\\s/@:]*:[^\\s/]+@"),
 )

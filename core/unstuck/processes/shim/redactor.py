@@ -41,7 +41,7 @@ class Redactor:
 
     def settled(self, raw: bytearray) -> int:
         """Return the number of first bytes of ``raw`` that can be redacted whatever comes after it."""
-        lines = _before_what_goes_on(raw, raw.rfind(b"\n") + 1)
+        lines = self._before_what_goes_on(raw, raw.rfind(b"\n") + 1)
         for first, last in _KEYS:
             key = raw.rfind(first, 0, lines)
             if key >= 0 and raw.find(last, key, lines) < 0 and lines - key < _LONGEST_KEY:
@@ -83,6 +83,21 @@ class Redactor:
                     return lines[len(pieces)]
         return begin if len(raw) - begin < _MOST_PIECES else len(raw)
 
+    def _before_what_goes_on(self, raw: bytearray, lines: int) -> int:
+        """Return the end of whole ``lines`` whose values do not stand, as a whole or in part, in the next line."""
+        end = lines
+        for _ in range(_MOST_LINES):
+            begin = raw.rfind(b"\n", 0, end - 1) + 1
+            shown = bytes(raw[max(begin, end - _LONGEST_LOGIN) : end]).rstrip()
+            line = shown.lower()
+            word = line[-_WRAPPED:].replace(b"-", b"").replace(b"_", b"").replace(b".", b"")
+            wrapped = len(line) >= _WRAPPED and word.isalnum()
+            wrapped = wrapped or self._rules().ends_in_key(shown.decode("latin-1"))
+            if not end or not (wrapped or line.endswith((b"|", b">", b":")) or any(name in line for name in _ASKED)):
+                return end
+            end = begin
+        return lines
+
     def _rules(self) -> ModuleType:
         if self._loaded is None:
             sys.path.append(
@@ -98,20 +113,6 @@ class Redactor:
 def _is_begun(login: list[bytearray]) -> bool:
     """Return True for the start of a netrc login, whose password may stand in the next line."""
     return login[2:3] in ([], [b"login"]) and login[4:] in ([], [b"password"])
-
-
-def _before_what_goes_on(raw: bytearray, lines: int) -> int:
-    """Return the end of whole ``lines`` whose values do not stand, as a whole or in part, in the next line."""
-    end = lines
-    for _ in range(_MOST_LINES):
-        begin = raw.rfind(b"\n", 0, end - 1) + 1
-        line = bytes(raw[max(begin, end - _LONGEST_LOGIN) : end]).rstrip().lower()
-        word = line[-_WRAPPED:].replace(b"-", b"").replace(b"_", b"").replace(b".", b"")
-        wrapped = len(line) >= _WRAPPED and word.isalnum()
-        if not end or not (wrapped or line.endswith((b"|", b">", b":")) or any(name in line for name in _ASKED)):
-            return end
-        end = begin
-    return lines
 
 
 def _cuts(raw: bytearray) -> Iterator[int]:
