@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -191,7 +193,9 @@ def own_terminal(one: Session) -> Iterator[OwnTerminal]:
     try:
         yield OwnTerminal(process)
     finally:
-        process.close(force=True)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()  # closing it gives up on a program that takes a while to be gone
+        process.close()
 
 
 @pytest.mark.parametrize("name", ["codex", "gemini", "qwen"])
