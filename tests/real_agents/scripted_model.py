@@ -289,8 +289,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"type": "error", "error": {"type": "invalid_request_error", "message": words}}, 400)
         elif path.endswith("/chat/completions"):
             words = (
-                "This model's maximum context length is 128000 tokens. However, your messages resulted in 130412 tokens. "
-                "Please reduce the length of the messages."
+                "This model's maximum context length is 128000 tokens. However, your messages resulted in 130412 "
+                "tokens. Please reduce the length of the messages."
             )
             error = {"message": words, "type": "invalid_request_error", "param": "messages"}
             self._json({"error": error | {"code": "context_length_exceeded"}}, 400)
