@@ -27,11 +27,15 @@ Call = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """Turn of the model: words, then one command to run, and calls of other tools, all at once."""
+    """Turn of the model: words, then one command to run, and calls of other tools, all at once.
+
+    With ``full`` it says nothing: its provider refuses the request, because it is longer than the model's context.
+    """
 
     text: str = ""
     command: str = ""
     calls: tuple[Call, ...] = ()
+    full: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +232,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"input_tokens": _USAGE[0], "totalTokens": _USAGE[0]})
             return
         turn = self.model.reply(path, body)
+        if turn.full:
+            self._full(path)
+            return
         try:
             calls = _calls(body, turn)
             if path.endswith("/messages"):
@@ -253,11 +260,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(parts)
 
-    def _json(self, value: Any) -> None:
-        self._send("application/json", b"" if self.command == "HEAD" else json.dumps(value).encode())
+    def _json(self, value: Any, status: int = 200) -> None:
+        self._send("application/json", b"" if self.command == "HEAD" else json.dumps(value).encode(), status)
 
-    def _send(self, kind: str, data: bytes) -> None:
-        self.send_response(200)
+    def _send(self, kind: str, data: bytes, status: int = 200) -> None:
+        self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
@@ -269,6 +276,27 @@ class _Handler(BaseHTTPRequestHandler):
             data = value if isinstance(value, str) else json.dumps(value)
             lines.append((f"event: {name}\n" if name else "") + f"data: {data}\n\n")
         self._send("text/event-stream", "".join(lines).encode())
+
+    def _full(self, path: str) -> None:
+        """Refuse a request in the words of the protocol's own provider."""
+        if path.endswith("/responses"):
+            words = "Your input exceeds the context window of this model. Please adjust your input and try again."
+            error = {"code": "context_length_exceeded", "message": words}
+            response = {"id": self._id("resp"), "object": "response", "status": "failed", "error": error, "output": []}
+            self._events([("response.failed", {"type": "response.failed", "sequence_number": 0, "response": response})])
+        elif path.endswith("/messages"):
+            words = "prompt is too long: 210012 tokens > 200000 maximum"
+            self._json({"type": "error", "error": {"type": "invalid_request_error", "message": words}}, 400)
+        elif path.endswith("/chat/completions"):
+            words = (
+                "This model's maximum context length is 128000 tokens. However, your messages resulted in 130412 "
+                "tokens. Please reduce the length of the messages."
+            )
+            error = {"message": words, "type": "invalid_request_error", "param": "messages"}
+            self._json({"error": error | {"code": "context_length_exceeded"}}, 400)
+        else:
+            words = "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."
+            self._json({"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}, 400)
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self.numbers):08d}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ import ptyprocess
 import pytest
 from tests.real_agents.conftest import PATIENCE, Lab, Labs
 from tests.real_agents.scripted_model import Asked, Turn
-from tests.real_agents.sessions import Session
+from tests.real_agents.sessions import TASK, Session
 from tests.screen.terminal.conftest import Terminal
 
 from unstuck.agents.hooks.hook_agents import KNOWN
@@ -55,7 +57,7 @@ def test_held_at_the_hook_and_answered_on_the_screen(name: str, lab: Labs) -> No
     one = Session(lab(name, repeats))
     one.install()
     with screen(one.lab) as terminal:
-        terminal.until("no tasks yet")
+        terminal.until("no sessions yet")
         with one.working() as process:
             terminal.until("waits for you")
             terminal.press(key_of("gate.answer"))
@@ -137,13 +139,12 @@ def test_without_a_watch_it_is_not_disturbed(name: str, lab: Labs) -> None:
 
 
 OWN = {
-    "claude": ("claude",),
     "codex": ("codex", "-a", "on-request", "-s", "workspace-write"),
-    "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust"),
-    "qwen": ("qwen", "--auth-type", "openai"),
+    "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust", "-i"),
+    "qwen": ("qwen", "--auth-type", "openai", "-i"),
 }
-"""Commands with which a person starts each in a terminal."""
-READY = {"claude": "? for shortcuts", "codex": "Ask Codex", "gemini": "Type your message", "qwen": "Type your message"}
+"""Commands with which a person starts each in a terminal, before the words of the task: typed ones with enter right after
+them would be taken for pasted lines by some."""
 TOUCH = "touch made-it && echo made"
 
 
@@ -187,12 +188,14 @@ def own_terminal(one: Session) -> Iterator[OwnTerminal]:
         settings.write_text(f'{settings.read_text()}\n[projects."{one.lab.repo}"]\ntrust_level = "trusted"\n')
     program = shutil.which(OWN[name][0], path=one.lab.environ["PATH"]) or name
     process = ptyprocess.PtyProcess.spawn(
-        [program, *OWN[name][1:]], cwd=str(one.lab.repo), env=one.lab.environ, dimensions=(40, 120)
+        [program, *OWN[name][1:], TASK], cwd=str(one.lab.repo), env=one.lab.environ, dimensions=(40, 120)
     )
     try:
         yield OwnTerminal(process)
     finally:
-        process.close(force=True)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()  # closing it gives up on a program that takes a while to be gone
+        process.close()
 
 
 @pytest.mark.parametrize("name", ["codex", "gemini", "qwen"])
@@ -207,17 +210,14 @@ def test_its_own_dialog_is_said_and_ends_when_it_is_answered_there(name: str, la
 
     one = Session(lab(name, wants))
     one.install()
-    with screen(one.lab) as terminal, own_terminal(one) as own:
-        terminal.until("no tasks yet")
-        own.until(READY[name])
-        own.write("Make it work, please.")
-        own.until("Make it work, please.")
-        own.write("\r")
-        terminal.until("waits for you in its own terminal: may it use touch made-it")
-        own.until("1. Yes" if name != "gemini" else "1. Allow once")
-        own.write("\r")
-        own.until("All done now.")
-        terminal.gone("waits for you in its own terminal: may it use touch made-it")
+    with screen(one.lab) as terminal:
+        terminal.until("no sessions yet")
+        with own_terminal(one) as own:
+            terminal.until("waits for you in its own terminal: may it use touch made-it")
+            own.until("1. Yes" if name != "gemini" else "1. Allow once")
+            own.write("\r")
+            own.until("All done now.")
+            terminal.gone("waits for you in its own terminal: may it use touch made-it")
     (asked,) = one.lab.events("terminal_asked")
     assert asked["data"]["text"] == f"may it use {TOUCH}?"
     assert one.lab.events("terminal_answered")

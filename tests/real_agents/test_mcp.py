@@ -94,7 +94,7 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
     installing.ended()
     assert "installed" in one.unstuck("mcp", "status", name)
     with screen(one, *recipe("unstuck watch").split()[1:]) as terminal:
-        terminal.until("no tasks yet")
+        terminal.until("no sessions yet")
         with working(one) as process:
             terminal.until(QUESTION)
             with pytest.raises(subprocess.TimeoutExpired):
@@ -131,7 +131,7 @@ def test_beside_hooks_it_is_the_same_session(name: str, lab: Labs) -> None:
     if name == "codex":
         trust(one)
     with screen(one) as terminal:
-        terminal.until("no tasks yet")
+        terminal.until("no sessions yet")
         with working(one) as process:
             terminal.until(QUESTION)
             show_question(terminal)

@@ -87,7 +87,7 @@ def test_a_session_in_a_terminal_of_its_own(lab: Labs) -> None:
     installing.write("y\r")
     installing.ended()
     watch = terminal_with(one.lab, recipe('unstuck watch --check "pytest -q"'))
-    watch.until("no tasks yet")
+    watch.until("no sessions yet")
     with one.working("Make the tests pass.") as process:
         one.done(process)
     watch.until("succeeded")

@@ -13,7 +13,9 @@ import pytest
 from unstuck import Answer, Directive, Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
 from unstuck.eventlog import events as e
+from unstuck.eventlog.envelope import Record
 from unstuck.settings.models import Settings
+from unstuck.words.narration import lines_of
 
 HELD = Capabilities(hold="step", tell=True, resume=True, stop=True)
 
@@ -23,8 +25,8 @@ class Agent:
 
     def __init__(self, supervisor: Supervisor, session: Any) -> None:
         self.supervisor, self.session = supervisor, session
-        self.heard: list[Any] = []
-        supervisor.core.journal.on_append(lambda record: self.heard.append(record.event))
+        self.records: list[Record] = []
+        supervisor.core.journal.on_append(self.records.append)
 
     async def do(self, call: str, said: str = "", *, failed: bool = False) -> Directive:
         """A call and its result; what is answered to the result, or to the call where that is held up."""
@@ -38,6 +40,10 @@ class Agent:
         """A call and its result in a stream that cannot be held."""
         self.session.see(Observation(kind="action", text=admit(call)))
         self.session.see(Observation(kind="success", text=admit(said), exit_code=0))
+
+    @property
+    def heard(self) -> list[Any]:
+        return [record.event for record in self.records]
 
     @property
     def gates(self) -> list[tuple[str, str]]:
@@ -59,10 +65,10 @@ class Agent:
 
 @asynccontextmanager
 async def working(
-    repo: Path, prompt: str = "Make the shop work", settings: Settings | None = None
+    repo: Path, prompt: str = "Make the shop work", settings: Settings | None = None, can: Capabilities = HELD
 ) -> AsyncIterator[Agent]:
     async with Supervisor.open(repo, settings) as supervisor:
-        session = supervisor.session(Task(id="web", prompt=admit(prompt)), HELD)
+        session = supervisor.session(Task(id="web", prompt=admit(prompt)), can)
         await session.begin()
         yield Agent(supervisor, session)
 
@@ -79,6 +85,31 @@ async def test_told_first_then_asked(repo: Path) -> None:
         (warned,) = agent.of(e.LoopWarned)
         assert warned.repeats == 3
         assert [step.repeats for step in agent.of(e.StepRecorded) if step.kind == "success"] == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("can", "session", "subagent", "said"),
+    [
+        (HELD, "", "part", "  ↻ repeats itself 3 times: "),
+        (Capabilities(tell=True), "", "", "  ↻ repeats itself 3 times: "),
+        (Capabilities(resume=True), "s1", "", "  ↻ repeats itself 3 times: "),
+        (Capabilities(resume=True), "", "", "  ↻ repeats itself 3 times, and cannot be told before its turn ends: "),
+        (Capabilities(), "s1", "", "  ↻ repeats itself 3 times, and cannot be told before its turn ends: "),
+        (Capabilities(tell=True), "s1", "part", "  ↻ repeats itself 3 times in a sub-agent, which cannot be told: "),
+    ],
+)
+async def test_the_log_says_who_cannot_be_told(
+    repo: Path, can: Capabilities, session: str, subagent: str, said: str
+) -> None:
+    """An agent whose turn goes on to its end, and the sub-agent of one that is not held at its calls, are not told."""
+    async with working(repo, can=can) as agent:
+        agent.session.see(Observation(kind="alive", session=session))
+        for _ in range(3):
+            agent.session.see(Observation(kind="action", text=admit("cat shop.py"), agent_id=admit(subagent)))
+            result = Observation(kind="success", text=admit("total = None"), exit_code=0, agent_id=admit(subagent))
+            agent.session.see(result)
+        record = next(record for record in agent.records if isinstance(record.event, e.LoopWarned))
+        assert said in lines_of(record)[0]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])

@@ -350,6 +350,11 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
+_DEAF = {
+    "": "",
+    "agent": ", and cannot be told before its turn ends",
+    "subagent": " in a sub-agent, which cannot be told",
+}
 _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
@@ -571,7 +576,9 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.TimerCancelled: lambda event, record: f"  {event.gate} waits for a person: its timer was stopped",
     e.SilenceEnded: lambda event, record: f"  ◷ active again after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
-    e.LoopWarned: lambda event, record: f"  ↻ repeats itself {event.repeats} times: {event.evidence}",
+    e.LoopWarned: lambda event, record: (
+        f"  ↻ repeats itself {event.repeats} times{_DEAF[event.deaf]}: {event.evidence}"
+    ),
     e.LoopTold: lambda event, record: "  ↻ the agent has been told that it repeats itself",
     e.CheckpointCreated: _checkpoint,
     e.RestoreDone: _restored,

@@ -12,7 +12,7 @@ CONTEXT_EXHAUSTED = Lazy(
     r"|input token count.{0,60}exceeds the maximum number of tokens"
     r"|context (?:window|length|limit)(?: \S+)? (?:(?:is |has been )?(?:exceeded|exhausted|reached)|is full)"
     r"|exceed(?:s|ed)? (?:the |its |your )?(?:model'?s? )?(?:available |maximum |remaining )?"
-    r"context (?:window|length|size)"
+    r"context (?:window|length|size|limit)|context exceeds (?:the |its )?model(?:'s)? limit"
     r"|(?:exhausted|overflowed|filled) (?:the |its |your )?(?:model'?s? )?context window|context window overflow"
     r"|context size has been exceeded"
     r"|ran out of (?:room|space) in (?:the |its |your )?(?:model'?s )?context"

@@ -210,11 +210,15 @@ class StepRecorded(Event):
 
 
 class LoopWarned(Event):
-    """A loop inside an attempt was detected. ``LoopTold`` follows once the agent has been told."""
+    """A loop inside an attempt was detected. ``LoopTold`` follows once the agent has been told.
+
+    ``deaf`` is who cannot be told within the attempt, if anybody: the agent, or its sub-agent that repeats itself.
+    """
 
     pattern: str
     repeats: int
     evidence: Clean
+    deaf: Literal["", "agent", "subagent"] = ""
 
 
 class LoopTold(Event):

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from unstuck.clock import iso
 from unstuck.clock.waits import first_of
@@ -96,12 +96,27 @@ class Holding:
         if (is_loop or verdict is not None) and is_dismissed(core.head.gates.values(), self._task, signature):
             return None
         if verdict is not None and verdict.nudge:
-            warned = e.LoopWarned(pattern=verdict.pattern, repeats=verdict.repeats, evidence=verdict.evidence)
+            warned = e.LoopWarned(
+                pattern=verdict.pattern,
+                repeats=verdict.repeats,
+                evidence=verdict.evidence,
+                deaf=self._deaf(observation, bool(attempt is not None and attempt.session)),
+            )
             core.append(warned, task=self._task, attempt=row.attempt)
         concern = concern_of(verdict, text, counted=core.settings.window_size if is_loop else 0)
         if concern is not None:
             self._ask_about(concern, signature)
         return verdict
+
+    def _deaf(self, observation: Observation, has_session: bool) -> Literal["", "agent", "subagent"]:
+        """Return who cannot be told of a loop: an agent that is held or in a session hears, one between two turns of it
+        too."""
+        can = self._can
+        if can.hold == "step":
+            return ""
+        if observation.agent_id:
+            return "subagent"
+        return "" if can.tell or (can.resume and has_session) else "agent"
 
     def _note_terminal(self, row: TaskRow, text: Clean) -> None:
         """Record that the agent asks the person in its own terminal, or with no ``text`` that this is over."""
