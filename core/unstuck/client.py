@@ -9,23 +9,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Choice, Scope
-from unstuck.errors import GateError, GateUnknown, UnstuckError
+from unstuck.errors import ChannelError, GateError, GateUnknown, RecordError, UnstuckError, UsageError
+from unstuck.eventlog.events import RunStarted, TaskAdded
+from unstuck.eventlog.log.record_reader import RunReader
+from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.run_list import find_run, rows_of, run_rows
 from unstuck.schemas.catalogue import SCHEMAS
 from unstuck.schemas.control import EventsReply, StateReply
 from unstuck.schemas.runs import DamagedRun, EventRecord, OpenQuestion, Run, ShownRun, ShownTask
 from unstuck.settings.models import plain_name
 from unstuck.settings.paths import runtime_dir
+from unstuck.text import admit, one_line
 from unstuck.workspace.project import located
 
-_REPLY_S = 30.0
+_REPLY_S, _LOOK_S = 30.0, 0.05
 _Row = TypeVar("_Row")
 
 
@@ -35,6 +43,12 @@ class Shown(NamedTuple):
     run: ShownRun
     tasks: tuple[ShownTask, ...]
     questions: tuple[OpenQuestion, ...]
+
+
+class Started(subprocess.Popen[bytes]):
+    """The process of a run that was started; ``run`` is the run's id."""
+
+    run = ""
 
 
 class Client:
@@ -51,7 +65,7 @@ class Client:
 
     def __init__(self, project: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> None:
         self._environ = dict(os.environ if environ is None else environ)
-        self._place = located(Path(project))
+        self._place = located(project)
 
     def runs(self) -> list[Run | DamagedRun]:
         """List the runs, oldest first."""
@@ -70,12 +84,27 @@ class Client:
         return StateReply.model_validate(self._ask({"do": "state"}))
 
     def follow(self, after: int = 0) -> Iterator[EventRecord]:
-        """Yield the events of the live run after number ``after``, until it ends."""
-        while records := EventsReply.model_validate(self._ask({"do": "events", "after": after}, timeout=None)).records:
-            yield from records
-            after = records[-1].seq
-            if records[-1].event in ("run_ended", "run_parked"):
-                return
+        """Yield the events of the live run after number ``after``, until it ends or its process is gone."""
+        run = self.state().run
+        for record in chain(self._live(run, after), self._logged(run)):
+            if record.seq > after:
+                after = record.seq
+                yield record
+                if record.event in ("run_ended", "run_parked"):
+                    return
+
+    def _live(self, run: str, after: int) -> Iterator[EventRecord]:
+        with suppress(ChannelError):  # a run that ends closes its socket; its last events are in the log
+            while True:
+                reply = EventsReply.model_validate(self._ask({"do": "events", "after": after}, timeout=None))
+                if not reply.records or reply.records[0].run != run:
+                    return
+                yield from reply.records
+                after = reply.records[-1].seq
+
+    def _logged(self, run: str) -> Iterator[EventRecord]:
+        for record in RunReader(self._place.runs / run).records():
+            yield EventRecord.model_validate(record.as_dict())
 
     def answer(
         self, gate: str, choice: str, text: str = "", *, number: float | None = None, scope: Scope = "once"
@@ -103,25 +132,54 @@ class Client:
         """Stop the live run. It can be resumed."""
         self._ask({"do": "stop", "reason": reason})
 
-    def start(self, prompt: str, *, agent: str | Sequence[str], check: str | None = None) -> subprocess.Popen[bytes]:
+    def start(self, prompt: str, *, agent: str | Sequence[str], check: str | None = None) -> Started:
         """Start a run of one task in the background and return its process, which outlives this one.
 
-        ``agent`` is the name of a known one, or a command. The run asks nobody who is present: it pauses for a
-        question, and :meth:`show` has it.
+        It returns when the task is in the event log, from which a killed run can be resumed. A project has one live
+        run, whose tasks are decided at its start: with another one live, this is refused. ``agent`` is the name of a
+        known one, or a command. The run asks nobody who is present: it pauses for a question, and :meth:`show` has
+        it. Raises UsageError, and UnstuckError for another reason not to start.
         """
-        words = ["--agent", agent, prompt] if isinstance(agent, str) else ["--task", prompt, "--", *agent]
-        options = ["--check", check] if check is not None else []
+        given = [prompt, *([agent] if isinstance(agent, str) else agent), *([] if check is None else [check])]
+        if not agent or not all(isinstance(one, str) for one in given):
+            raise UsageError("prompt, agent and check are text; agent may be a command: a list of text")
+        words = [f"--agent={agent}"] if isinstance(agent, str) else ["--", *agent]
+        options = [f"--task={prompt}", *([f"--check={check}"] if check is not None else [])]
         command = [sys.executable, "-m", "unstuck", "run", "--headless", *options, *words]
-        nowhere = subprocess.DEVNULL
-        return subprocess.Popen(
-            command,
-            cwd=self._place.directory,
-            env=self._environ,
-            stdin=nowhere,
-            stdout=nowhere,
-            stderr=nowhere,
-            start_new_session=True,
-        )
+        before, nowhere = set(run_names(self._place.runs)), subprocess.DEVNULL
+        with tempfile.TemporaryFile() as said:
+            process = Started(
+                command,
+                cwd=self._place.directory,
+                env=self._environ,
+                stdin=nowhere,
+                stdout=nowhere,
+                stderr=said,
+                start_new_session=True,
+            )
+            ended = None
+            while ended is None and not process.run:
+                ended = process.poll()
+                process.run = self._run_of(process.pid, before)
+                time.sleep(0 if process.run else _LOOK_S)
+            if not process.run:
+                said.seek(0)
+                reason = one_line(admit(said.read().decode(errors="replace")).removeprefix("Error: "))
+                raise (UsageError if ended == UsageError.exit_code else UnstuckError)(
+                    reason or f"it ended with {ended}"
+                )
+        return process
+
+    def _run_of(self, pid: int, before: Container[str]) -> str:
+        """Return the run that the process ``pid`` works, once its task is recorded."""
+        for run in run_names(self._place.runs):
+            with suppress(RecordError):
+                records = iter(() if run in before else RunReader(self._place.runs / run).records())
+                first = next(records, None)
+                mine = first is not None and isinstance(first.event, RunStarted) and first.event.pid == pid
+                if mine and any(isinstance(record.event, TaskAdded) for record in records):
+                    return run
+        return ""
 
     def _ask(self, message: Mapping[str, Any], *, timeout: float | None = _REPLY_S) -> dict[str, Any]:
         path = socket_path(runtime_dir(self._environ), self._place.home)

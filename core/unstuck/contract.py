@@ -133,7 +133,8 @@ class Task:
             if not isinstance(text, str):
                 raise UsageError(f"a task's {name} must be text, not {type(text).__name__}")
         for name, seconds in (("timeout_seconds", limit), ("idle_seconds", idle)):
-            if seconds is not None and (not isinstance(seconds, int | float) or not seconds >= 0):
+            number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+            if seconds is not None and not (number and seconds >= 0):
                 raise UsageError(f"a task's {name} must be a number above 0, not {seconds!r}")
         values = {
             "id": id,

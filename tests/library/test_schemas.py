@@ -201,16 +201,6 @@ async def test_a_task_is_held_and_released(repo: Path) -> None:
         assert (await work).status == "succeeded"
 
 
-def test_a_run_is_started(repo: Path, inside: Callable[..., tuple[int, str, str]]) -> None:
-    """``start`` begins a run in the background, which ends like any other."""
-    client = Client(repo)
-    process = client.start(
-        "Greet.", agent=["sh", "-c", "echo hello > greeting.txt"], check="grep -q hello greeting.txt"
-    )
-    assert process.wait() == 0
-    assert client.show().run.exit_reason == "succeeded"
-
-
 def test_the_socket_is_documented() -> None:
     """The page about the control API names every request."""
     page = DOCUMENTS["docs/reference/control-api.md"]

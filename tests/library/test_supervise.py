@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 import unstuck
 from unstuck import (
     Answer,
+    Capabilities,
     Guidance,
+    Observer,
     Question,
+    Receipt,
     Record,
     Report,
     Settings,
@@ -159,6 +163,26 @@ async def blocks(guidance: Guidance) -> dict[str, str]:
     return {"done": "yes"}
 
 
+async def takes_nothing() -> None:
+    raise AssertionError("it is never called")
+
+
+async def yields(guidance: Guidance) -> AsyncIterator[str]:
+    yield "done"
+
+
+class Worker:
+    """An agent of a class, which a caller may forget to instantiate."""
+
+    can = Capabilities(stop=True)
+
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        return Report()
+
+    async def stop(self, attempt: str) -> Receipt:
+        return Receipt()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -167,11 +191,21 @@ async def blocks(guidance: Guidance) -> dict[str, str]:
         ({"agent": blocks}, "an agent returns a Report, its last message or None, not dict"),
         ({"prompt": 3}, "prompt must be text, not int"),
         ({"check": ["pytest"]}, "check must be text, not list"),
-        ({"cwd": 3}, "the project must be a path, not int"),
+        ({"cwd": 3}, "the project must be a path, not 3"),
         ({"cwd": "/no/such/place"}, "is not a directory"),
         ({"settings": 3}, "settings must be Settings or a mapping, not int"),
         ({"on_question": "skip"}, "on_question must be a function, not str"),
         ({"timeout_seconds": "soon"}, "timeout_seconds must be a number above 0, not 'soon'"),
+        ({"timeout_seconds": True}, "timeout_seconds must be a number above 0, not True"),
+        ({"agent": takes_nothing}, "an agent takes one argument, its Guidance: too many positional arguments"),
+        ({"agent": yields}, "return a Report or None, and do not yield"),
+        ({"agent": Worker}, "agent is the class Worker: pass an instance of it"),
+        ({"cwd": "a\0b"}, "the project must be a path, not 'a"),
+        ({"settings": {3: 3}}, "settings: 3: a key must be text"),
+        ({"on_event": blocks}, "on_event must be a plain function, not a coroutine function"),
+        ({"prompt": Task(id="t", prompt="Greet."), "check": "true"}, "are those of the Task that you pass"),
+        ({"resume": "20200101-000000"}, "there is no run 20200101-000000"),
+        ({"resume": 3}, "there is no run 3"),
     ],
 )
 async def test_a_wrong_call_is_told_at_once(repo: Path, given: dict[str, Any], said: str) -> None:
@@ -179,6 +213,15 @@ async def test_a_wrong_call_is_told_at_once(repo: Path, given: dict[str, Any], s
     arguments = {"prompt": "Greet.", "agent": greets, "cwd": repo, **given}
     with pytest.raises(UsageError, match=said):
         await unstuck.supervise(arguments.pop("prompt"), **arguments)
+
+
+async def test_a_supervisor_says_what_a_task_is(repo: Path) -> None:
+    """A prompt in place of a task is told at once, and the next call works."""
+    async with Supervisor.open(repo) as supervisor:
+        with pytest.raises(UsageError, match="task must be a Task, not str"):
+            await supervisor.supervise("Greet.", greets)  # type: ignore[arg-type]
+        outcome = await supervisor.supervise(Task(id="greet", prompt="Greet.", check=CHECK), greets)
+    assert outcome.status == "succeeded"
 
 
 async def test_wrong_settings_name_their_key(repo: Path) -> None:
@@ -212,6 +255,29 @@ async def test_an_error_of_the_callback_ends_the_call(repo: Path) -> None:
 
     with pytest.raises(LookupError, match="no such person"):
         await unstuck.supervise("Greet.", agent=idles, check=CHECK, cwd=repo, on_question=answers, **QUICK)
+
+
+@pytest.mark.parametrize("last", ["run_started", "run_ended"])
+async def test_an_error_of_the_listener_ends_the_call(repo: Path, last: str) -> None:
+    """What ``on_event`` raises reaches the caller, also at the last event; it is not called again."""
+    heard: list[str] = []
+
+    def listens(record: Record) -> None:
+        heard.append(record.event.name)
+        if record.event.name == last:
+            raise LookupError(f"no place for {last}")
+
+    with pytest.raises(LookupError, match=f"no place for {last}"):
+        await unstuck.supervise("Greet.", agent=greets, check=CHECK, cwd=repo, on_event=listens)
+    assert heard[-1] == last
+    assert (await unstuck.supervise("Greet.", agent=greets, check=CHECK, cwd=repo)).succeeded
+
+
+def test_an_error_without_an_event_loop_has_no_other_before_it(repo: Path) -> None:
+    """The traceback of a wrong call names that mistake alone."""
+    with pytest.raises(UsageError) as told:
+        unstuck.supervise_sync("Greet.", agent=greets, cwd=repo, resume="none")
+    assert told.value.__context__ is None
 
 
 def test_every_error_has_one_root() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.errors import ProjectError, WorkspaceError
+from unstuck.errors import ProjectError, UsageError, WorkspaceError
 from unstuck.text import is_text
 from unstuck.workspace.git.repository import (
     SHARED,
@@ -46,10 +47,11 @@ def _is_record(home: Path) -> bool:
     return home.is_dir() and any(path.name not in ("worktrees", *SHARED) for path in home.iterdir())
 
 
-async def locate(directory: Path, *, links: bool = False) -> Project:
+async def locate(directory: str | Path, *, links: bool = False) -> Project:
     """Return the project around ``directory``. Raises ProjectError without one, or inside a git directory.
 
-    Raises RecordError as :func:`refuse_home_links` does, unless ``links`` are allowed.
+    Raises UsageError for what is no path, and RecordError as :func:`refuse_home_links` does unless ``links`` are
+    allowed.
     """
     directory = _usable(directory)
     try:
@@ -61,7 +63,7 @@ async def locate(directory: Path, *, links: bool = False) -> Project:
     return _project(directory, repository, links=links)
 
 
-def located(directory: Path, *, links: bool = False) -> Project:
+def located(directory: str | Path, *, links: bool = False) -> Project:
     """Return what :func:`locate` returns, for a program without an event loop, which it most often spares."""
     directory = _usable(directory)
     repository = found_at_once(directory)
@@ -72,8 +74,13 @@ def located(directory: Path, *, links: bool = False) -> Project:
     return asyncio.run(locate(directory, links=links))
 
 
-def _usable(directory: Path) -> Path:
-    directory = directory.resolve()
+def _usable(given: str | Path) -> Path:
+    if not isinstance(given, str | os.PathLike) or "\0" in str(given):
+        raise UsageError(f"the project must be a path, not {given!r}")
+    try:
+        directory = Path(given).resolve()
+    except FileNotFoundError:
+        raise ProjectError("the current directory has been deleted") from None
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
     if not is_text(str(directory)):

@@ -68,6 +68,24 @@ class CallableAgent:
         return Receipt()
 
 
+def as_agent(given: Agent | Attempt) -> Agent:
+    """Return a caller's agent. Raises AgentUnusable for what cannot be one, before a run begins."""
+    if inspect.isclass(given):
+        raise AgentUnusable(f"agent is the class {given.__name__}: pass an instance of it")
+    if isinstance(given, Agent):
+        return given
+    if not callable(given):
+        raise AgentUnusable(f"agent must be a coroutine function or an Agent, not {type(given).__name__}")
+    if inspect.isgeneratorfunction(given) or inspect.isasyncgenfunction(given):
+        raise AgentUnusable("an agent is a coroutine function: return a Report or None, and do not yield")
+    with suppress(ValueError):  # a function of an extension module may have no signature
+        try:
+            inspect.signature(given).bind(None)
+        except TypeError as error:
+            raise AgentUnusable(f"an agent takes one argument, its Guidance: {error}") from None
+    return CallableAgent(given)
+
+
 async def run_attempt(
     core: RunContext,
     deadlines: Deadlines,

@@ -9,12 +9,14 @@ from typing import Any
 
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Outcome, Task
+from unstuck.errors import UsageError
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
 from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.text import one_line
 
 
 class Coordinator:
@@ -34,7 +36,7 @@ class Coordinator:
         remediation: Remediation | None = None,
     ) -> None:
         self._supervisor = supervisor
-        self._agent_for = agents if callable(agents) else lambda task: agents[task.id]
+        self._agents = agents
         self._remediation = remediation
 
     @property
@@ -73,7 +75,10 @@ class Coordinator:
         return self._supervisor.core.head.run.blocked if self.infrastructure_blocked else ""
 
     async def run(self) -> RunResult:
-        """Dispatch until nothing can go on, then record how the run ended or that it is parked."""
+        """Dispatch until nothing can go on, then record how the run ended or that it is parked.
+
+        Raises as :meth:`Supervisor.supervise` does, and UsageError for a task without an agent.
+        """
         core = self._supervisor.core
         workers: set[asyncio.Future[Outcome]] = set()
         done: list[asyncio.Future[Outcome]] = []
@@ -82,11 +87,11 @@ class Coordinator:
             done.append(work)
             core.signals.wake(Subject.COORDINATOR)
 
-        for row in list(core.head.tasks.values()):
-            if row.state != "ended" or row.attempt in core.live.orphans:
-                work = asyncio.ensure_future(self._supervisor.supervise(row.task, self._agent_for(row.task)))
-                work.add_done_callback(end)
-                workers.add(work)
+        rows = [row for row in core.head.tasks.values() if row.state != "ended" or row.attempt in core.live.orphans]
+        for task, agent in [(row.task, self._agent_of(row.task)) for row in rows]:
+            work = asyncio.ensure_future(self._supervisor.supervise(task, agent))
+            work.add_done_callback(end)
+            workers.add(work)
         remediation = asyncio.ensure_future(self._remediation.keep()) if self._remediation is not None else None
         try:
             await self._until_quiet(workers, done, remediation)
@@ -97,6 +102,13 @@ class Coordinator:
                 future.cancel()
             await asyncio.gather(*everything, return_exceptions=True)
         return await record_end(self._supervisor.core)
+
+    def _agent_of(self, task: Task) -> Agent:
+        if callable(self._agents):
+            return self._agents(task)
+        if task.id not in self._agents:
+            raise UsageError(f"there is no agent for the task {one_line(task.id)}")
+        return self._agents[task.id]
 
     async def _until_quiet(
         self,

@@ -7,19 +7,19 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Answer, Gate, Level, OutcomeStatus, Task
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.errors import AgentUnusable, GateClosed, UsageError, WorkspaceError
+from unstuck.errors import GateClosed, UsageError, WorkspaceError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
 from unstuck.settings.models import Settings
-from unstuck.supervision.attempt.runner import Attempt, CallableAgent
+from unstuck.supervision.attempt.runner import Attempt, as_agent
 from unstuck.supervision.run.coordinator import Coordinator
 from unstuck.supervision.run.open_questions import Question
 from unstuck.supervision.run.supervisor import Supervisor
@@ -118,8 +118,9 @@ async def supervise(
     thread, or a coroutine function) returns a choice, words for the agent, an :class:`Answer`, or None to leave the
     question open. With nobody to answer, the run pauses: answer with ``unstuck answer``, then give its id as
     ``resume``. ``on_event`` gets each durable record. ``budget`` and ``settings`` have the keys of the settings file,
-    and the other limits override theirs. Raises UsageError (with AgentUnusable, SettingsError,
-    ProjectError and ProjectLocked), RecordError, AnswerRefused.
+    and the other limits override theirs. What a callback raises ends the call; ``resume`` continues
+    the run. Raises UsageError (with AgentUnusable, SettingsError, ProjectError and ProjectLocked), RecordError,
+    AnswerRefused.
 
     Example::
 
@@ -128,41 +129,49 @@ async def supervise(
 
         result = await unstuck.supervise("Write the greeting.", agent=agent, check="grep hello greeting.txt")
     """
-    if not callable(agent) and not isinstance(agent, Agent):
-        raise AgentUnusable(f"agent must be a coroutine function or an Agent, not {type(agent).__name__}")
+    worker = as_agent(agent)
     for name, function in (("on_question", on_question), ("on_event", on_event)):
         if function is not None and not callable(function):
             raise UsageError(f"{name} must be a function, not {type(function).__name__}")
-    if isinstance(prompt, Task):
+    if inspect.iscoroutinefunction(on_event):
+        raise UsageError("on_event must be a plain function, not a coroutine function")
+    if not isinstance(prompt, Task):
+        task = Task(id=task_id, prompt=prompt, check=check, timeout_seconds=timeout_seconds, idle_seconds=idle_seconds)
+    elif (check, timeout_seconds, idle_seconds) == (None, None, None):
         task = prompt
     else:
-        task = Task(id=task_id, prompt=prompt, check=check, timeout_seconds=timeout_seconds, idle_seconds=idle_seconds)
+        raise UsageError("check, timeout_seconds and idle_seconds are those of the Task that you pass: set them there")
     limits = {"max_retries": max_retries, "max_pivots": max_pivots, "max_research": max_research}
     overrides = {f"failure_handler.{name}": value for name, value in limits.items()} | {"budget": budget}
-    worker: Agent = agent if isinstance(agent, Agent) else CallableAgent(agent)
+    broken: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
     opened = Supervisor.open(
         cwd,
         settings,
         overrides=overrides,
         resume=resume,
         person=on_question is not None,
-        listener=on_event,
+        listener=partial(_tell, on_event, broken) if on_event else None,
     )
     async with opened as supervisor:
         supervisor.add(task)
         working = asyncio.ensure_future(Coordinator(supervisor, lambda task: worker).run())
-        asking = asyncio.ensure_future(_ask(supervisor, on_question) if on_question else asyncio.sleep(0))
+        asking = asyncio.ensure_future(_ask(supervisor, on_question) if on_question else asyncio.Event().wait())
         try:
-            await first_of(working, asking)
+            await first_of(working, asking, broken)
             if asking.done():
                 asking.result()
+            if broken.done():
+                raise broken.result()
             ended = await working
         finally:
             for one in (working, asking):
                 one.cancel()
             await asyncio.gather(working, asking, return_exceptions=True)
         state = supervisor.state
-        return _result(state, state.tasks[task.id], ended.exit_code, await _changed_files(supervisor, task.id))
+        result = _result(state, state.tasks[task.id], ended.exit_code, await _changed_files(supervisor, task.id))
+    if broken.done():
+        raise broken.result()
+    return result
 
 
 def _sync(
@@ -170,11 +179,10 @@ def _sync(
 ) -> Callable[_Parameters, _Returned]:
     @wraps(function)
     def blocking(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Returned:
-        try:
+        with suppress(RuntimeError):
             asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(function(*args, **kwargs))
-        raise UsageError("an event loop runs in this thread already: use `await unstuck.supervise(...)`")
+            raise UsageError("an event loop runs in this thread already: use `await unstuck.supervise(...)`")
+        return asyncio.run(function(*args, **kwargs))
 
     blocking.__name__ = blocking.__qualname__ = f"{function.__name__}_sync"
     blocking.__doc__ = f"Do as :func:`{function.__name__}` does, for programs without an event loop."
@@ -182,6 +190,15 @@ def _sync(
 
 
 supervise_sync = _sync(supervise)
+
+
+def _tell(on_event: Callable[[Record], None], broken: asyncio.Future[Exception], record: Record) -> None:
+    """Give a record to the caller; once that has failed, nothing more."""
+    if not broken.done():
+        try:
+            on_event(record)
+        except Exception as error:
+            broken.set_result(error)
 
 
 async def _ask(supervisor: Supervisor, on_question: OnQuestion) -> None:

@@ -29,7 +29,7 @@ from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove,
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
-from unstuck.supervision.attempt.runner import Attempt, CallableAgent, run_attempt
+from unstuck.supervision.attempt.runner import Attempt, as_agent, run_attempt
 from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
@@ -83,18 +83,15 @@ def _make(folder: Path) -> None:
         raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
 
 
-def _path(project: str | Path) -> Path:
-    if not isinstance(project, str | os.PathLike):
-        raise UsageError(f"the project must be a path, not {type(project).__name__}")
-    return Path(project)
-
-
 def _settings(
     place: Project, given: Settings | Mapping[str, Any] | None, overrides: Mapping[str, Any], environ: Mapping[str, str]
 ) -> Settings:
     """Return the settings of a run. Raises SettingsError, and UsageError for what can hold none."""
     if given is not None and not isinstance(given, Settings | Mapping):
         raise UsageError(f"settings must be Settings or a mapping, not {type(given).__name__}")
+    for key in given if isinstance(given, Mapping) else ():
+        if not isinstance(key, str):
+            raise SettingsError("settings", one_line(str(key)), "a key must be text")
     if isinstance(given, Settings) and all(value is None for value in overrides.values()):
         return given
     values = given.frozen() if isinstance(given, Settings) else given or {}
@@ -166,13 +163,15 @@ class Supervisor:
         # Those of other supervisors in this process stay secret, too.
         set_secret_values(dict.fromkeys((*known_values(), *secret_values(environ))))
         clock = clock or SystemClock()
-        place = project if isinstance(project, Project) else await locate(_path(project))
+        place = project if isinstance(project, Project) else await locate(project)
         settings = _settings(place, settings, overrides or {}, environ)
         project_home(place.root, place.repository)
         remember_home(place.home, state_dir(environ))
         async with AsyncExitStack() as stack:
             with alone_in(place.home):  # a run and a watch that begin at once get two ids
                 others = (run for home in place.others for run in run_names(home / "runs"))
+                if resume is not None and resume not in run_names(place.runs):
+                    raise UsageError(f"there is no run {one_line(str(resume))}; `unstuck runs` lists them")
                 run = resume or new_run(place.runs, clock.now(), others)
                 lock = ProjectLock(place.home / (WATCH_LOCK if _watches(place, start, resume) else RUN_LOCK), run=run)
                 lock.acquire()
@@ -370,7 +369,12 @@ class Supervisor:
         return self.core.journal.durable
 
     def add(self, task: Task, **options: Any) -> None:
-        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``."""
+        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``.
+
+        Raises UsageError for what is no Task.
+        """
+        if not isinstance(task, Task):
+            raise UsageError(f"task must be a Task, not {type(task).__name__}")
         if task.id not in self.core.head.tasks:
             self.core.append(e.TaskAdded(work=task, **options), task=task.id)
 
@@ -382,9 +386,9 @@ class Supervisor:
     async def supervise(self, task: Task, attempt: Agent | Attempt) -> Outcome:
         """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure.
 
-        Raises AgentUnusable for a function that is no coroutine function, and RecordError.
+        Raises UsageError (with AgentUnusable for what cannot be an agent) and RecordError.
         """
-        agent: Agent = attempt if isinstance(attempt, Agent) else CallableAgent(attempt)
+        agent = as_agent(attempt)
         session = self.session(task, agent.can)
         directive = await self._taken_over(session) or await session.begin()
         while directive.kind == "start" and directive.guidance is not None:
