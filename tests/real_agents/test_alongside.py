@@ -143,7 +143,7 @@ OWN = {
     "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust", "-i"),
     "qwen": ("qwen", "--auth-type", "openai", "-i"),
 }
-"""Commands with which a person starts each in a terminal, before the words of the task: typed ones with enter right after
+"""Commands with which a person starts each, before the words of the task: typed ones with enter right after
 them would be taken for pasted lines by some."""
 TOUCH = "touch made-it && echo made"
 
