@@ -95,6 +95,6 @@ async def test_one_run_at_a_time(repo: Path) -> None:
 
 @pytest.mark.parametrize("place", [3, None, b".", "a\0b"])
 def test_a_client_needs_a_path(place: Any) -> None:
-    """What is no path is told at once."""
+    """A value that is no path is refused at once."""
     with pytest.raises(UsageError, match="the project must be a path"):
         Client(place)

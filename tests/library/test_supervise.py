@@ -259,7 +259,7 @@ async def test_an_error_of_the_callback_ends_the_call(repo: Path) -> None:
 
 @pytest.mark.parametrize("last", ["run_started", "run_ended"])
 async def test_an_error_of_the_listener_ends_the_call(repo: Path, last: str) -> None:
-    """What ``on_event`` raises reaches the caller, also at the last event; it is not called again."""
+    """An exception of ``on_event`` reaches the caller, also at the last event; it is not called again."""
     heard: list[str] = []
 
     def listens(record: Record) -> None:

@@ -18,7 +18,7 @@ BEGUN = "I begin."
 
 
 def is_first(asked: Asked) -> bool:
-    """Whether this is the first request of a session."""
+    """Return whether this is the first request of a session."""
     return bool(asked.body.get("tools")) and BEGUN not in asked.text
 
 

@@ -98,4 +98,4 @@ def test_how_far_it_is_said_when_something_comes_to_rest() -> None:
     told = Told()
     assert not any(line.startswith("now:") for line in told.begin(1, "web"))
     ended = told.tell(2, e.TaskEnded(task_id="web", status="succeeded"), "web")
-    assert "now: 1 ready, 1 done" in ended
+    assert "now: 1 queued, 1 done" in ended

@@ -89,7 +89,7 @@ def test_short_names_leave_the_room_to_the_failure() -> None:
 @pytest.mark.parametrize("width", [84, 96, 100, 110, 120, 150, 200])
 @pytest.mark.parametrize("agent", ["backend_developer", "backend_developer-senior"])
 def test_no_name_is_cut_while_cells_are_free(width: int, agent: str) -> None:
-    """Where nothing has failed yet the names of agents are whole."""
+    """The names of agents are whole if nothing has failed yet."""
     found = state(row("models"))
     found.tasks["models"] = replace(
         found.tasks["models"], task=replace(found.tasks["models"].task, agent=agent), state="running"

@@ -114,7 +114,7 @@ async def test_a_free_place_is_given_to_the_first_in_line() -> None:
 
 
 async def test_a_turn_is_not_lost_with_one_who_gives_up() -> None:
-    """Whoever leaves the line is passed over, and a turn that came too late goes to the next."""
+    """A task that leaves the line is passed over, and a turn that came too late goes to the next."""
     signals, heard = Signals(), list[str]()
     waiting = [asyncio.ensure_future(waits_in(signals, "slot", who, heard)) for who in ("one", "two", "three")]
     await turned()
@@ -182,7 +182,7 @@ async def test_the_tasks_at_work_are_known_after_every_record(repo: Path) -> Non
 
 
 async def test_twice_as_many_tasks_are_looked_at_twice_as_often(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a task costs does not grow with the number of those that wait in line."""
+    """The cost of a task does not grow with the number of those that wait in line."""
     looks: list[str] = []
 
     def counted(state: State, row: TaskRow, **options: Any) -> Step:

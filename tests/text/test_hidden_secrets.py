@@ -168,7 +168,7 @@ def test_a_key_that_is_divided_goes_whole(kind: str, share: float, by: str, tmp_
 
 
 def test_words_behind_a_key_or_its_prefix_stay() -> None:
-    """What stands behind a whole key, or behind a word that only begins as one, is evidence."""
+    """Text behind a whole key, or behind a word that only begins as one, is evidence."""
     key = kinds(1)["GitHub"][0]
     for after in ("Traceback (most recent call last):", "failed: 401", "tests/test_a.py:12", "Version 2 ISO8601"):
         assert redact(f"{key} {after}\n") == f"[redacted] {after}\n"

@@ -1,4 +1,4 @@
-"""Who may see the page: links, sessions, hosts, origins, rates, addresses."""
+"""Access to the page: links, sessions, hosts, origins, rates, addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page tells: the run, its questions first, its tasks, their stories, outputs, checkpoints and failures."""
+"""Content of the page: the run, its questions first, its tasks, their stories, outputs, checkpoints and failures."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ async def test_tasks_tell_their_level_clock_loop_and_failure(serving: Serving) -
         assert attempt.deadline is not None
         assert float(left[1]) == round(attempt.deadline - stage.story.clock.monotonic(), 1)
         said = words(page)
-        assert "new approach 1/" in said
-        assert "↻ 3/3" in said
+        assert "new approach 1 of 3" in said
+        assert "↻ ×" in said
         assert "needs webhook" in said
         assert "until the retry" in said
 

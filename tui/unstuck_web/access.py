@@ -1,4 +1,4 @@
-"""Who may see the page: one-time links, and the sessions that they open. Only hashes of their secrets are kept.
+"""Access to the page: one-time links, and the sessions that they open. Only hashes of their secrets are kept.
 
 They lie in ``web.json`` in the project's folder, so that a page outlives the process that serves it, and another
 command can list and revoke them.

@@ -1,4 +1,4 @@
-"""What the pages say of a run: values for the templates, made of its state and the words of the core. Pure."""
+"""Values for the templates, made of a run's state and the words of the core. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every request passes before a page sees it: its host, its origin, its size and its rate."""
+"""Checks of every request before a page sees it: its host, its origin, its size and its rate."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _BACKLOG = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
-    """Where the page is served. ``port`` 0 is that of the last time, else a free one; ``public_url`` is a proxy's."""
+    """Address of the page. ``port`` 0 is that of the last time, else a free one; ``public_url`` is a proxy's."""
 
     bind: str = "127.0.0.1"
     port: int = 0

@@ -365,7 +365,7 @@ def _output_named(request: Request, row: TaskRow) -> OutputKind:
 
 
 async def _task_values(page: Page, run: WatchedRun, row: TaskRow, kind: OutputKind) -> dict[str, Any]:
-    """What the page of a task shows of it."""
+    """Return the values of a task's page."""
     tail = await run.view.output(row.id, kind)
     return {
         "task": content.task_lines(run.view, [row])[0],
@@ -463,7 +463,7 @@ async def _events(page: Page, request: Request) -> Response:
 
 
 async def _run_parts(page: Page, run: WatchedRun, changed: set[str] | None) -> dict[str, Any]:
-    """What has changed on the page of a run: its head, its questions, and the tasks in ``changed``."""
+    """Return the changed parts of a run's page: its head, its questions, and the tasks in ``changed``."""
     site, state = page.site, run.view.state
     more = {"run": run, "form": page.form, "read_only": site.read_only}
     rows = [row for row in state.tasks.values() if changed is None or row.id in changed]

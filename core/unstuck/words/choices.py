@@ -137,7 +137,7 @@ FIELD_WORDS = {
     "cost": "2.50",
     "command": "The command that decides whether the task is done",
 }
-"""What is to be written into the field of a choice that takes something."""
+"""Label of the field of a choice that takes a text."""
 _GROUPS: dict[str, Group] = {"loop_detected": "loop", "disk": "integration"}
 
 

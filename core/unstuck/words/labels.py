@@ -182,7 +182,7 @@ def time_left(state: State, row: TaskRow, now: float) -> tuple[float, float] | N
 
 
 def repeats_of(state: State, row: TaskRow) -> int:
-    """How often the same failure came in a row, or the same step in the attempt; 0 for only once."""
+    """Return the number of equal failures in a row, or equal steps in the attempt; 0 for only one."""
     if row.state == "ended":
         return 0
     attempt = state.attempts.get(row.attempt)

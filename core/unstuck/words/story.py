@@ -1,8 +1,9 @@
-"""The moments of a task in words: its attempts and its questions, from the rows of its timeline. Pure, and light."""
+"""Moments of a task in words: its attempts and questions, and the restores of its files. Pure, and light."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from unstuck.text import one_line
@@ -16,6 +17,9 @@ _CHECKS: Mapping[str, tuple[str, Tone]] = {
     "none": ("~", "wait"),
 }
 _STATES: Mapping[str, tuple[str, Tone]] = {"interrupted": ("↯", "wait"), "ended": ("▷", "work")}
+PLANNED = {"change": "changes", "return": "returns", "disappear": "disappears"}
+"""The change of a file in words, by its name in a plan."""
+_OF_MANY = {word: kind for kind, word in PLANNED.items()}
 
 
 class StoryLine(NamedTuple):
@@ -51,3 +55,17 @@ def answer_words(moment: Mapping[str, Any]) -> str:
     text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
     via = f" {VIAS[moment['via']]}" if moment["via"] in VIAS else ""
     return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
+
+
+def plan_text(checkpoint: str, tree: str, becomes: Iterable[str]) -> str:
+    """The plan of a restore of ``checkpoint`` in ``tree``; ``becomes`` is what becomes of each file."""
+    parts = [
+        f"1 file {word}" if count == 1 else f"{count} files {_OF_MANY.get(word, word)}"
+        for word, count in Counter(becomes).items()
+    ]
+    return f"{checkpoint} restores in {tree}: {', '.join(parts) or 'nothing, the files are the same'}"
+
+
+def under_way_text(what: str) -> str:
+    """The remark on ``what`` git is in the middle of, such as ``a rebase``."""
+    return f"{what} is under way here: only files are restored, it stays as it is"

@@ -16,7 +16,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, sized
-from unstuck.words.restores import PLANNED, plan_text, under_way_text
+from unstuck.words.story import PLANNED, plan_text, under_way_text
 from unstuck.workspace.checkpoints.manager import (
     CheckpointStore,
     Plan,

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.words.amounts import day_time, full_time, sized
 from unstuck.words.labels import Tone, level_word
-from unstuck.words.restores import plan_text, under_way_text
+from unstuck.words.story import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.diff import DiffLine, unified

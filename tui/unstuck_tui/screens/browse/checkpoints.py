@@ -12,7 +12,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, kept_free, store_of
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
-from unstuck.words.restores import PLANNED
+from unstuck.words.story import PLANNED
 from unstuck.workspace.checkpoints.manager import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
