@@ -86,6 +86,19 @@ async def test_no_file_to_read(tmp_path: Path, shape: str) -> None:
         await read_piece(path, 0, 10)
 
 
+@pytest.mark.parametrize("shape", ["pipe", "folder", "gone", "device"])
+async def test_what_is_no_file_has_no_ends(tmp_path: Path, shape: str) -> None:
+    """A check or an agent may put a pipe in the place of its own output: nothing waits for it."""
+    path = tmp_path / "task.1.check.log"
+    if shape == "pipe":
+        os.mkfifo(path)
+    elif shape == "folder":
+        path.mkdir()
+    elif shape == "device":
+        path.symlink_to("/dev/zero")
+    assert await read_ends(path, 100) == b""
+
+
 async def test_a_reader_that_is_cancelled_closes_its_file(tmp_path: Path) -> None:
     """A hook that is killed while a transcript is read leaves no file open."""
     path = tmp_path / "session.jsonl"

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from unstuck.telemetry.otlp import send
 
 Inside = Callable[..., tuple[int, str, str]]
 MESSAGES = {"/v1/traces": ExportTraceServiceRequest, "/v1/metrics": ExportMetricsServiceRequest}
@@ -178,3 +181,56 @@ def test_a_collector_that_is_down_costs_nothing(worked: Path, inside: Inside) ->
     assert code == 1
     assert f"{url}/v1/traces" in problem
     assert log.read_bytes() == before
+
+
+LOGIN = b"HTTP/1.1 302 Found\r\nLocation: %s/v1/traces\r\nContent-Length: 0\r\n\r\n"
+PARTIAL = b'{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "too old"}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (LOGIN, "Found"),
+        (b"\x1b]0;mine\x07junk\r\n\r\n", "junk"),
+        (b"HTTP/1.1 500 \x1b]0;mine\x07\x1b[31mfull\r\nContent-Length: 0\r\n\r\n", "full"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(PARTIAL), PARTIAL), "3 rejected: too old"),
+        (b"HTTP/1.1 200 OK\r\nX-Slow: ", "no answer in time"),
+    ],
+)
+def test_a_hostile_collector_gets_no_keys_and_no_terminal(receiver: Receiver, answer: bytes, said: str) -> None:
+    """Whatever it answers is one clear line; no redirect takes the keys elsewhere, and no export waits for ever."""
+    over = threading.Event()
+
+    def answered(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(1 << 20)
+            connection.sendall(answer % receiver.url.encode() if answer is LOGIN else answer)
+            while "Slow" in answer.decode() and not over.wait(0.05):
+                connection.sendall(b"a")
+
+    def serve() -> None:
+        while not over.is_set():
+            with suppress(OSError):
+                connection, _ = listening.accept()
+                threading.Thread(target=answered, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        problem = send(url, "traces", {"resourceSpans": []}, {"authorization": "Bearer abc"})
+        over.set()
+    assert problem.startswith(f"{url}/v1/traces: ")
+    assert said in problem
+    assert problem.isprintable()
+    assert receiver.headers == []
+
+
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "http://a b", "collector:4318", "http://[::1", ""])
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    """No file is read in the place of a collector, and a typing error is one line."""
+    assert f"{url}/v1/traces: " in send(url, "traces", {}, {})
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    """A problem names the collector, and not how to get in."""
+    assert "hunter2pw" not in send("http://me:hunter2pw@127.0.0.1:9", "traces", {}, {})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from threading import Thread
 from typing import Any
 
 from unstuck.telemetry.trace import CONVENTIONS, Metrics, Span, Value
+from unstuck.text import Clean, one_line
 from unstuck.version import __version__
 
 ENDPOINT = "http://localhost:4318"
 _SCHEMA = f"https://opentelemetry.io/schemas/{CONVENTIONS}"
-_TIMEOUT_S = 5.0
+_TIMEOUT_S, _MOST_ANSWER = 5.0, 1 << 16
 _STATUS = {"": 0, "ok": 1, "error": 2}
 _INTERNAL, _CUMULATIVE = 1, 2
 
@@ -50,18 +52,47 @@ def metrics_request(sums: Metrics) -> dict[str, Any]:
     return {"resourceMetrics": [{"resource": _resource(), "schemaUrl": _SCHEMA, "scopeMetrics": scoped}]}
 
 
-def send(endpoint: str, path: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> str:
-    """Post a request to ``endpoint`` and return what went wrong; empty if nothing did."""
-    import urllib.request
+def send(endpoint: str, path: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Clean:
+    """Post a request to ``endpoint`` and return what went wrong; empty if the collector took all of it.
+
+    A redirect is not followed, because the headers hold keys, and no collector keeps this waiting.
+    """
+    url = f"{endpoint.rstrip('/')}/v1/{path}"
+    said = ["no answer in time"]
+    asking = Thread(target=lambda: said.append(_posted(url, request, headers)), daemon=True)
+    asking.start()
+    asking.join(_TIMEOUT_S)
+    return one_line(f"{url}: {said[-1]}", 300) if said[-1] else Clean("")
+
+
+def _posted(url: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    """Post a request and return what went wrong."""
+    from http.client import HTTPException
+    from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+    class Refused(HTTPRedirectHandler):
+        def redirect_request(self, *redirect: Any) -> None:
+            return None
 
     content = {"Content-Type": "application/json", "User-Agent": f"unstuck/{__version__}", **headers}
-    url = f"{endpoint.rstrip('/')}/v1/{path}"
     try:
-        asked = urllib.request.Request(url, json.dumps(request).encode(), content)
-        with urllib.request.urlopen(asked, timeout=_TIMEOUT_S):
-            return ""
-    except (OSError, ValueError) as error:
-        return f"{url}: {getattr(error, 'reason', None) or error}"
+        if not url.lower().startswith(("http://", "https://")):
+            return "the address of a collector begins with http:// or https://"
+        with build_opener(Refused).open(Request(url, json.dumps(request).encode(), content), timeout=_TIMEOUT_S) as got:
+            answer = got.read(_MOST_ANSWER)
+    except (OSError, ValueError, HTTPException) as error:
+        return str(getattr(error, "reason", None) or error or type(error).__name__)
+    return _rejected(answer)
+
+
+def _rejected(answer: bytes) -> str:
+    """Return what a collector says that it did not take."""
+    try:
+        partial = json.loads(answer)["partialSuccess"]
+        counts = [int(partial.get(name) or 0) for name in ("rejectedSpans", "rejectedDataPoints")]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return ""
+    return f"{sum(counts)} rejected: {partial.get('errorMessage', '')}" if any(counts) else ""
 
 
 def _resource() -> dict[str, Any]:

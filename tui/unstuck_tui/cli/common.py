@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from unstuck.errors import UsageError
+from unstuck.text import sanitise
 from unstuck_tui.render.printed.columns import columns, paint
 
 if TYPE_CHECKING:
@@ -135,8 +136,12 @@ async def _settle(place: Project, *, writes: bool) -> None:
 
 
 def echo(line: str, *, painted: bool = True) -> None:
-    """One line for people, its signs in colour; what the terminal's encoding lacks becomes a question mark."""
+    """One line for people, its signs in colour; what the terminal's encoding lacks becomes a question mark.
+
+    Nothing in it steers the terminal, wherever it came from.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    line = sanitise(line)
     click.echo((paint(line) if painted else line).encode(encoding, "replace").decode(encoding))
 
 
@@ -149,7 +154,7 @@ def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(line: str) -> None:
     """One line on standard error, whose reader may be gone."""
     with suppress(OSError):
-        click.echo(f"unstuck: {line}", err=True)
+        click.echo(f"unstuck: {sanitise(line)}", err=True)
 
 
 def print_json(rows: Iterable[dict[str, Any]]) -> None:

@@ -16,6 +16,7 @@ from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.telemetry.otlp import ENDPOINT, metrics_request, send, trace_request
 from unstuck.telemetry.trace import Span, Tracer, spans_of
+from unstuck.text import one_line
 from unstuck_tui.cli.common import complain, echo, here, project_option
 from unstuck_tui.cli.names import run_ids
 
@@ -62,7 +63,7 @@ def command(
         complain(problem)
     if problems:
         raise UnstuckError(f"{run} was not exported whole: send it again, or write it with --file")
-    echo(f"{run} exported to {to}")
+    echo(f"{run} exported to {one_line(to, 300)}")
 
 
 def _requests(spans: Iterator[Span], size: int) -> Iterator[dict[str, object]]:

@@ -8,7 +8,6 @@ import click
 
 from unstuck.agents.config.config_installer import Change
 from unstuck.errors import UsageError
-from unstuck.text import sanitise
 from unstuck_tui.cli.common import echo, print_json
 
 
@@ -20,7 +19,7 @@ def applied(change: Change, otherwise: str, yes: bool, *, as_json: bool = False)
         echo(otherwise)
         return False
     for line in change.diff():
-        echo(sanitise(line), painted=False)
+        echo(line, painted=False)
     if not yes:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("no terminal to confirm at: add --yes")

@@ -9,6 +9,7 @@ from typing import Any
 
 from unstuck.errors import UsageError
 from unstuck.eventlog.state import State, TaskRow
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck.history.entries import Entry, lines_of
 from unstuck.history.locations import kept_session
 from unstuck.history.output_reader import OutputReader
@@ -66,7 +67,7 @@ def _file(place: Project, run: str, state: State, row: TaskRow, attempt: int) ->
 
 def _printed(path: Path) -> Iterator[str]:
     """Yield the lines as the agent printed them, without what acts on a terminal. Raises OSError."""
-    with path.open("rb") as file:
+    with open_for_reading(path) as file:
         while piece := file.readlines(_PIECE):
             for line in piece:
                 yield admit(line.rstrip(b"\r\n"), limit=max(20_000, len(line)))

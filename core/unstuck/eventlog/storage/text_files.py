@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import secrets
 from collections.abc import Coroutine
@@ -24,7 +25,10 @@ async def write_text(path: Path, text: str) -> None:
 
 
 async def read_ends(path: Path, limit: int) -> bytes:
-    """Return all of a file, or a quarter of ``limit`` bytes of its head and the rest of its tail; empty if missing."""
+    """Return all of a file, or a quarter of ``limit`` bytes of its head and the rest of its tail.
+
+    Empty if it is missing, or a pipe or a device in its place, for which nothing waits.
+    """
     return await _to_its_end(_read(path, limit))
 
 
@@ -66,7 +70,7 @@ def _opener(path: str, flags: int) -> int:
 
 async def _read(path: Path, limit: int) -> bytes:
     try:
-        async with aiofiles.open(path, "rb") as file:
+        async with aiofiles.open(path, "rb", opener=_plain_opener) as file:
             size = await file.seek(0, os.SEEK_END)
             await file.seek(0)
             if size <= limit:
@@ -76,6 +80,10 @@ async def _read(path: Path, limit: int) -> bytes:
             return head + b"\n" + await file.read()
     except FileNotFoundError:
         return b""
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EISDIR):  # it is no plain file
+            return b""
+        raise
 
 
 async def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:

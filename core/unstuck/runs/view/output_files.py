@@ -37,7 +37,7 @@ def output_file(log: Path, row: TaskRow, kind: OutputKind, attempt: int) -> Path
         return log.parent / "output" / f"{row.id}.{attempt}.log"
     is_last = attempt == row.attempts and row.check is not None and row.state != "judging"
     kept = row.check.output if is_last and row.check is not None else ""
-    return log.parent / "output" / (kept or f"{row.id}.{attempt}.check.log")
+    return log.parent / "output" / (Path(kept).name or f"{row.id}.{attempt}.check.log")
 
 
 async def read_output(path: Path, begin: int | None = None) -> OutputPiece:

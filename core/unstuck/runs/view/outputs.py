@@ -128,7 +128,7 @@ async def _check_output(folder: Path, row: TaskRow, *, live: bool) -> OutputTail
     if check.exit_code is None and check.result != "passed":
         note = check.problem or "the check could not run"
     try:
-        return OutputTail((await _tail(folder / check.output))[0], note)
+        return OutputTail((await _tail(folder / Path(check.output).name))[0], note)
     except OSError:
         return OutputTail(check.evidence, note)
 
