@@ -102,7 +102,7 @@ async def test_of_two_browsers_one_answers_and_the_other_learns_by_whom(serving:
 
 
 async def test_a_draft_outlives_the_answer_of_another(serving: Serving, browser: Browser) -> None:
-    """Who is still writing sees by whom the question was answered, and keeps every word."""
+    """A person who is still writing sees by whom the question was answered, and keeps every word."""
     async with serving() as stage:
         page = await let_in(browser, stage)
         await page.get_by_text("Show me how").click()
