@@ -33,7 +33,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
+.PHONY: help setup demo test agents browser check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,10 @@ test: $(READY) ## run the tests and show the ten slowest
 # On the disk: Codex runs commands where it does not see programs in /dev.
 agents: $(READY) ## real agents against a scripted model; installs them (UNSTUCK_AGENTS_DIR=DIR keeps them between runs)
 	$(BIN)/python -m pytest -n 0 -m agents --timeout 900 tests/real_agents $(ARGS)
+
+browser: $(READY) ## the page in a real Chromium, with axe from npm (UNSTUCK_BROWSER=PATH names another browser)
+	@$(PIP) --no-compile --group browser
+	$(BIN)/python -m pytest -n 0 -m browser --timeout 900 tests/browser $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

@@ -68,6 +68,7 @@ KINDS = {
     "terminal": ("screen/terminal/",),
     "crash": ("kills/",),
     "agents": ("real_agents/",),
+    "browser": ("browser/",),
 }  # fmt: skip
 """Each kind of test, a marker, with the folders and files that hold it; the longest that fits counts."""
 

@@ -1,4 +1,4 @@
-"""Installs unstuck with the lowest versions that it declares, runs a demo with them and draws its screen."""
+"""Installs unstuck with the lowest versions that it declares, runs a demo, draws its screen and asks for its page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from pathlib import Path
 
 import ptyprocess
@@ -34,9 +35,10 @@ def installed() -> Path:
     shutil.rmtree(PLACE, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
     constraints = PLACE / "constraints.txt"
-    constraints.write_text("\n".join(lowest(project["dependencies"])) + "\n", encoding="utf-8")
+    declared = [*project["dependencies"], *project["optional-dependencies"]["web"]]
+    constraints.write_text("\n".join(lowest(declared)) + "\n", encoding="utf-8")
     print(constraints.read_text("utf-8"))
-    command = [PLACE / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints, str(TOP)]
+    command = [PLACE / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints, f"{TOP}[web]"]
     subprocess.run(command, check=True)
     return PLACE / "bin"
 
@@ -63,12 +65,28 @@ def drawn(program: Path, project: Path, *wanted: str) -> str:
         process.terminate(force=True)
 
 
+def served(program: Path, project: Path) -> str:
+    """The page behind the link that ``unstuck web`` prints."""
+    command = [program, "web", "--project", project]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        signal.alarm(LONGEST_S)
+        try:
+            assert process.stdout is not None
+            link = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+/enter/\S+", line)))
+            with urllib.request.urlopen(link) as page:
+                return str(page.read().decode())
+        finally:
+            signal.alarm(0)
+            process.terminate()
+
+
 def main() -> None:
-    """Install, run, draw."""
+    """Install, run, draw, serve."""
     program, project = installed() / "unstuck", PLACE / "project"
     demo = [program, "demo", "--headless", "--scenario", SCENARIO, "--speed", "10", "--keep", project]
     subprocess.run(demo, check=True, timeout=LONGEST_S)
     print(drawn(program, project / "shop", "REPLAY", "WHAT IS WRONG", SCENARIO.partition("-")[0]))
+    assert "Open it in this browser" in served(program, project / "shop")
     print("the lowest versions work")
 
 

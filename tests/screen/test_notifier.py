@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.screen.conftest import Showing
+from tests.waiting import become
 from textual import events
 
 from unstuck.eventlog import events as e
@@ -16,6 +17,9 @@ from unstuck.eventlog.state import RunRow, State
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.notifications.notifier import MUTED_S, MuteList, run_program, title_of, words_of
 from unstuck_tui.terminal.escapes import clipboard, notification
+from unstuck_web.access import Access
+
+RECIPES = (Path(__file__).parents[2] / "docs" / "how-to" / "notifications.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -74,6 +78,8 @@ def test_the_text_is_one_argument() -> None:
     assert words_of(("notify-send", "unstuck"), text) == ("notify-send", "unstuck", text)
     assert words_of(("say", "-m", "now: {text}"), text) == ("say", "-m", f"now: {text}")
     assert words_of(("say",), "--version") == ("say", "version")
+    ntfy = ("ntfy", "publish", "--click", "{link}", "topic", "{text}")
+    assert words_of(ntfy, "a {link}", "http://127.0.0.1:1/") == (*ntfy[:3], "http://127.0.0.1:1/", "topic", "a {link}")
 
 
 async def test_a_program_is_given_the_text_without_a_shell(tmp_path: Path) -> None:
@@ -117,6 +123,38 @@ async def test_whoever_looks_elsewhere_is_told_and_it_is_recorded(
         sent = [record for record in read_records(stage.story.core.journal.path) if record.name == "notification_sent"]
         assert [(record.task, record.event.way) for record in sent] == [("web", "osc9")]  # type: ignore[union-attr]
         assert len(stage.story.core.head.pages) == 1
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        ("ntfy", "publish", "--click", "{link}", "my-secret-topic", "{text}"),
+        ("apprise", "--body", "{text} {link}", "tgram://bottoken/ChatID"),
+    ],
+)
+async def test_the_recipes_carry_the_text_and_the_link(
+    showing: Showing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: tuple[str, ...]
+) -> None:
+    """As the documentation shows them: the program gets the text and the address of the question on the page."""
+    assert "[" + ", ".join(f'"{word}"' if "{" in word or ":" in word else word for word in recipe) + "]" in RECIPES
+    program, told = tmp_path / recipe[0], tmp_path / "told"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}.new\nmv {told}.new {told}\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with showing(settings=ScreenSettings(notify="command", notify_command=recipe, dialogs="list")) as stage:
+        place = stage.app.view.place
+        assert place is not None
+        Access(place.home, lambda: 0.0).serve(8080, "http://127.0.0.1:8080")
+        stage.story.task("web")
+        await stage.pass_time(1)
+        await stage.app.on_event(events.AppBlur())
+        gate = stage.story.asks("web", kind="question", question="Which port?")
+        await stage.settled()
+        await stage.pass_time(2)
+        await become(told.exists)
+    said = told.read_text(encoding="utf-8")
+    assert "web needs you: Which port?" in said
+    assert f"http://127.0.0.1:8080/runs/{stage.story.supervisor.run}/question?id={gate}" in said
 
 
 async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.errors import UsageError
+from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading, open_for_writing, write_all
 from unstuck.eventlog.storage.lock import alone_in
 from unstuck.eventlog.storage.run_store import PAGE_FILE
@@ -175,6 +176,19 @@ class Access:
         finally:
             os.close(fd)
         fresh.replace(self._file)
+
+
+def address_of(home: Path, state: State, task: str = "") -> str:
+    """Return the address of a run on the page that is served now: of the open question of ``task``, if it has one.
+
+    Empty where no page is served. It lets nobody in: only a browser that was let in sees what is there.
+    """
+    address = Access(home, lambda: 0.0).address
+    if not address:
+        return ""
+    gate = next((row for row in state.open_gates() if task and row.gate.task == task), None)
+    asked = f"/question?id={gate.id}" if gate is not None else ""
+    return f"{address}/runs/{state.run.id}{asked}"
 
 
 def form_token(secret: str) -> str:

@@ -16,6 +16,7 @@ from unstuck.clock import SystemClock
 from unstuck.contract import Answer
 from unstuck.errors import GateClosed, GateUnknown, ProjectLocked, RecordError, UsageError
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.state import GateRow
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import agent_sign
 from unstuck.runs.answers.answer_live import answer_online
@@ -31,7 +32,7 @@ _LOOK_S = 0.1
 _LIVE_S = 1.0
 _KEPT = 3
 _TRIES = 3
-_STARTED_S = 2.0
+_STARTED_S, _CLOSED_S = 2.0, 5.0
 _GOING = ("running", "blocked", "draining")
 
 
@@ -167,6 +168,16 @@ class Runs:
                 if not left:
                     raise
         self._look(run)
+
+    async def closed(self, run: WatchedRun, gate: str) -> GateRow | None:
+        """Return the question once its answer, which somebody else has just given, is in the log."""
+        async with self.followed(run) as moved:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSED_S):
+                    while (row := run.view.state.gates.get(gate)) is not None and row.status == "open":
+                        moved.clear()
+                        await moved.wait()
+        return run.view.state.gates.get(gate)
 
     async def keep_open(self, run: WatchedRun, gate: str) -> None:
         """Stop the timer of ``gate``. Raises UnstuckError."""

@@ -301,7 +301,7 @@ async def _answer(page: Page, request: Request) -> Response:
             raise UnstuckError(f"{option.label}: {option.touches}. Press its button to confirm.")
         await page.site.runs.answer(run, row.id, to_answer(row.gate, option, typed))
     except (GateClosed, GateUnknown) as error:
-        return _overtaken(page, run, run.view.state.gates.get(gate, row), typed, str(error))
+        return _overtaken(page, run, await page.site.runs.closed(run, gate) or row, typed, str(error))
     except UnstuckError as error:
         run = await page.site.runs.open(run.run)
         now = run.view.state.gates.get(gate, row)

@@ -74,7 +74,7 @@ class ScreenSettings(BaseModel):
     notify: Annotated[Literal["off", "bell", "osc9", "osc99", "osc777", "command"], BeforeValidator(_switch)] = "bell"
     """Kind of notification while the terminal has no focus."""
     notify_command: Annotated[tuple[str, ...], BeforeValidator(_command)] = ()
-    """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``."""
+    """Program that receives a notification, and its arguments: ``[notify-send, unstuck]``. ``{link}`` is the page."""
     title: Annotated[bool, BeforeValidator(_whether)] = True
     """Show in the terminal title what needs you."""
     theme: Annotated[Literal["dark", "light", "contrast", "ansi"], BeforeValidator(_switch)] = "dark"

@@ -40,7 +40,12 @@ class UnstuckApp(BaseApp):
         self.tracker = Tracker.of(view)
         self.questions = QuestionController(self, self.tracker, view, pops=self.settings.dialogs == "pop")
         self.notifier = Notifier(
-            self, self.tracker, view, self.settings, in_takeover=lambda: self.questions.takeover.is_active
+            self,
+            self.tracker,
+            view,
+            self.settings,
+            in_takeover=lambda: self.questions.takeover.is_active,
+            link=self._link,
         )
         self._absence = Absence(view)
 
@@ -148,6 +153,12 @@ class UnstuckApp(BaseApp):
             super().action_suspend()
 
     # --- what reaches a person who looks elsewhere -------------------------------------------------------------------
+
+    def _link(self, task: str) -> str:
+        """Return the address of the run, or of the question of ``task``, where a page is served; else nothing."""
+        from unstuck_web.access import address_of
+
+        return address_of(self.view.place.home, self.view.state, task) if self.view.place is not None else ""
 
     def run_notify_command(self, words: tuple[str, ...]) -> None:
         """Run a program for a notification; that it does not work is said."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from asyncio.subprocess import DEVNULL
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ _EVERYTHING = ""
 _PROGRAM_S = 10.0
 _LONGEST = 200
 _NAMED = 20
+_PLACE = re.compile(r"\{(?:text|link)\}")
 
 
 class NotificationOutlet(Protocol):
@@ -98,9 +100,10 @@ class Notifier:
         settings: ScreenSettings,
         *,
         in_takeover: Callable[[], bool] = lambda: False,
+        link: Callable[[str], str] = lambda task: "",
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._in_takeover = in_takeover
+        self._in_takeover, self._link = in_takeover, link
         self._outlet, self._tracker, self._view, self._settings = outlet, tracker, view, settings
         self._in_tmux = bool(environ.get("TMUX"))
         self._register = AlarmRegister()
@@ -161,7 +164,8 @@ class Notifier:
         if self._settings.notify == "command":
             if not self._settings.notify_command:
                 return
-            self._outlet.run_notify_command(words_of(self._settings.notify_command, text))
+            link = self._link(page.tasks[0] if len(page.tasks) == 1 else "")
+            self._outlet.run_notify_command(words_of(self._settings.notify_command, text, link))
         else:
             self._outlet.write(notification(self._settings.notify, text, number=self._number, in_tmux=self._in_tmux))
         self._view.notified(page.kind, self._settings.notify, page.tasks, text)
@@ -180,15 +184,16 @@ def title_of(state: State, asked: int) -> str:
     return f"{text} · {one_line(run.project, 60)}" if run.project else text
 
 
-def words_of(command: tuple[str, ...], text: str) -> tuple[str, ...]:
+def words_of(command: tuple[str, ...], text: str, link: str = "") -> tuple[str, ...]:
     """The words of the program that takes ``text``: where ``{text}`` stands, else as the last one.
 
-    A text that begins with a hyphen would be an option to many.
+    ``{link}`` is the address of the page. A text that begins with a hyphen would be an option to many.
     """
     message = text.lstrip("-") or "unstuck"
-    if any("{text}" in word for word in command):
-        return tuple(word.replace("{text}", message) for word in command)
-    return (*command, message)
+    meant = {"{text}": message, "{link}": link}
+    # In one go: a text that holds such a word means nothing by it.
+    words = tuple(_PLACE.sub(lambda found: meant[found[0]], word) for word in command)
+    return words if any("{text}" in word for word in command) else (*words, message)
 
 
 async def run_program(words: tuple[str, ...], complain: Callable[[str], None]) -> None:
