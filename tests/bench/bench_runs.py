@@ -102,8 +102,8 @@ def enlarge(run: Path, megabytes: int) -> None:
         known.state.seq = seq
         state = STATE_PREFIX + dump(known.state) + b"}"
         save(run / SNAPSHOT_NAME, seq=seq, offset=size, crc=crc, state=state)
-        for seq in range(seq + 1, seq + SNAPSHOT_BYTES // len(body)):
-            raw, crc = framed(seq, body, crc)
+        for later in range(seq + 1, seq + SNAPSHOT_BYTES // len(body)):
+            raw, crc = framed(later, body, crc)
             file.write(raw)
 
 
