@@ -137,7 +137,7 @@ async def _pressed(app: UnstuckApp) -> float:
 
 
 def benches() -> Iterable[Bench]:
-    for rate, budget in ((1, "2 %"), (10, "10 %")):
+    for rate, budget in ((1, "1.5 %"), (10, "3 %")):
         yield Bench(
             name=f"10,000 tasks, every one changes in 10 s, {rate} Hz",
             unit="% core",

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pty
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 from bench_kit import Bench, seconds
 
 import unstuck
@@ -23,6 +28,21 @@ COMMANDS = (
     ("unstuck runs, where there are none", ("runs",), "ratio 20"),
     ("unstuck run, with nothing to do", ("run", "--headless", "--verify", "true", "--", "true"), "ratio 40"),
 )
+FRAMES = (
+    ("unstuck watch", ("watch",)),
+    ("unstuck run", ("run", "--check", "true", "--", "sleep", "60")),
+)
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Static
+
+class Minimal(App):
+    def compose(self):
+        yield Static("HELLO")
+
+Minimal().run()
+"""
+_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 PAYLOAD = b'{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}'
 
 
@@ -37,6 +57,30 @@ def milliseconds(command: Sequence[str], stdin: bytes = b"", **variables: str) -
                     command, input=stdin, cwd=empty, env=environment, capture_output=True, check=True
                 )
             )
+
+    return measure
+
+
+def first_frame(command: Sequence[str], shows: bytes) -> Callable[[], float]:
+    """A measurement of the processor time until ``command`` has drawn ``shows`` at a terminal of its own."""
+
+    def measure() -> float:
+        with tempfile.TemporaryDirectory(prefix="u-") as project:
+            subprocess.run(["git", "init", "-q", project], check=True)
+            pid, terminal = pty.fork()
+            if pid == 0:
+                os.chdir(project)
+                environment = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "UNSTUCK_RUNTIME_DIR": project}
+                os.execve(command[0], list(command), {**os.environ, **environment})
+            termios.tcsetwinsize(terminal, (40, 120))
+            written = b""
+            while shows not in _ESCAPES.sub(b"", written):
+                written += os.read(terminal, 65_536)
+            times = psutil.Process(pid).cpu_times()
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(terminal)
+            return 1e3 * (times.user + times.system)
 
     return measure
 
@@ -96,5 +140,15 @@ def benches() -> Iterable[Bench]:
             measure=milliseconds([str(BIN / "unstuck"), *arguments]),
             against=python,
             budget=budget,
-            rounds=15,
+            rounds=7,
+        )
+    minimal = first_frame([sys.executable, "-c", MINIMAL], b"HELLO")
+    for name, arguments in FRAMES if (BIN / "unstuck").exists() else ():
+        yield Bench(
+            name=f"{name}: first frame (ratio to a minimal Textual app)",
+            unit="ms CPU",
+            measure=first_frame([str(BIN / "unstuck"), *arguments], b"0:0"),
+            against=minimal,
+            budget="ratio 1.5",
+            rounds=3,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Unstuck
 
+from unstuck.runs.queries import saved_rows as rows_module
 from unstuck.runs.queries.saved_rows import saved_rows
 
 LOOKS = (("runs", "--json"), ("show", "--json"), ("show",))
@@ -83,3 +84,20 @@ def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, failing: str, no
     unstuck.inside("answer", unstuck.only_gate()["gate"], "skip")
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     assert unstuck.inside("runs", "--json").rows[0]["exit_reason"] == "incomplete"
+
+
+def test_a_log_that_has_grown_is_not_read_for_its_old_rows(
+    unstuck: Unstuck, ended: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the log has become, one look at its size shows that they are old."""
+    log = ended.with_name("events.jsonl")
+
+    def read(*arguments: object, **named: object) -> None:
+        raise AssertionError("the log was read")
+
+    monkeypatch.setattr(rows_module, "verify", read)
+    with pytest.raises(AssertionError):
+        saved_rows(ended.parent)
+    with log.open("ab") as file:
+        file.write(b"{")
+    assert saved_rows(ended.parent) is None

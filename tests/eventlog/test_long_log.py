@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.log import journal as journals
 from unstuck.eventlog.log import load_state, records
 from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
-from unstuck.eventlog.log.log_format import Line, verify
+from unstuck.eventlog.log.log_format import Line, framed, verify
 from unstuck.eventlog.log.records import replay
 from unstuck.eventlog.log.verify import check
 from unstuck.eventlog.log.writer import LogWriter
@@ -170,6 +171,26 @@ async def test_a_resume_refuses_damage_before_the_snapshot(
     log.write_bytes(log.read_bytes().replace(b"reason 3", b"reason 4", 1))
     with pytest.raises(RecordDamaged, match="line 5"):
         await resume_run(RUN, place, RunOptions())
+
+
+async def test_a_run_of_a_later_version_is_not_resumed(tmp_path: Path) -> None:
+    """A record that this version may not understand stops the resume, and the log stays as it is."""
+    place = await locate(tmp_path)
+    folder = place.runs / RUN
+    journal = await Journal.open(folder, run=RUN, clock=ManualClock())
+    journal.append(e.RunStarted(project="p", plan={"tasks": []}))
+    await journal.close()
+    log = folder / LOG_NAME
+    end = verify(log).end
+    line, _ = framed(end.seq + 1, BODY, end.crc)
+    later = line.replace(b'{"v":1,', b'{"v":2,', 1)
+    seal = len(b',"crc":"00000000"}\n')
+    crc = zlib.crc32(later[:-seal], end.crc)
+    log.write_bytes(log.read_bytes() + later[:-seal] + b',"crc":"%08x"}\n' % crc)
+    before = log.read_bytes()
+    with pytest.raises(RecordDamaged, match="later version"):
+        await resume_run(RUN, place, RunOptions())
+    assert log.read_bytes() == before
 
 
 FRESH = """

@@ -18,10 +18,18 @@ from typing import Any, Self
 from unstuck.clock import Clock, iso
 from unstuck.contract import Actor
 from unstuck.errors import LaggedBehind, RecordDamaged, RecordError, RecordWriteFailed
-from unstuck.eventlog.envelope import SCHEMA, Record, encode
+from unstuck.eventlog.envelope import Record, encode
 from unstuck.eventlog.events import Event, LogRepaired
 from unstuck.eventlog.fold import fold
-from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME, STATE_PREFIX, Restored, require_end, restored
+from unstuck.eventlog.log.load_state import (
+    LOG_NAME,
+    SNAPSHOT_NAME,
+    STATE_PREFIX,
+    Restored,
+    require_end,
+    require_schema,
+    restored,
+)
 from unstuck.eventlog.log.log_format import Line, Position, holds, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import save as save_snapshot
@@ -95,9 +103,7 @@ class Journal:
         head, end, safe = known
         head = copied(head)
         for line in read_lines(path, start=end, safe=safe) if path.exists() else ():
-            if line.version != SCHEMA:
-                later = f"written by a later version (schema {line.version}): update unstuck to resume it"
-                raise RecordDamaged(path, line.seq, line.offset, later)
+            require_schema(path, line)
             fold(head, decoded(path, line))
             end = line.end
         if path.exists():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from unstuck.errors import RecordDamaged
-from unstuck.eventlog.log.log_format import START, Line, Position, holds, read_lines
+from unstuck.eventlog.log.log_format import SCHEMA, START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.version import __version__
 
@@ -65,6 +65,13 @@ def require_end(path: Path, end: Position, safe: int) -> None:
         )
 
 
+def require_schema(path: Path, line: Line) -> None:
+    """Raise RecordDamaged for a line of a later version, after which this version cannot go on."""
+    if line.version != SCHEMA:
+        later = f"written by a later version (schema {line.version}): update unstuck to resume it"
+        raise RecordDamaged(path, line.seq, line.offset, later)
+
+
 def current_state(folder: Path) -> tuple[State, RecordDamaged | None]:
     """Return the state of the run in ``folder`` and the damage of its log, if any; the state stops at the damage.
 
@@ -93,6 +100,8 @@ def _read(folder: Path, *, whole: bool) -> tuple[Restored, RecordDamaged | None]
     try:
         for line in read_lines(path, start=end, safe=safe):
             end = line.end
+            if whole:
+                require_schema(path, line)
             if line.seq > place.seq:
                 _fold(state, path, line)
         require_end(path, end, safe)

@@ -50,12 +50,14 @@ def saved_rows(folder: Path, *, listed: bool = False) -> list[dict[str, Any]] | 
     if found is None or not holds(log, found.position):
         return None
     try:
+        if log.stat().st_size != found.offset:
+            return None  # looking for the end of a log that has grown would read all of it
         content = json.loads(found.state)
         whole = found.offset <= FULL_CHECK_BYTES
-        end = verify(log, start=START if whole else found.position, safe=found.seq)
-    except (ValueError, RecordDamaged, RecordError):
+        end = verify(log, start=START if whole else found.position, safe=found.seq).end
+    except (OSError, ValueError, RecordDamaged, RecordError):
         return None
-    fits = end.end == found.position and not end.torn and content["for"] == _reader()
+    fits = end == found.position and content["for"] == _reader()
     rows = list(content["rows"]) if fits else None
     return rows if rows is None or listed or rows[0]["state"] == "ended" else None
 

@@ -226,7 +226,7 @@ async def require_git() -> None:
 
 def split_paths(out: bytes) -> list[str]:
     """Return the paths of git's NUL-separated output."""
-    return [os.fsdecode(path) for path in out.split(b"\0") if path]
+    return [path for path in os.fsdecode(out).split("\0") if path]
 
 
 def join_paths(paths: Iterable[str]) -> bytes:
