@@ -284,6 +284,21 @@ async def test_a_session_that_is_new_counts_from_its_first_line(tmp_path: Path) 
     assert await reads.more() == 2_000
 
 
+async def test_a_session_that_goes_on_in_another_minute_has_two_files(tmp_path: Path) -> None:
+    """Gemini begins a file at each start and writes on in the first: neither is left out, and nothing counts twice."""
+    chats = tmp_path / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    first = chats / "session-2026-11-23T19-55-5c9d6311.jsonl"
+    first.write_text(_kept("a", 60))
+    reads = CacheReads(quirks_of(("gemini", "--acp")).keeps, {"HOME": str(tmp_path)})
+    await reads.open("5c9d6311-13a0-4467-b22d-04ef769974be")
+    (chats / "session-2026-11-23T19-57-5c9d6311.jsonl").write_text('{"sessionId": "5c9d6311", "kind": "main"}\n')
+    with first.open("a") as more:
+        more.write(_kept("b", 70))
+    assert await reads.more() == 70
+    assert await reads.more() == 0
+
+
 def _kept(reply: str, cached: int) -> str:
     tokens = {"input": 6234, "output": 77, "cached": cached, "thoughts": 0, "tool": 0, "total": 6311}
     return json.dumps({"id": reply, "type": "gemini", "content": "So.", "tokens": tokens}) + "\n"

@@ -427,6 +427,18 @@ block("user", type="tool_result", tool_use_id="t2", content="no such text", is_e
 line(type="result", subtype="success", session_id="s1", result="Done.", is_error=False)
 """
 
+BEGIN, _, _ = SAID.partition('block("user"')
+SAID_IN_TIME = f"""\
+{BEGIN}
+import os
+print("printed", flush=True)
+open(os.environ["MORE"]).read()
+block("user", type="tool_result", tool_use_id="t1", content="1\\n2")
+block("assistant", type="text", text="Done.")
+line(type="result", subtype="success", session_id="s1", result="Done.", is_error=False)
+print("at the end", flush=True)
+"""
+
 
 @pytest.fixture
 def spoken(unstuck: Unstuck, tmp_path: Path, no_climb: dict[str, str]) -> Unstuck:
@@ -482,6 +494,36 @@ def test_a_transcript_that_is_not_there(spoken: Unstuck) -> None:
     assert "go with --transcript" in spoken.inside("show", "--raw").errors
     next(spoken.runs[-1].glob("output/task.1.log")).unlink()
     assert "has left no output" in spoken.inside("show", "--transcript", "task").errors
+
+
+@pytest.mark.parametrize(
+    ("option", "before", "after"),
+    [
+        ((), ["● I look."], ["$ seq 9", "✓ 1", "  2", "● Done."]),
+        (("--raw",), ["printed"], ["at the end"]),
+    ],
+)
+def test_a_transcript_is_followed_to_the_end_of_its_attempt(
+    unstuck: Unstuck, tmp_path: Path, option: tuple[str, ...], before: list[str], after: list[str]
+) -> None:
+    """`--follow` prints each message as it comes, a call with its result, and ends with the attempt."""
+    os.mkfifo(tmp_path / "more")
+    agent = tmp_path / "bin" / "claude"
+    agent.parent.mkdir()
+    agent.write_text(f"#!{sys.executable}\n{SAID_IN_TIME}", encoding="utf-8")
+    agent.chmod(0o755)
+    work = ("-p", "x", "--output-format", "stream-json")
+    running = unstuck.start(
+        "run", "--headless", "--check", "true", "--", str(agent), *work, env={"MORE": str(tmp_path / "more")}
+    )
+    with (tmp_path / "more").open("w"):  # the agent has called, and waits
+        following = unstuck.start("show", "--transcript", "task", "--follow", *option)
+        unstuck.until(following, before[0].encode())
+    rest, _ = following.communicate(timeout=60)
+    assert following.returncode == 0
+    lines = rest.decode().splitlines()
+    assert [line for line in lines if line in after] == after
+    assert running.wait(60) == 0
 
 
 def test_the_transcript_of_a_kept_session(unstuck: Unstuck) -> None:

@@ -328,7 +328,7 @@ def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: 
 
 
 CONTEXT = Path(__file__).parents[1] / "data" / "context"
-ENDED = {"claude": 1, "codex": 1, "gemini": 144, "qwen": 0, "pi": 0}
+ENDED = {"claude": 1, "codex": 1, "gemini": 144, "qwen": 0, "pi": 0, "opencode": 1, "cline": 1}
 """The exit codes with which they ended, once their provider had refused a conversation that is too long."""
 
 
@@ -350,3 +350,22 @@ def test_a_full_context_is_three_new_sessions_and_then_a_question(
     assert asked["type"] == "stuck"
     assert "context window was full again" in asked["context"]["analysis"]
     assert len([line for line in starts.read_text().splitlines() if line]) >= 4
+
+
+@pytest.mark.parametrize("agent", ["claude", "opencode"])
+def test_silent_after_its_context_was_full(
+    agent: str, repo: Path, inside: Inside, stand_in: Callable[[str, str], Path]
+) -> None:
+    """An agent that says so and never ends is ended at the limit of its silence, and a new session goes on."""
+    (repo / "unstuck.yaml").write_text("idle_timeout: 300ms\n")
+    stand_in(
+        agent,
+        f"[ -e work ] && echo done > a.txt && exit; touch work; cat {CONTEXT / agent}.log; exec tail -f /dev/null",
+    )
+    code, out, _ = inside(
+        repo, "run", "--json", "--headless", "--check", "grep done a.txt", "--agent", agent, "Make it done."
+    )
+    assert code == 0
+    assert [data["clock"] for data in events(out, "agent_timeout")] == ["idle"]
+    assert [data["guidance"]["level"] for data in events(out, "attempt_started")] == ["first", "continue"]
+    assert "ran out of context" in events(out, "attempt_started")[1]["guidance"]["text"]

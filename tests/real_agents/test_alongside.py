@@ -143,8 +143,8 @@ OWN = {
     "gemini": ("gemini", "--model", "gemini-2.5-flash", "--skip-trust", "-i"),
     "qwen": ("qwen", "--auth-type", "openai", "-i"),
 }
-"""Commands with which a person starts each, before the words of the task: typed ones with enter right after
-them would be taken for pasted lines by some."""
+"""Commands with which a person starts each in a terminal, before the words of the task: some take words that are typed
+with enter right after them for pasted lines."""
 TOUCH = "touch made-it && echo made"
 
 

@@ -44,6 +44,16 @@ class OutputReader:
         self._early: list[str | dict[str, Any]] = []
         self._entries = Entries(root=self._root)
 
+    @property
+    def kept(self) -> int:
+        """Return the number of entries that :meth:`read` returns, without a message whose end has not come."""
+        return len(self._entries.kept)
+
+    @property
+    def total(self) -> int:
+        """Return the number of entries so far, also of those that are no longer kept."""
+        return self._entries.total
+
     def read(self, *, is_ended: bool = False) -> tuple[Entry, ...] | None:
         """Return the entries so far; None for plain text. Raises OSError.
 

@@ -23,6 +23,7 @@ from unstuck_tui.render.printed.summaries import row_lines
 @click.option("--attempt", type=click.IntRange(1), help="With --transcript: that of this attempt, not of the last.")
 @click.option("--full", is_flag=True, help="With --transcript: all lines of commands, results and changes.")
 @click.option("--raw", is_flag=True, help="With --transcript: what the agent printed, as it printed it.")
+@click.option("--follow", "-f", is_flag=True, help="With --transcript: go on until the attempt has ended.")
 @json_option("Print one JSON object per row: the run, its tasks, its open questions.")
 @project_option
 def command(
@@ -35,6 +36,7 @@ def command(
     attempt: int | None,
     full: bool,
     raw: bool,
+    follow: bool,
     as_json: bool,
 ) -> None:
     """Show one run: its tasks, attempts and open questions. RUN is an id, the start of an id, or last.
@@ -53,10 +55,11 @@ def command(
     if transcript is not None:
         from unstuck_tui.cli.transcript import show_transcript
 
-        show_transcript(place, run, transcript, attempt=attempt or 0, full=full, raw=raw, as_json=as_json)
+        options = {"full": full, "raw": raw, "as_json": as_json, "follow": follow}
+        show_transcript(place, run, transcript, attempt=attempt or 0, **options)
         return
-    if attempt or full or raw:
-        raise UsageError("--attempt, --full and --raw go with --transcript")
+    if attempt or full or raw or follow:
+        raise UsageError("--attempt, --full, --raw and --follow go with --transcript")
     rows, damage = rows_of(place, run, SystemClock().now())
     if as_json:
         print_json(rows)

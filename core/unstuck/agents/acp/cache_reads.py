@@ -10,6 +10,7 @@ from pathlib import Path
 from unstuck.agents.hooks.transcripts import Meter
 
 _SESSION = re.compile(r"[A-Za-z0-9]{8}")
+_MOST_FILES = 64
 
 
 class CacheReads:
@@ -22,18 +23,17 @@ class CacheReads:
     async def open(self, session: str) -> None:
         """Begin to count in ``session``: its existing lines are earlier usage."""
         self._session = session
-        if path := await self._path():
+        for path in await self._paths():
             await self._meter.more(path)
 
     async def more(self) -> int:
         """Return the tokens read from the cache since the last call."""
-        path = await self._path()
-        return await self._meter.more(path, whole=True) if path else 0
+        return sum([await self._meter.more(path, whole=True) for path in await self._paths()])
 
-    async def _path(self) -> str:
+    async def _paths(self) -> list[str]:
+        """Return the files of the session: each start of the agent may begin another one, or write on in an old one."""
         start = _SESSION.match(self._session)
         if start is None or not self._pattern or not self._home:
-            return ""
+            return []
         pattern = self._pattern.format(start[0])
-        found = await asyncio.to_thread(lambda: list(Path(self._home).glob(pattern)))
-        return str(found[0]) if len(found) == 1 else ""
+        return await asyncio.to_thread(lambda: sorted(map(str, Path(self._home).glob(pattern)))[-_MOST_FILES:])

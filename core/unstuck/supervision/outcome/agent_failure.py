@@ -114,7 +114,7 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
     failed = failed_itself(report)
     if not failed and not ending.untouched:
         return None
-    text = str(report.error or "")
+    text = str(report.error or (report.said if report.marked else ""))
     if not text and report.output and failed:
         text = await read_output(core.folder / report.output)
 
@@ -153,7 +153,9 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
     if not failed:
         return None
     # What an agent had printed before its time was up is seldom the reason.
-    nothing_known = own is None or (report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN)
+    nothing_known = own is None or (
+        report.how == "timed_out" and own.signature.error_type is ErrorType.UNKNOWN and not exhausted
+    )
     return found(f"the agent {_how_it_ended(core, row, report)}") if nothing_known else own
 
 
