@@ -17,7 +17,7 @@ from unstuck.runs.view.outputs import session_of, workdir_of
 from unstuck.text import admit
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
-from unstuck_tui.cli.common import echo, print_json
+from unstuck_tui.cli.common import complain, echo, print_json
 
 _PIECE = 2**16
 
@@ -30,10 +30,13 @@ def show_transcript(place: Project, run: str, task: str, *, attempt: int, full: 
         raise UsageError(f"run {run} has no task {task}{near(task, state.tasks)}: {', '.join(state.tasks) or 'none'}")
     path = _file(place, run, state, row, attempt)
     try:
+        is_empty = path.stat().st_size == 0
         entries = None if raw else OutputReader(path, root=workdir_of(state, row)).read(is_ended=True)
     except OSError as error:
         raise UsageError(f"{path.name} cannot be read: {error.strerror or error}") from None
-    if entries is None:
+    if is_empty:
+        complain(f"the agent of {task} printed nothing in attempt {attempt or row.attempts}")
+    elif entries is None:
         _print(_printed(path))
     else:
         print_entries(entries, full=full, as_json=as_json)
