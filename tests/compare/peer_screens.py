@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
-import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import NamedTuple
 
 import psutil
 import pyte
+from ptyprocess import PtyProcess
 
 COLUMNS, ROWS = 120, 40
 PATIENCE_S, QUIET_S = 60.0, 2.0
@@ -25,38 +24,37 @@ SCREENS: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 
 class Shown(NamedTuple):
-    """Seconds from the start to the first frame, and the memory (PSS) of all its processes two seconds later."""
+    """Seconds from the start to the first frame, the CPU seconds until then, and the memory (PSS) two seconds later.
+
+    Memory is that of all its processes.
+    """
 
     seconds: float
+    cpu: float
     bytes: int
 
 
 def shown(command: Sequence[str], words: str, *, folder: Path, environ: Mapping[str, str]) -> Shown:
     """Start ``command`` in ``folder`` until ``words`` stand on its screen. Raises RuntimeError where they never do."""
-    ours, its = os.openpty()
-    termios.tcsetwinsize(its, (ROWS, COLUMNS))
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
-    terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": str(COLUMNS), "LINES": str(ROWS)}
     began = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=folder, env={**environ, **terminal}, stdin=its, stdout=its, stderr=its, start_new_session=True
-    )
-    os.close(its)
+    terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    process = PtyProcess.spawn(list(command), cwd=folder, env={**environ, **terminal}, dimensions=(ROWS, COLUMNS))
     try:
         while not any(words in line for line in screen.display):
-            if not _read(ours, stream, began + PATIENCE_S):
+            if not _read(process.fd, stream, began + PATIENCE_S):
                 raise RuntimeError("\n".join(screen.display))
-        seconds = time.perf_counter() - began
+        seconds, spent = time.perf_counter() - began, psutil.Process(process.pid).cpu_times()
         until = time.perf_counter() + QUIET_S
-        while _read(ours, stream, until):
+        while _read(process.fd, stream, until):
             pass
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-        return Shown(seconds, sum(one.memory_full_info().pss for one in family))
+        cpu = spent.user + spent.system + spent.children_user + spent.children_system
+        return Shown(seconds, cpu, sum(one.memory_full_info().pss for one in family))
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        os.close(ours)
+        process.close(force=True)
 
 
 def _read(terminal: int, stream: pyte.ByteStream, until: float) -> bool:

@@ -40,7 +40,7 @@ PACKAGES = {
     "agent-supra": "1.1.1", "stepback": "0.2.0", "tracon": "0.3.0", "lazyagent": "0.8.0",
 }  # fmt: skip
 FOLDERS, ROUNDS = 100, 9
-PAST = (10, 100, 200)
+PAST = (10, 100)
 """Numbers of past calls of a session at which a hook is measured."""
 _PAST_TASKS = ("succeeds-at-once", "fixed-on-a-retry", "fixed-by-a-pivot")
 _UNSTUCK = Path(sys.executable).with_name("unstuck")
@@ -169,8 +169,8 @@ def _print_checkpoints(there: set[str]) -> None:
 def _print_hooks(there: set[str]) -> None:
     """A process for each call, as Claude Code starts it after a tool: how long it waits for it."""
     hook = [sys.executable, "-IS", str(Path(unstuck.__file__).parent / "agents" / "forwarder.py"), "claude"]
-    print(f"\nhook after a tool call, median of {ROUNDS} around the call with this number")
-    print(f"{'program':<34}{''.join(f'{past:>10}' for past in PAST)}")
+    print(f"\nhook after so many tool calls of a session: time and CPU, median of {ROUNDS}")
+    print(f"{'program':<34}{''.join(f'{past:>10}       CPU' for past in PAST)}")
     _print_hook("python -S -c pass", [sys.executable, "-S", "-c", "pass"], dict(os.environ))
     _print_hook(f"{_named('unstuck')}, no run", hook, {**os.environ, "UNSTUCK_RUNTIME_DIR": "/nowhere"})
     with _watching() as (watched, root):
@@ -185,7 +185,7 @@ def _print_hook(name: str, command: list[str], environ: dict[str, str], folder: 
         for number in range(max(PAST) + ROUNDS):
             call = {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Bash", "cwd": cwd}
             call |= {"tool_input": {"command": f"cat file_{number}"}, "tool_response": {"stdout": f"text {number}"}}
-            began = time.perf_counter()
+            began, before = time.perf_counter(), os.times()
             subprocess.run(
                 command,
                 input=json.dumps(call).encode(),
@@ -194,9 +194,14 @@ def _print_hook(name: str, command: list[str], environ: dict[str, str], folder: 
                 cwd=cwd,
                 env={**environ, "HOME": home},
             )
-            times.append(1e3 * (time.perf_counter() - began))
-    medians = [statistics.median(times[past : past + ROUNDS]) for past in PAST]
-    print(f"{name:<34}{''.join(f'{each:>7.0f} ms' for each in medians)}")
+            after = os.times()
+            spent = after.children_user + after.children_system - before.children_user - before.children_system
+            times.append((1e3 * (time.perf_counter() - began), 1e3 * spent))
+    told = ""
+    for past in PAST:
+        waited, used = (statistics.median(value) for value in zip(*times[past : past + ROUNDS], strict=True))
+        told += f"{waited:>7.0f} ms{used:>7.0f} ms"
+    print(f"{name:<34}{told}")
 
 
 @contextmanager
@@ -245,15 +250,15 @@ def _print_screens(names: list[str]) -> None:
             arguments, words = SCREENS[name]
             started = [PYTHON, str(PEERS / name / "bin" / name), *arguments]
             rows.append((_named(name), started, words, root, {**environ, "PYTHONPATH": str(PEERS / name)}))
-        print(f"\nfirst frame in a terminal of 120 by 40 and memory two seconds later, median of {ROUNDS}")
+        print(f"\nfirst frame in a terminal of 120 by 40, CPU until then, and memory 2 s later, median of {ROUNDS}")
         found: dict[str, list[Shown]] = {name: [] for name, *_ in rows}
         for turn in range(ROUNDS + 1):
             for name, started, words, folder, variables in rows:
                 one = shown(started, words, folder=folder, environ=variables)
                 found[name] += [one] if turn else []
         for name, each in found.items():
-            frame, memory = statistics.median(one.seconds for one in each), statistics.median(one.bytes for one in each)
-            print(f"{name:<34}{frame:>7.2f} s{memory / 2**20:>9.0f} MiB")
+            frame, cpu, memory = (statistics.median(value) for value in zip(*each, strict=True))
+            print(f"{name:<34}{frame:>7.2f} s{cpu:>9.2f} s CPU{memory / 2**20:>9.0f} MiB")
 
 
 def _git(root: Path, *arguments: str) -> None:
