@@ -73,7 +73,9 @@ def test_what_a_git_too_old_or_missing_keeps_from_working(
 def test_hooks_are_told_with_what_is_wrong_about_them(unstuck: Unstuck) -> None:
     """Installed ones are named; one that calls a program which is gone is in the way, and what mends it is said."""
     assert "hooks" not in rows(unstuck)
-    assert unstuck.inside("hooks", "install", "claude", "--here", "--yes").code == 0
+    installed = unstuck.inside("hooks", "install", "claude", "--here", "--yes")
+    assert installed.code == 0
+    assert "Run `unstuck watch` in your project, and start Claude Code there" in installed.out
     assert rows(unstuck)["hooks"]["value"].startswith("claude: ")
     assert unstuck.inside("hooks", "install", "codex", "--here", "--yes").code == 0
     assert "trust" in rows(unstuck)["hooks"]["value"]

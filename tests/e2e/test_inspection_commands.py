@@ -534,3 +534,11 @@ def test_the_transcript_of_a_kept_session(unstuck: Unstuck) -> None:
     assert "$ python3 -m unittest -q test_cart" in lines
     assert "✗ exit 1" in lines
     assert unstuck.inside("review", "--transcript").code == 2
+
+
+def test_an_agent_without_a_word_has_no_transcript(unstuck: Unstuck) -> None:
+    """`show --transcript` says that the agent printed nothing, instead of nothing."""
+    assert unstuck.inside("run", "--headless", "--check", "true", "--", "true").code == 0
+    shown = unstuck.inside("show", "--transcript", "task")
+    assert (shown.code, shown.out) == (0, "")
+    assert shown.errors == "unstuck: the agent of task printed nothing in attempt 1\n"

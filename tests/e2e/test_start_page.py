@@ -37,6 +37,7 @@ def test_a_newcomer_gets_a_start_page(unstuck: Unstuck, tmp_path: Path) -> None:
         assert 'unstuck run --check "pytest -q" --agent claude "TASK"' in said
         assert "unstuck --help" in said
         assert "last run" not in said
+        assert max(map(len, said.splitlines())) <= 80
 
 
 def test_the_start_page_names_an_agent_that_is_there(unstuck: Unstuck, tmp_path: Path) -> None:

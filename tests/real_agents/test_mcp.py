@@ -89,7 +89,7 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
     settings = KNOWN[name].file("home", root=one.repo, environ=one.environ)
     before = settings.read_bytes() if settings.exists() else None
     installing = terminal_with(one, recipe("unstuck mcp install claude").replace("claude", name))
-    installing.until("Change it so?")
+    installing.until("[y/N]")
     installing.write("y\r")
     installing.ended()
     assert "installed" in one.unstuck("mcp", "status", name)

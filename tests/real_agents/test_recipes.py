@@ -81,7 +81,7 @@ def test_a_session_in_a_terminal_of_its_own(lab: Labs) -> None:
     one = Session(lab("claude", mends))
     project(one.lab)
     installing = terminal_with(one.lab, recipe("unstuck hooks install claude"))
-    installing.until('"Stop"', "Change it so?")
+    installing.until('"Stop"', "[y/N]")
     assert one.before is None
     assert not one.settings.exists()
     installing.write("y\r")

@@ -55,7 +55,8 @@ def _past(place: Project) -> str:
 
 _WAYS = (
     ("unstuck demo", "see it work: scripted agents, no model and no key"),
-    ('unstuck run --check "pytest -q" --agent {agent} "TASK"', "give one task to your agent"),
+    ('unstuck run --check "pytest -q" --agent {agent} "TASK"', ""),
+    ("", "give one task to your agent"),
     ("unstuck run plan.yaml", "run several tasks, each with its check"),
     ("unstuck watch", "keep working in your own agent session"),
     ("unstuck review", "review the sessions that your agents have kept"),
@@ -69,9 +70,14 @@ def _start_page(said: str) -> int:
 
     agent = next(filter(shutil.which, PRESETS), "claude")
     ways = [(command.format(agent=agent), meaning) for command, meaning in _WAYS]
-    width = max(len(command) for command, _ in ways)
-    echo(f"unstuck {__version__} runs coding agents, and the check that decides whether a task is done.")
-    for line in ("", *([said, ""] if said else ()), *(f"  {one.ljust(width)}  {about}" for one, about in ways), ""):
+    width = max(len(command) for command, about in ways if about)
+    echo(f"unstuck {__version__} runs coding agents, and the check that decides if a task is done.")
+    for line in (
+        "",
+        *([said, ""] if said else ()),
+        *(f"  {one:<{width}}  {about}".rstrip() for one, about in ways),
+        "",
+    ):
         echo(line)
     echo("All commands: unstuck --help. One of them: unstuck help run")
     return 0

@@ -37,11 +37,11 @@ def install(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) -
     """Add the hooks to the settings of an agent. Shows the change first, and keeps a copy."""
     known = hooked_agent(agent)
     change = installation(known, scope, root=here(project).root, environ=dict(os.environ))
-    if (
-        applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes, as_json=as_json)
-        and known.trust
-    ):
-        echo(f"{known.title} calls them once you trust them: start it, type /hooks, and check them there.")
+    if applied(change, f"The hooks for {known.title} are set up already: {change.path}", yes, as_json=as_json):
+        if known.trust:
+            echo(f"{known.title} calls them once you trust them: start it, type /hooks, and check them there.")
+        echo(f"Run `unstuck watch` in your project, and start {known.title} there in another terminal.")
+        echo("Without a watch the hooks do nothing.")
 
 
 @command.command()

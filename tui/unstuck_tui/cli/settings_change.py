@@ -8,6 +8,7 @@ import click
 
 from unstuck.agents.config.config_installer import Change
 from unstuck.errors import UsageError
+from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, print_json
 
 
@@ -23,7 +24,7 @@ def applied(change: Change, otherwise: str, yes: bool, *, as_json: bool = False)
     if not yes:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("no terminal to confirm at: add --yes")
-        if not click.confirm("Change it so?"):
+        if not click.confirm(f"{'Remove' if change.after is None else 'Write'} {one_line(str(change.path))}?"):
             raise click.Abort
     change.apply()
     kept = (

@@ -19,7 +19,7 @@ from unstuck.runs.view.outputs import session_of, workdir_of
 from unstuck.text import admit
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
-from unstuck_tui.cli.common import echo, print_json
+from unstuck_tui.cli.common import complain, echo, print_json
 
 _PIECE = 2**16
 _PAUSE_S = 0.5
@@ -49,10 +49,13 @@ def show_transcript(
                 print_entries((entry,), full=full, as_json=as_json)
             if reader.read(is_ended=True) is not None:
                 return
+        is_empty = path.stat().st_size == 0 and not is_working()
         entries = None if raw else reader.read(is_ended=True)
     except OSError as error:
         raise UsageError(f"{path.name} cannot be read: {error.strerror or error}") from None
-    if entries is None:
+    if is_empty:
+        complain(f"the agent of {task} printed nothing in attempt {attempt or row.attempts}")
+    elif entries is None:
         _print(_printed(path, is_working))
     else:
         print_entries(entries, full=full, as_json=as_json)
