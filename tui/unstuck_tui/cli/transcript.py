@@ -33,7 +33,9 @@ def show_transcript(place: Project, run: str, task: str, *, attempt: int, full: 
         entries = None if raw else OutputReader(path, root=workdir_of(state, row)).read(is_ended=True)
     except OSError as error:
         raise UsageError(f"{path.name} cannot be read: {error.strerror or error}") from None
-    if entries is None:
+    if entries is None and as_json:
+        print_json({"kind": "output", "text": line} for line in _printed(path))
+    elif entries is None:
         _print(_printed(path))
     else:
         print_entries(entries, full=full, as_json=as_json)
