@@ -234,7 +234,7 @@ def test_a_collector_that_stays_busy_is_given_up(worked: Path, receiver: Receive
 
 
 def test_a_refusal_is_not_repeated(worked: Path, receiver: Receiver, inside: Inside) -> None:
-    """What a collector refuses for good, such as a wrong token, is told and not sent again."""
+    """A refusal for good, such as of a wrong token, is told and not sent again."""
     receiver.replies = [(401, {"Retry-After": "0"}, {})]
     code, _, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
     assert (code, len(receiver.refused)) == (1, 1)
@@ -270,7 +270,7 @@ def test_a_collector_that_hangs_is_left(worked: Path, inside: Inside, monkeypatc
 def test_a_collector_that_breaks_off_is_told(
     said: bytes, worked: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is no reply of a collector is one line, and no traceback."""
+    """A reply that is none of a collector is one line, and no traceback."""
     monkeypatch.setattr("unstuck.telemetry.otlp._PAUSES_S", (0.0,))
     with socket.create_server(("127.0.0.1", 0)) as broken:
 

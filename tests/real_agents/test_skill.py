@@ -24,7 +24,7 @@ PLACES = {
     "opencode": ".config/opencode/skills",
     "pi": ".pi/agent/skills",
 }
-"""Where each keeps its user's skills, below the home directory."""
+"""Folder of each for its user's skills, below the home directory."""
 TEXT = (SKILL / "SKILL.md").read_text("utf-8")
 (COMMAND,) = re.findall(r"^```sh\n(.*)\n```$", TEXT, re.MULTILINE)
 (ASKS, *_) = re.findall(r"^UNSTUCK .*$", TEXT, re.MULTILINE)
