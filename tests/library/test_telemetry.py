@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,7 +20,8 @@ from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from unstuck.telemetry.otlp import send
+from unstuck import Client
+from unstuck.telemetry.otlp import post
 
 Inside = Callable[..., tuple[int, str, str]]
 MESSAGES = {"/v1/traces": ExportTraceServiceRequest, "/v1/metrics": ExportMetricsServiceRequest}
@@ -29,30 +33,53 @@ test $UNSTUCK_RUNG = first || echo hello > greeting.txt
 """
 
 
+Reply = tuple[int, dict[str, str], dict[str, Any]]
+OK: Reply = (200, {}, {})
+
+
 class Receiver:
-    """An OTLP receiver over HTTP, which refuses what the protocol's own definitions do not read."""
+    """An OTLP receiver over HTTP, which refuses what the protocol's own definitions do not read.
+
+    ``replies`` are what it answers first, then it takes everything. What it answers with an error is ``refused``.
+    """
 
     def __init__(self) -> None:
         self.got: list[Any] = []
         self.headers: list[str] = []
+        self.replies: list[Reply] = []
+        self.refused: list[Any] = []
+        self.came = threading.Condition()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 content = self.rfile.read(int(self.headers["Content-Length"]))
-                try:
-                    receiver.got.append(Parse(_as_protobuf(content), MESSAGES[self.path]()))
-                    receiver.headers.append(self.headers.get("authorization", ""))
-                    self.send_response(200)
-                except Exception as error:
-                    self.send_response(400, str(error)[:200].replace("\n", " "))
+                code, headers, said = receiver.replies.pop(0) if receiver.replies else OK
+                body = json.dumps(said).encode()
+                with receiver.came:
+                    try:
+                        message = Parse(_as_protobuf(content), MESSAGES[self.path]())
+                        (receiver.got if code == 200 else receiver.refused).append(message)
+                        receiver.headers.append(self.headers.get("authorization", ""))
+                        self.send_response(code)
+                    except Exception as error:
+                        self.send_response(400, str(error)[:200].replace("\n", " "))
+                    receiver.came.notify_all()
+                for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                    self.send_header(name, value)
                 self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until ``holds`` after a request."""
+        with self.came:
+            assert self.came.wait_for(holds, timeout=60)
 
     @property
     def spans(self) -> list[Any]:
@@ -105,7 +132,7 @@ def test_a_collector_gets_the_trace_of_a_run(
     worked: Path, receiver: Receiver, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run is the root, attempts and tool steps hang below it, checks link to the attempt that they judge."""
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer 1, other=2")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%201, other=2")
     code, said, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
     assert code == 0, problem
     assert receiver.url in said
@@ -193,7 +220,7 @@ PARTIAL = b'{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "too old"}
         (LOGIN, "Found"),
         (b"\x1b]0;mine\x07junk\r\n\r\n", "junk"),
         (b"HTTP/1.1 500 \x1b]0;mine\x07\x1b[31mfull\r\nContent-Length: 0\r\n\r\n", "full"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(PARTIAL), PARTIAL), "3 rejected: too old"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(PARTIAL), PARTIAL), "rejected 3 of them: too old"),
         (b"HTTP/1.1 200 OK\r\nX-Slow: ", "no answer in time"),
     ],
 )
@@ -217,7 +244,7 @@ def test_a_hostile_collector_gets_no_keys_and_no_terminal(receiver: Receiver, an
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=serve, daemon=True).start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        problem = send(url, "traces", {"resourceSpans": []}, {"authorization": "Bearer abc"})
+        problem = post(f"{url}/v1/traces", {"resourceSpans": []}, {"authorization": "Bearer abc"}, 1.0).problem
         over.set()
     assert problem.startswith(f"{url}/v1/traces: ")
     assert said in problem
@@ -228,9 +255,157 @@ def test_a_hostile_collector_gets_no_keys_and_no_terminal(receiver: Receiver, an
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "http://a b", "collector:4318", "http://[::1", ""])
 def test_an_address_that_is_none_is_named(url: str) -> None:
     """No file is read in the place of a collector, and a typing error is one line."""
-    assert f"{url}/v1/traces: " in send(url, "traces", {}, {})
+    assert f"{url}/v1/traces: " in post(f"{url}/v1/traces", {}, {}, 5.0).problem
 
 
 def test_a_password_in_the_address_is_not_shown() -> None:
     """A problem names the collector, and not how to get in."""
-    assert "hunter2pw" not in send("http://me:hunter2pw@127.0.0.1:9", "traces", {}, {})
+    assert "hunter2pw" not in post("http://me:hunter2pw@127.0.0.1:9/v1/traces", {}, {}, 5.0).problem
+
+
+BUSY: Reply = (429, {"Retry-After": "0"}, {})
+
+
+def test_a_busy_collector_is_asked_again(worked: Path, receiver: Receiver, inside: Inside) -> None:
+    """After 429, 502, 503 and 504 the same request comes again, and everything has arrived in the end."""
+    receiver.replies = [BUSY, *((code, {"Retry-After": "0"}, {}) for code in (503, 502))]
+    code, _, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
+    assert code == 0, problem
+    assert [*receiver.refused] == [receiver.got[0]] * 3
+    assert len(receiver.got) == 2
+    receiver.replies = [OK, (504, {"Retry-After": "0"}, {})]
+    assert inside(worked, "export", "--otlp", "--endpoint", receiver.url)[0] == 0
+    assert isinstance(receiver.got[-1], ExportMetricsServiceRequest)
+
+
+def test_a_collector_that_stays_busy_is_given_up(worked: Path, receiver: Receiver, inside: Inside) -> None:
+    """After some tries the command says so and fails; it sends nothing more."""
+    receiver.replies = [BUSY] * 50
+    code, said, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
+    assert (code, said, len(receiver.refused)) == (1, "", 4)
+    assert "429" in problem
+    assert "not exported whole" in problem
+
+
+def test_a_refusal_is_not_repeated(worked: Path, receiver: Receiver, inside: Inside) -> None:
+    """A refusal for good, such as of a wrong token, is told and not sent again."""
+    receiver.replies = [(401, {"Retry-After": "0"}, {})]
+    code, _, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
+    assert (code, len(receiver.refused)) == (1, 1)
+    assert "/v1/traces: 401 Unauthorized" in problem
+
+
+def test_a_partial_success_is_told(worked: Path, receiver: Receiver, inside: Inside) -> None:
+    """Spans that a collector has rejected are counted with its reason; a warning alone is no failure."""
+    partly = {"partialSuccess": {"rejectedSpans": "3", "errorMessage": "too \x1b[31mold"}}
+    receiver.replies = [(200, {}, partly)]
+    code, _, problem = inside(worked, "export", "--otlp", "--endpoint", receiver.url)
+    assert (code, len(receiver.got)) == (1, 2)
+    assert "rejected 3 of them: too old" in problem
+    receiver.replies = [
+        (200, {}, {"partialSuccess": {"errorMessage": "use gRPC"}}),
+        (200, {}, {"partialSuccess": None}),
+    ]
+    assert inside(worked, "export", "--otlp", "--endpoint", receiver.url)[0] == 0
+
+
+def test_a_collector_that_hangs_is_left(worked: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collector that takes the request and never answers costs no more than OTEL_EXPORTER_OTLP_TIMEOUT."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "50")
+    monkeypatch.setattr("unstuck.telemetry.otlp._PAUSES_S", (0.0,))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        code, _, problem = inside(worked, "export", "--otlp", "--endpoint", url)
+    assert code == 1
+    assert f"{url}/v1/traces: timed out" in problem
+
+
+@pytest.mark.parametrize("said", [b"no HTTP at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"])
+def test_a_collector_that_breaks_off_is_told(
+    said: bytes, worked: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply that is none of a collector is one line, and no traceback."""
+    monkeypatch.setattr("unstuck.telemetry.otlp._PAUSES_S", (0.0,))
+    with socket.create_server(("127.0.0.1", 0)) as broken:
+
+        def answers() -> None:
+            with suppress(OSError):
+                while True:
+                    connection = broken.accept()[0]
+                    with connection, suppress(OSError):
+                        connection.recv(100)
+                        connection.sendall(said)
+
+        threading.Thread(target=answers, daemon=True).start()
+        url = f"http://127.0.0.1:{broken.getsockname()[1]}"
+        code, _, problem = inside(worked, "export", "--otlp", "--endpoint", url)
+        broken.shutdown(socket.SHUT_RDWR)
+    assert code == 1
+    assert f"{url}/v1/traces: " in problem
+
+
+@pytest.mark.parametrize(
+    ("variables", "endpoint", "said"),
+    [
+        ({}, "localhost:4318", "must begin with http:// or https://"),
+        ({}, "file:///etc/passwd", "must begin with http:// or https://"),
+        ({"OTEL_EXPORTER_OTLP_TIMEOUT": "soon"}, "http://localhost", "OTEL_EXPORTER_OTLP_TIMEOUT"),
+    ],
+)
+def test_a_wrong_endpoint_is_told(
+    variables: dict[str, str], endpoint: str, said: str, worked: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong setting is one line with the exit code of a wrong call."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    code, _, problem = inside(worked, "export", "--otlp", "--endpoint", endpoint)
+    assert code == 2
+    assert said in problem
+
+
+def doors(repo: Path) -> list[Path]:
+    """Write an agent that waits in each of its two attempts; return what opens when it is written."""
+    found = [repo / f"door.{level}" for level in ("first", "retry")]
+    for door in found:
+        os.mkfifo(door)
+    (repo / "agent.sh").write_text(AGENT.replace("test $UNSTUCK_RUNG", "cat door.$UNSTUCK_RUNG; test $UNSTUCK_RUNG"))
+    return found
+
+
+def test_a_live_run_is_followed(repo: Path, receiver: Receiver) -> None:
+    """Spans leave while the run works, also those that a collector could not take at first; the run's own is last."""
+    first, second = doors(repo)
+    receiver.replies = [BUSY]
+    client = Client(repo)
+    started = client.start("Greet.", agent=["sh", "agent.sh"], check="grep -q hello greeting.txt")
+    command = [sys.executable, "-m", "unstuck", "export", "--otlp", "--follow", "--endpoint", receiver.url]
+    with subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE, text=True) as following:
+        receiver.until(lambda: bool(receiver.refused))
+        first.write_text("")
+        receiver.until(lambda: "unstuck.check" in [span.name for span in receiver.spans])
+        assert client.state().run == started.run
+        second.write_text("")
+        assert started.wait() == 0
+        assert following.wait() == 0
+    kept = [span.name.split()[0] for span in receiver.spans]
+    assert kept[-1] == "invoke_workflow"
+    assert (kept.count("invoke_agent"), kept.count("unstuck.check")) == (2, 2)
+    assert receiver.refused[0].resource_spans[0].scope_spans[0].spans[0] in receiver.spans
+    assert isinstance(receiver.got[-1], ExportMetricsServiceRequest)
+
+
+def test_a_collector_that_comes_back_gets_what_it_has_missed(repo: Path, receiver: Receiver) -> None:
+    """A run that is followed while the collector is down works as ever, and is whole in the collector at the end."""
+    first, second = doors(repo)
+    receiver.replies = [(503, {"Retry-After": "600"}, {})]
+    started = Client(repo).start("Greet.", agent=["sh", "agent.sh"], check="grep -q hello greeting.txt")
+    command = [sys.executable, "-m", "unstuck", "export", "--otlp", "--follow", "--endpoint", receiver.url]
+    with subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE, text=True) as following:
+        receiver.until(lambda: bool(receiver.refused))
+        for door in (first, second):
+            door.write_text("")
+        assert started.wait() == 0
+        assert following.wait() == 0
+    kept = [span.name.split()[0] for span in receiver.spans]
+    assert (kept.count("invoke_agent"), kept.count("invoke_workflow"), kept.count("execute_tool")) == (2, 1, 2)
+    assert len(receiver.got) == 2

@@ -117,7 +117,10 @@ class Session(Row):
 
 
 class TranscriptEntry(Row):
-    """Something that was said or done in a session; of a call the tool, its result, and the change that it makes."""
+    """Something that was said or done in a session; of a call the tool, its result, and the change that it makes.
+
+    ``output`` is a line as the agent printed it.
+    """
 
     kind: str
     text: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -14,8 +14,8 @@ import click
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.runs.queries.run_list import find_run, is_live
-from unstuck.telemetry.otlp import ENDPOINT, metrics_request, send, trace_request
-from unstuck.telemetry.trace import Span, Tracer, spans_of
+from unstuck.telemetry.otlp import ENDPOINT, Delivery, metrics_request, trace_request
+from unstuck.telemetry.trace import Tracer, spans_of
 from unstuck.text import one_line
 from unstuck_tui.cli.common import complain, echo, here, project_option
 from unstuck_tui.cli.names import run_ids
@@ -47,31 +47,18 @@ def command(
     reader, tracer = RunReader(place.runs / run), Tracer(run, texts=texts)
     wait, live = partial(time.sleep, _PAUSE_S), partial(is_live, place, run)
     spans = spans_of(tracer, reader.follow(is_live=live, wait=wait) if follow else reader.records())
-    found = _requests(spans, 1 if follow else _BATCH)
     if file is not None:
         with file.open("w", encoding="utf-8") as out:
-            for request in found:
-                out.write(json.dumps(request) + "\n")
+            while batch := list(islice(spans, 1 if follow else _BATCH)):
+                out.write(json.dumps(trace_request(batch)) + "\n")
+                out.flush()
             out.write(json.dumps(metrics_request(tracer.metrics)) + "\n")
         return
-    to = endpoint or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or ENDPOINT
-    given = os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",")
-    headers = dict(pair.strip().split("=", 1) for pair in given if "=" in pair)
-    problems = {problem for request in found if (problem := send(to, "traces", request, headers))}
-    problems |= {problem for problem in [send(to, "metrics", metrics_request(tracer.metrics), headers)] if problem}
-    for problem in sorted(problems):
+    delivery = Delivery(endpoint, os.environ)
+    (delivery.follow if follow else delivery.send)(spans)
+    delivery.send_metrics(tracer.metrics)
+    for problem in delivery.problems:
         complain(problem)
-    if problems:
+    if delivery.problems:
         raise UnstuckError(f"{run} was not exported whole: send it again, or write it with --file")
-    echo(f"{run} exported to {one_line(to, 300)}")
-
-
-def _requests(spans: Iterator[Span], size: int) -> Iterator[dict[str, object]]:
-    batch: list[Span] = []
-    for span in spans:
-        batch.append(span)
-        if len(batch) == size:
-            yield trace_request(batch)
-            batch = []
-    if batch:
-        yield trace_request(batch)
+    echo(f"{run} exported to {one_line(delivery.endpoint, 300)}")

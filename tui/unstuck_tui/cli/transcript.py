@@ -55,6 +55,8 @@ def show_transcript(
         raise UsageError(f"{path.name} cannot be read: {error.strerror or error}") from None
     if is_empty:
         complain(f"the agent of {task} printed nothing in attempt {attempt or row.attempts}")
+    elif entries is None and as_json:
+        print_json({"kind": "output", "text": line} for line in _printed(path, is_working))
     elif entries is None:
         _print(_printed(path, is_working))
     else:
