@@ -32,10 +32,12 @@ WELL = Lazy(
     r"(?i)(?!.*(?:\b(?:not|no|un\w+|fail\w*|errors?|usage|0)\b|`)).*\b(?:done|ok|success(?:ful(?:ly)?)?|succeeded|recovered|passed"
     r"|completed?|finished)\b|.*\b(?:ignored|skipped)$"
 )
-# A line that is shown and not said: quoted, listed, compared or commented code, a cell of a table, a text to be filled.
+# A line that is shown and not said: quoted, listed, assigned, compared or commented code, a cell of a table, a text to
+# be filled, the name of a test with its arguments.
 SHOWN = Lazy(
     r"""\s*(?:[\[{(]?["'`]|[|*#>]|[-+](?:[ \t]|\w+ ?[=(])|//|\d{1,6}\t|\d{1,6}[:-] |\w[\w.]*\(["']"""
-    r"""|(?:def|class|raise|throw|return|print|puts|assert)\b)"""
+    r"""|(?:def|class|raise|throw|return|print|puts|assert)\b|[A-Za-z_][\w.]* = ["']|(?:\S+::|<\w+ )\w+\[.*\]>?$"""
+    r"""|[\w./-]+:\d+:(?:\t|  ))"""
     r"""|\s.*(?:["'][,;)\]]{1,3}|[{;(,])$|.*(?:%[sd]\b|\\n["']|[!=]==? ?["'])"""
 )
 # The border of a block of code in a document, and a line that begins a part of a program.
