@@ -78,10 +78,6 @@ def moment_of(record: Record) -> Moment | None:
     label, glyph, tone = MOMENTS[type(event)]
     text = event_text(record).removeprefix(glyph).strip().removeprefix(f"{label}: ")
     match event:
-        case e.CheckpointCreated():
-            if event.id != "none":
-                return None
-            text = event.reason
         case e.RestoreDone():
             if not event.changed:
                 return None
@@ -471,7 +467,6 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.TerminalAsked: ("asks", "!", "ask"),
     e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
-    e.CheckpointCreated: ("no checkpoint", "!", "wait"),
     e.ResearchDone: ("research", "→", "work"),
     e.RestoreDone: ("restored", "↺", "quiet"),
     e.GateOpened: ("asked", "!", "ask"),
