@@ -61,6 +61,19 @@ def test_a_flood_takes_no_more_memory_than_is_kept_of_it(tmp_path: Path, size: i
     assert (tmp_path / "output").stat().st_size < 2 * keep + 100
 
 
+def test_output_beyond_the_limit_is_still_seen_to_come(tmp_path: Path) -> None:
+    """The file does not grow any more; its time does, so that whoever looks at it sees that the agent is alive."""
+    path = tmp_path / "flood.log"
+    output = Output(str(path), 1_000)
+    output.add(b"line\n" * 1_000)
+    os.utime(path, ns=(0, 0))
+    size = path.stat().st_size
+    output.add(b"line\n" * 20_000)
+    assert path.stat().st_size == size
+    assert path.stat().st_mtime_ns > 0
+    output.close()
+
+
 async def test_output_at_the_limit_is_whole(lab: Lab) -> None:
     """Exactly as many bytes as are allowed are kept without a marker."""
     await (await lab.start(lab.launch("printf", "0123456789", limit=10))).wait()

@@ -107,6 +107,29 @@ async def test_changes_are_told_of_the_task_of_its_last_attempt_and_since_the_la
         assert "2 files, +2 -0" in stage.text
 
 
+async def test_changes_in_a_shared_directory_may_be_of_others(showing: Showing) -> None:
+    """Tasks that work in the same directory are named above the changes: nothing tells their work apart."""
+    async with showing(size=(160, 40)) as stage:
+        core, story = stage.story.core, stage.story
+        for name in ("web", "cart", "later"):
+            story.task(name)
+        story.task("apart", isolation="worktree")
+        for name in ("web", "apart"):
+            story.start(name)
+        saved = await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        story.append(e.CheckpointCreated(id=saved.id, reason="baseline", purpose="baseline"), "web")
+        (core.root / "first.txt").write_text("1\n", encoding="utf-8")
+        await stage.settled()
+        await stage.press("page.changes")
+        assert "1 file, +1 -0" in stage.text
+        assert "shared directory" not in stage.text
+        story.start("cart")
+        (core.root / "second.txt").write_text("2\n", encoding="utf-8")
+        await stage.pass_time(10)
+        assert "2 files, +2 -0" in stage.text
+        assert "shared directory: some changes may be of cart" in stage.text
+
+
 async def test_a_long_difference_is_laid_out_once(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """While its agent works a clock ticks each second: the lines of what has changed are made only when it changes."""
     laid_out: list[int] = []

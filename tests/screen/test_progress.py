@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from rich.cells import cell_len
 from tests.screen.conftest import Showing
@@ -54,6 +56,22 @@ async def test_an_agent_that_prints_is_seen_to_be_alive(showing: Showing) -> Non
         await stage.pass_time(30)
         row = next(line for line in stage.rows() if "▶ web" in line)
         assert row.index("█") == before - 5
+
+
+async def test_an_agent_that_prints_more_than_is_kept_is_seen_to_be_alive(showing: Showing) -> None:
+    """Its file is full and does not grow any more: its time says that there is output."""
+    async with showing(size=(200, 60)) as stage:
+        stage.story.task("web")
+        stage.story.start("web")
+        path = stage.story.core.folder / "output" / "web.1.log"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x" * 100_000, encoding="utf-8")
+        await stage.pass_time(1)
+        assert "█" not in next(line for line in stage.rows() if "▶ web" in line)
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+        await stage.pass_time(1)
+        await stage.pass_time(1)
+        assert "█" in next(line for line in stage.rows() if "▶ web" in line)
 
 
 async def test_the_rest_is_estimated_from_three_tasks_on(showing: Showing) -> None:

@@ -93,6 +93,27 @@ async def test_the_recovery_screen_as_it_is_kept(showing: Showing) -> None:
         assert decided(stage) == {}
 
 
+async def test_where_nothing_was_cut_off_only_what_waits_is_told(showing: Showing) -> None:
+    """A run that waits for an answer alone: how many questions there are, the key that resumes it, no empty table."""
+    cut_off = CutOff()
+
+    async def before(story: Story) -> None:
+        story.task("rates", verify="true")
+        story.start("rates")
+        await story.end("rates", 12)
+        story.asks("rates", problem="expected 200 but got 401")
+        story.supervisor.standstill = still = Standstill(story.core, died=False, always=True)
+        cut_off.waiting = asyncio.ensure_future(still.over())
+        await still.known.wait()
+
+    async with showing(size=(80, 24), before=before) as stage:
+        await awake(stage)
+        assert "is paused: 1 question waits for you" in stage.text
+        assert "enter: resume the run" in stage.text
+        assert "ATTEMPT" not in stage.text
+        assert "continue all" not in stage.text
+
+
 async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Showing) -> None:
     """? says what the keys of this screen do, and of no other; below its least size none can be chosen unseen.
 

@@ -89,12 +89,23 @@ def test_attempts_by_rung() -> None:
     told.direct("pivot", 2, pivots=1)
     told.start(3, "pivot", approach="use the SDK")
     first, second, third = told.lines()
-    assert first.split() == ["14:01", "first", "try", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
+    assert first.split() == ["14:01:00", "first", "try", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
     assert "retry 1 of 3" in second
     assert "✗ same · raw body" in second
     assert second.rstrip().endswith("1m 02s")
     assert "new approach 1 of 2" in third
     assert "▶ use the SDK" in third
+
+
+def test_a_missing_checkpoint_is_in_the_timeline() -> None:
+    """The person sees that there is nothing to go back to; a checkpoint that was made takes no line."""
+    told = Told()
+    told.start(1)
+    told.say(e.CheckpointCreated(id="chk-1", reason="baseline", purpose="baseline"))
+    told.say(e.CheckpointCreated(id="none", reason="not possible: no space left", purpose="baseline"))
+    _, line = told.lines()
+    assert "no checkpoint" in line
+    assert "! not possible: no space left" in line
 
 
 def test_a_live_attempt_counts_up() -> None:

@@ -130,6 +130,6 @@ def test_keys_typed_before_a_replay_is_there(desk: Desk) -> None:
     terminal = desk.terminal("replay", "last", size=(120, 40))
     for _ in range(40):
         terminal.write("n g<>+-p \x1b[C\x1b[D")
-    terminal.until("REPLAY", "n failure")
+    terminal.until("REPLAY", "n next failure")
     terminal.press(key_of("replay.begin"), key_of("app.quit"))
     assert terminal.ended() == 0, terminal.text

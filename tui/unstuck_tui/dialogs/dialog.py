@@ -23,6 +23,7 @@ from unstuck.clock import Clock
 from unstuck.runs.answers.question import Option
 from unstuck.words.questions import sentence
 from unstuck_tui.keys.actions import Area, actions_of, bindings_of, spoken
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.minimum_size import FittingScreen, SmallNotice
 from unstuck_tui.widgets.workers import start
 
@@ -87,9 +88,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #dialog {
             width: 104; max-width: 100%; height: auto; max-height: 100%;
             padding: 0 1; border: round $primary; background: $surface;
-            border-title-align: right; border-title-color: $text-warning;
+            border-title-color: $text-error; border-title-style: bold; border-subtitle-color: $text-warning;
         }
-        #title { height: 1; text-style: bold; color: $text-error; }
         #reading { height: auto; max-height: 55vh; scrollbar-size-vertical: 1; }
         #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
         #choices > .option-list--option-highlighted { background: $primary 15%; color: $foreground; }
@@ -120,8 +120,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def compose(self) -> ComposeResult:
         # Before there is anything below it: all of it would be styled again.
         self._fit_to(self.app.size.height)
-        with Vertical(id="dialog"):
-            yield Static(Content(self._title), id="title", markup=False)
+        with Vertical(id="dialog") as dialog:
+            entitle(dialog, self._title)
             with Reading(id="reading", can_focus=False):
                 yield from self.compose_reading()
             yield Static("", id="more", markup=False)

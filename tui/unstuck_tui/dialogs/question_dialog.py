@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static, TextArea
 
 from unstuck.clock import Clock
-from unstuck.contract import Answer
+from unstuck.contract import Answer, Gate
 from unstuck.errors import AnswerRefused
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
 from unstuck.words.choices import FIELD_WORDS
@@ -24,6 +25,9 @@ from unstuck_tui.render.format import laid_out
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
+
+_CLIMB = ("retries", "pivots", "research")
+_MOST_PIPS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,11 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         if question.excerpt:
             lines = (Content.styled(*_excerpt_line(line)) for line in question.excerpt)
             yield Static(Content("\n").join(lines), id="excerpt", markup=False)
+        pips = _pips(question.gate)
         for label, text in question.facts:
             with Horizontal(classes="part"):
                 yield Static(Content(label), classes="label", markup=False)
-                yield Static(Content(text), classes="text", markup=False)
+                yield Static(Content(pips + text if label == "Tried" else text), classes="text", markup=False)
 
     def compose_fields(self) -> ComposeResult:
         yield LinesField(id="lines", show_line_numbers=False, tab_behavior="focus")
@@ -96,7 +101,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
     def on_mount(self) -> None:
         number, all_of_them = self._place
         if all_of_them > 1:
-            entitle(self.query_one("#dialog"), f"{number} of {all_of_them} · {spoken('dialog.next')} next")
+            place = f"{number} of {all_of_them} · {spoken('dialog.next')} next"
+            entitle(self.query_one("#dialog"), self.question.title, place)
         if self._before and self.query(Choices):
             self.complain(self._before)
 
@@ -232,6 +238,14 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     def _draft(self, option: AnswerOption) -> tuple[str, str]:
         return self.about, option.name
+
+
+def _pips(gate: Gate) -> str:
+    """The tries of a stuck task in groups: ``●●● ●●● ●●``."""
+    attempts = gate.context.get("attempts")
+    counts = [attempts.get(kind) for kind in _CLIMB] if isinstance(attempts, Mapping) else []
+    used = ["●" * count for count in counts if isinstance(count, int) and 0 < count <= _MOST_PIPS]
+    return " ".join(used) + "  " if used else ""
 
 
 def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:

@@ -10,7 +10,9 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
+from unstuck.eventlog.state import State, TaskRow
 from unstuck.supervision.checkpointing import Since
+from unstuck.words.labels import some
 from unstuck_tui.render.format import Cell, Ground, Line, Shade, fit, laid_out, width_of, wrapped
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ _LINES = 5_000
 _COLOURED = 300
 """Characters of the longest line that is coloured."""
 _NUMBER = 5
+_NAMED = 6
 _SECRET = "[redacted"
 _SINCE: dict[Since, str] = {
     "start": "its start",
@@ -115,6 +118,18 @@ def counts_of(diff: str) -> str:
 def heading(since: str, diff: str, width: int) -> Line:
     """The line above a diff: what it is compared with, and how much has changed."""
     return (Cell(fit(f"{SET_IN}since {since}: {counts_of(diff) if diff else 'no file has changed'}", width), "quiet"),)
+
+
+def sharers(state: State, row: TaskRow) -> str:
+    """The tasks whose work in the same directory may be among the changes of ``row``, in words; empty without any."""
+    if row.task.isolation == "worktree":
+        return ""
+    others = [
+        other.id
+        for other in state.tasks.values()
+        if other.id != row.id and other.attempts and other.task.isolation != "worktree"
+    ]
+    return f"shared directory: some changes may be of {some(others, _NAMED)}" if others else ""
 
 
 def note_lines(note: str, width: int) -> list[Line]:

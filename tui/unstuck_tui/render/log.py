@@ -10,7 +10,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import StepRecorded
 from unstuck.history.entries import Entry, call_words, lines_of
 from unstuck.text import Clean, one_line
-from unstuck.words.amounts import time_of_day
+from unstuck.words.amounts import clock_time
 from unstuck.words.labels import Tone
 from unstuck.words.log_text import event_line, log_text
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, pieces
@@ -42,7 +42,7 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
     if width < _SLIM:
         return _slim_cells(record, width)
     actor = f"{fit(record.actor, _ACTOR)} " if width >= _NARROW else ""
-    start = f"{record.seq:>7} {_time(record.time)} {actor}"
+    start = f"{record.seq:>7} {clock_time(record.time)} {actor}"
     task, event = f"{fit(record.task or '-', _TASK)} ", f"{fit(record.name, _EVENT)} "
     room = max(0, width - len(start) - _TASK - _EVENT - 2)
     return (
@@ -55,17 +55,10 @@ def record_cells(record: Record | None, width: int) -> tuple[Cell, ...]:
 
 def _slim_cells(record: Record, width: int) -> tuple[Cell, ...]:
     """The line of a slim screen: the event's text first, its name where it has none."""
-    start = f"{record.seq:>5} {_time(record.time)} "
+    start = f"{record.seq:>5} {clock_time(record.time)} "
     text = _said(record) or record.name
     room = max(0, width - len(start) - _SLIM_TASK - 2)
     return Cell(start, "quiet"), Cell(f"{fit(record.task or '-', _SLIM_TASK)} "), Cell(fit(text, room), _tone(record))
-
-
-def _time(time: str) -> str:
-    try:
-        return time_of_day(time, seconds=True)
-    except ValueError:
-        return fit(time, 8)
 
 
 def _tone(record: Record) -> Tone:

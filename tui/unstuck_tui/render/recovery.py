@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck.words.amounts import span, time_of_day
-from unstuck.words.labels import Tone
+from unstuck.words.labels import Tone, counted
 from unstuck.words.questions import sentence
 from unstuck_tui.keys.actions import actions_of, spoken
 from unstuck_tui.render.format import Cell, fit, wrapped
@@ -38,7 +38,9 @@ def title_of(facts: RecoveryState) -> str:
     """The event that cut the run off, in a line."""
     count = len(facts.tasks)
     if not count:
-        return f"Run {facts.run} {'was interrupted' if facts.died else 'is paused'}: no task was at work"
+        how = "was interrupted" if facts.died else "is paused"
+        waits = f"{counted(len(facts.gates), 'question waits', 'questions wait')} for you" if facts.gates else ""
+        return f"Run {facts.run} {how}: {waits or 'no task was at work'}"
     how = " was interrupted" if facts.died else ""
     cut = "at work" if facts.died else "interrupted"
     return f"Run {facts.run}{how}: {count} {'task was' if count == 1 else 'tasks were'} {cut}"

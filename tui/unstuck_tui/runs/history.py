@@ -195,6 +195,10 @@ class History:
             keys = " ".join(map(spoken, ("view.browse", "browse.checkpoints", "checkpoints.restore")))
             self._add(record, "", "", "quiet", f"saved as {event.safety}: {keys} gets them back")
 
+    def _unsaved(self, record: Record, event: e.CheckpointCreated) -> None:
+        if event.id == "none":
+            self._add(record, "no checkpoint", "!", "wait", event.reason)
+
     def _again(self, record: Record, event: e.TransientErrorRetry | e.OutageWait | e.AgentFailure) -> None:
         self._labels[record.task] = "again"
 
@@ -225,6 +229,7 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.OutageWait: History._again,
     e.AgentFailure: History._again,
     e.RestoreDone: History._restored,
+    e.CheckpointCreated: History._unsaved,
     e.GateAnswered: History._answered,
 }
 _NAMES = frozenset(("", *(kind.name for kind in (*_WRITERS, *MOMENTS))))

@@ -368,7 +368,11 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
 
     def action_mute(self) -> None:
-        self._notifier.muted.cycle(self._table.chosen)
+        tasks = [task for task in self._table.chosen if self._tracker.state.tasks[task].state != "ended"]
+        if self._table.chosen and not tasks:
+            self.app.notify("Nothing to mute: it has ended.", markup=False)
+            return
+        self._notifier.muted.cycle(tasks)
         self._table.unmark()
         self.query_one(RunHeader).show()
 

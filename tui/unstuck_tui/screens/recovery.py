@@ -176,7 +176,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         name = name_width(facts, inner)
         tasks.fill(rows, list(other_lines(facts)), name)
         self._say("title", title_of(facts))
-        self._say("heading", heading(name, inner))
+        self._say("heading", heading(name, inner) if facts.tasks else "")
         task = tasks.selected
         width = max(20, self.size.width - 3)
         self._say("facts", "\n".join(facts_lines(task, width)) if task is not None else "")
@@ -192,7 +192,9 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         if not self.is_whole:
             return
         text, proposed = self._standstill.evaluating, any(task.proposal for task in self._standstill.facts.tasks)
-        hint = _hint(proposed, self.query_one("#about").max_scroll_y > 0) if self.is_awake else ""
+        reads = self.query_one("#about").max_scroll_y > 0
+        hint = _hint(proposed, reads) if self._standstill.facts.tasks else _hint_without_tasks()
+        hint = hint if self.is_awake else ""
         self._say("hint", (f"{text}\n" if text else "") + hint)
 
     def _say(self, id: str, text: str) -> None:
@@ -272,6 +274,12 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
         if not self._is_over:
             self._is_over = True
             self.dismiss(decided)
+
+
+def _hint_without_tasks() -> str:
+    """The key hints where there is nothing to choose for a task."""
+    begin, leave, help = (spoken(f"standstill.{name}") for name in ("begin", "leave", "help"))
+    return f"{begin}: resume the run · {leave}: decide later · {help}: help"
 
 
 def _hint(proposed: bool, more: bool) -> str:

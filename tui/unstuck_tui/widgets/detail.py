@@ -17,7 +17,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, since_words, unified
+from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
     check_lines,
@@ -318,7 +318,10 @@ class Detail(Horizontal):
         if not now.since:
             return note_lines(now.note, width)
         more = f"{spoken('page.changes')} again: {since_words(next_since(self._since))}"
-        return [heading(now.since, now.diff, width), note_lines(more, width)[0], *unified(now.lines, width)]
+        row = self._row
+        shared = sharers(self._tracker.state, row) if row is not None else ""
+        notes = [*note_lines(more, width)[:1], *(note_lines(shared, width) if shared else ())]
+        return [heading(now.since, now.diff, width), *notes, *unified(now.lines, width)]
 
     def _compare(self) -> None:
         if self._page == "changes" and self._row is not None and not self._comparing and self.display:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 
 from .redactor import Redactor
 
@@ -34,7 +35,7 @@ class Output:
     def __init__(self, path: str, limit: int, secrets: Iterable[str] = ()) -> None:
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         self.start = self.end = os.fstat(self.file).st_size
-        self.total = 0
+        self.total = self._stamped = 0
         self.recent = b""
         self.lost = ""
         self._secrets = Redactor(secrets)
@@ -73,6 +74,8 @@ class Output:
             self._write_first(self._secrets.settled(self._line))
             return
         self._last.add(chunk)
+        if self.total >= self._stamped + _BLOCK:
+            self._stamp()
 
     def close(self) -> None:
         """Write the last half, with a line before it that says how much was left out."""
@@ -111,6 +114,12 @@ class Output:
         if not self._room:
             self._last.add(bytes(self._line))
             self._line.clear()
+
+    def _stamp(self) -> None:
+        """Set the file's time: whoever looks at it sees that there is output, although it does not grow any more."""
+        self._stamped = self.total
+        with suppress(OSError):
+            os.utime(self.file)
 
     def _write(self, data: bytes | bytearray) -> None:
         try:

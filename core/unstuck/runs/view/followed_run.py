@@ -21,7 +21,7 @@ from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
 from unstuck.runs.view.hook_states import hook_states
-from unstuck.runs.view.output_files import printed_of
+from unstuck.runs.view.output_files import Printed, printed_of
 from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
 from unstuck.runs.view.run_view import NoticeKind, limits_of
 from unstuck.settings.models import Settings
@@ -106,7 +106,7 @@ class FollowedRun:
     async def hooks(self) -> Mapping[str, bool]:
         return await hook_states(self.place.root, self._environ) if self.state.run.kind == "watch" else {}
 
-    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
         return await printed_of(self.log, attempts)
 
     async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:

@@ -13,7 +13,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import NotificationSent
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.hook_states import hook_states
-from unstuck.runs.view.output_files import printed_of
+from unstuck.runs.view.output_files import Printed, printed_of
 from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
 from unstuck.runs.view.run_view import NoticeKind, agents_at_work, limits_of
 from unstuck.supervision.context.next_step import can_progress
@@ -102,7 +102,7 @@ class LiveRun:
             return {}
         return await hook_states(self._core.root, self._core.environ)
 
-    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
         return await printed_of(self.log, attempts)
 
     def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from unstuck.eventlog.state import TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
@@ -57,14 +58,22 @@ async def read_output(path: Path, begin: int | None = None) -> OutputPiece:
     return OutputPiece(text, start, start + len(raw), size)
 
 
-async def printed_of(log: Path, attempts: Sequence[str]) -> dict[str, int]:
-    """The sizes in bytes of the outputs of ``attempts``, of those that have one; read beside the event loop."""
+class Printed(NamedTuple):
+    """Bytes of an attempt's output that are kept, and when there was output last (nanoseconds)."""
 
-    def sizes() -> dict[str, int]:
+    size: int
+    at: int
+
+
+async def printed_of(log: Path, attempts: Sequence[str]) -> dict[str, Printed]:
+    """The output of ``attempts`` so far, of those that have one; read beside the event loop."""
+
+    def sizes() -> dict[str, Printed]:
         found = {}
         for attempt in attempts:
             with suppress(OSError):
-                found[attempt] = (log.parent / "output" / f"{attempt}.log").stat().st_size
+                status = (log.parent / "output" / f"{attempt}.log").stat()
+                found[attempt] = Printed(status.st_size, status.st_mtime_ns)
         return found
 
     return await asyncio.to_thread(sizes) if attempts else {}

@@ -11,6 +11,7 @@ from unstuck.contract import Answer
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import GateRow, State
+from unstuck.runs.view.output_files import Printed
 from unstuck.runs.view.outputs import OutputKind, OutputTail
 from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
@@ -79,8 +80,8 @@ class RunView(Protocol):
     async def hooks(self) -> Mapping[str, bool]:
         """Agents, and whether their hooks are installed; empty where no sessions are waited for."""
 
-    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
-        """The bytes that the agents of these attempts have printed so far, those with an output."""
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
+        """The output of these attempts so far, of those that have one."""
 
     async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""

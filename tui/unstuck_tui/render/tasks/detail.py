@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from rich.cells import cell_len
@@ -31,7 +32,8 @@ _STEP = 'UNSTUCK {"step"'
 
 _SET_IN = "  "
 _LABEL = 19
-_SECONDS = 8
+_SECONDS = 7
+_HOUR_S, _ROOMY = 3_600, 56
 _NAME = 10
 _INSIGHTS = 3
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
@@ -90,16 +92,26 @@ def timeline_lines(
     moments: Iterable[TimelineEntry], attempts: Mapping[str, AttemptRow], *, now: float, width: int
 ) -> list[Line]:
     """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held."""
-    return [_moment(moment, attempts.get(moment.attempt), now, width) for moment in moments] or [
+    told = list(moments)
+    exact = width >= _ROOMY and bool(told) and _within_an_hour(told[0].time, told[-1].time)
+    return [_moment(moment, attempts.get(moment.attempt), now, width, exact=exact) for moment in told] or [
         (Cell(" not started yet", "quiet"),)
     ]
 
 
-def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int) -> Line:
+def _within_an_hour(first: str, last: str) -> bool:
+    """True where minutes alone would not tell the moments of a task apart."""
+    try:
+        return abs((datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()) < _HOUR_S
+    except (ValueError, TypeError):
+        return False
+
+
+def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int, *, exact: bool) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     if attempt is not None and lasted is not None:
         lasted = attempt.used(now) if moment.live else max(0.0, lasted - attempt.held)
-    time = f" {time_of_day(moment.time)}  "
+    time = f" {time_of_day(moment.time, seconds=exact)}  "
     label = f"{fit(moment.label, _LABEL)} "
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
     room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)

@@ -13,6 +13,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State, copied
+from unstuck.runs.view.output_files import Printed
 from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
 from unstuck.runs.view.run_view import NoticeKind, limits_of
 from unstuck.settings.models import Settings
@@ -163,7 +164,7 @@ class ReplayedRun:
     async def hooks(self) -> Mapping[str, bool]:
         return {}
 
-    async def printed(self, attempts: Sequence[str]) -> Mapping[str, int]:
+    async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
         return {}
 
     async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
