@@ -16,6 +16,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from unstuck import Guidance, Supervisor, Task, admit
+from unstuck.clock import SystemClock
 from unstuck.contract import Answer
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.entry import learnt
@@ -29,6 +30,7 @@ from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.browse.screen import BrowseScreen
 from unstuck_tui.screens.log import LogList, LogScreen
+from unstuck_web.access import Access
 
 WRONG = 'Traceback (most recent call last):\n  File "shop/cart.py", line 18, in total\nTypeError: no total\n'
 
@@ -118,6 +120,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         "browse.recovery": ("[4 recovery]", "no run was interrupted", "an interrupted run"),
         "browse.deletion": ("[5 deletion]", "at work", "it is open on this screen"),
         "browse.truth": ("[6 truth]", "backend-1", "unknown in 5"),
+        "browse.page": ("[7 page]", "no browser was let in", "read and answer on the page"),
     }
     async with showing(story=True) as stage:
         await opened(stage)
@@ -446,6 +449,27 @@ async def test_what_was_learnt_is_forgotten_or_made_a_rule(showing: Showing) -> 
         await says(stage, "y")
         kinds = [entry.kind for entry in memory_of(stage.app.view.place).entries()]
         assert sorted(kinds) == ["answer", "rule"]
+
+
+async def test_browsers_on_the_page_are_listed_and_revoked(showing: Showing) -> None:
+    """Each browser that was let in has a row, and loses its session after a yes; a link for another is copied."""
+    async with showing() as stage:
+        access = Access(stage.app.view.place.home, SystemClock().now)
+        await opened(stage)
+        await press(stage, "browse.page", "page.link")
+        assert "no page is served" in told(stage)
+        access.serve(8021, "http://127.0.0.1:8021")
+        secret = access.open(access.link(), host="127.0.0.1:8021", browser="Phone\x1b[31m [b]1[/b]")
+        await press(stage, "browse.again", "page.link")
+        copied = stage.app.clipboard
+        assert copied.startswith("http://127.0.0.1:8021/enter/")
+        assert access.is_good(copied.rpartition("/")[2])
+        assert "Phone [b]1[/b]" in stage.text
+        await press(stage, "page.revoke")
+        await says(stage, "y")
+        assert "Revoked" in told(stage)
+        assert "no browser was let in" in stage.text
+        assert access.session(secret, "127.0.0.1:8021") is None
 
 
 async def test_the_live_run_is_not_deleted_from_its_screen(showing: Showing) -> None:

@@ -14,12 +14,12 @@ _NAMED = frozenset((
 ))  # fmt: skip
 _WITH = re.compile(r"(?:(?:ctrl|shift|alt)\+)*")
 _NO_TEXT = re.compile(r"(?:ctrl|alt)\+|f\d")
-_TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "deletion")
+_TABS: tuple[Area, ...] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "page")
 _SEEN_WITH: Mapping[Area, tuple[Area, ...]] = {
     "table": ("main",), "attention": ("main",), "detail": ("main",), "replay": ("main",),
     "logs": ("log", "detail"), "graph": ("rows", "detail"), "browse": ("rows", "detail", *_TABS),
     "signatures": ("rows", "detail"), "checkpoints": ("rows", "detail"), "memory": ("rows", "detail"),
-    "cut_off": ("rows", "detail"), "deletion": ("rows", "detail"),
+    "cut_off": ("rows", "detail"), "deletion": ("rows", "detail"), "page": ("rows", "detail"),
     "dialog": ("choices",),
 }  # fmt: skip
 """Beside which areas the keys of an area work, and theirs beside it, but for its own and what works everywhere."""

@@ -1,4 +1,4 @@
-"""The browse screen: failures, checkpoints, memory, recovery, deletion and claims, each on a tab."""
+"""The browse screen: failures, checkpoints, memory, recovery, deletion, claims and the page, each on a tab."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab
 from unstuck_tui.screens.browse.memory import MemoryTab
+from unstuck_tui.screens.browse.page import PageTab
 from unstuck_tui.screens.browse.recovery import RecoveryTab
 from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
@@ -32,7 +33,15 @@ from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 
-_TABS: tuple[type[Tab[Any]], ...] = (SignaturesTab, CheckpointsTab, MemoryTab, RecoveryTab, DeletionTab, TruthTab)
+_TABS: tuple[type[Tab[Any]], ...] = (
+    SignaturesTab,
+    CheckpointsTab,
+    MemoryTab,
+    RecoveryTab,
+    DeletionTab,
+    TruthTab,
+    PageTab,
+)
 _TICK_S = 2.0
 
 
@@ -94,11 +103,12 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         "memory",
         "cut_off",
         "deletion",
+        "page",
         "rows",
         "detail",
     )
     HAS_QUESTIONS = False
-    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "browse")
+    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "page", "browse")
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }
@@ -194,9 +204,10 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         self.call_after_refresh(self._tell_about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only the actions of the shown tab, and none of them without a row."""
+        """Offer only the actions of the shown tab, and those that need a row only with one."""
         tab = self._tab
-        can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read)
+        needs_row = parameters[1:] and parameters[1] not in tab.rowless
+        can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read or not needs_row)
         return (action != "act" or can_act) and super().check_action(action, parameters)
 
     def scroll_to_next(self, begin: str) -> None:
@@ -222,7 +233,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
 
     async def action_act(self, tab: str, name: str) -> None:
         do = getattr(self._tab, f"do_{name}")
-        if self._tab.row is None:
+        if self._tab.row is None and name not in self._tab.rowless:
             self.report("No row is selected.")
         elif not inspect.iscoroutinefunction(do):
             do(self._tab.row)

@@ -84,8 +84,8 @@ class Tab(Generic[Row]):
 
     Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
     ``do_``; those that are no coroutines are done at once, whatever else is being done. Where there are no rows
-    ``empty`` says so, and ``would`` what would stand there. One that ``follows`` is read again when the run has gone
-    on, and one that is not ``is_whole`` yet at once.
+    ``empty`` says so, and ``would`` what would stand there; actions in ``rowless`` need no row. One that ``follows`` is
+    read again when the run has gone on, and one that is not ``is_whole`` yet at once.
     """
 
     name: ClassVar[str]
@@ -93,6 +93,7 @@ class Tab(Generic[Row]):
     would: ClassVar[str]
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
+    rowless: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, context: TabContext) -> None:
         self.context = context

@@ -1,0 +1,37 @@
+"""A browser that was let in to the page, as a line of its list and in full. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from unstuck.words.amounts import day_time, full_time
+from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.format import Cell
+
+if TYPE_CHECKING:
+    from unstuck_web.access import Session
+
+COLUMNS = (Column("SESSION", 7), Column("SEEN", 11), Column("ADDRESS", 16, share=1), Column("BROWSER", 20, share=3))
+
+
+def session_cells(session: Session, width: int) -> tuple[Cell, ...]:
+    texts = {
+        "SESSION": session.id,
+        "SEEN": day_time(_iso(session.seen)),
+        "ADDRESS": session.host,
+        "BROWSER": session.browser,
+    }
+    return row_cells(COLUMNS, texts, width, tones={"SEEN": "quiet"})
+
+
+def session_about(session: Session, width: int) -> list[tuple[Cell, ...]]:
+    lines = field_lines("browser", session.browser, width, most=4)
+    lines += field_lines("address", session.host, width)
+    for name, time in (("opened", session.opened), ("seen", session.seen), ("ends", session.ends)):
+        lines += field_lines(name, full_time(_iso(time)), width)
+    return lines + field_lines("session", session.id, width)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
