@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import ssl
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
+import trustme
 
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.eventlog.storage.run_store import run_names
@@ -135,6 +137,37 @@ def test_sessions_are_listed_and_revoked_by_command(repo: Path, inside: Inside, 
     assert "revoked: " in inside(repo, "web", "sessions", "--revoke", "all")[1]
     assert [one.http.get("/runs").status_code for one in (browser, other)] == [401, 401]
     assert "there is no session" in inside(repo, "web", "sessions", "--revoke", "abc")[2]
+
+
+def test_a_watch_serves_its_page(repo: Path, ended: Start) -> None:
+    """`watch --web` lets a browser in to the page of its own run."""
+    watch = ended("watch", "--plain", "--web", cwd=repo)
+    browser = browser_of(watch)
+    assert f"/runs/{run_names(located(repo).runs)[-1]}" in str(browser.first.url)
+    assert browser.first.status_code == 200
+    watch.send_signal(signal.SIGTERM)
+    assert watch.wait(60) is not None
+
+
+def test_a_certificate_of_ones_own_protects_the_page(repo: Path, tmp_path: Path, inside: Inside, ended: Start) -> None:
+    """With TLS the link and the session are those of an https address, and the page is not served in the clear."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    ca = trustme.CA()
+    made, trusted = ca.issue_cert("127.0.0.1"), ssl.create_default_context()
+    ca.configure_trust(trusted)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made.cert_chain_pems[0].write_to_path(cert)
+    made.private_key_pem.write_to_path(key)
+    serving = ended("web", "--tls-cert", str(cert), "--tls-key", str(key), cwd=repo)
+    assert serving.stdout is not None
+    link = next(found for line in serving.stdout if (found := re.search(r"https://(\S+)/enter/([\w-]+)", line)))
+    with httpx.Client(base_url=f"https://{link[1]}", verify=trusted, follow_redirects=True, trust_env=False) as http:
+        entered = http.post("/enter", data={"token": link[2]}, headers={"origin": f"https://{link[1]}"})
+        assert entered.status_code == 200
+        assert "secure" in entered.history[0].headers["set-cookie"].lower()
+        assert http.get("/runs").status_code == 200
+        with pytest.raises(httpx.TransportError):
+            http.get(f"http://{link[1]}/runs")
 
 
 def test_another_address_is_refused_with_the_reason(repo: Path, inside: Inside) -> None:
