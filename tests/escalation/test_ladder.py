@@ -175,7 +175,7 @@ def test_the_stuck_report_counts_everything_since_the_last_question(facts: Make,
     assert told["retries"] == 6
     text = report.markdown()
     assert "- 6 retries" in text
-    assert "2 different failures, the last one 8 times in a row" in text
+    assert "It failed in 2 ways, the last one 8 times in a row" in text
 
 
 NAMES = st.sampled_from("abcdef") | st.text("xyz", min_size=1, max_size=6)

@@ -25,6 +25,11 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+async def never(guidance: Guidance) -> None:
+    """Agent of a task that must not start."""
+    raise AssertionError("it was started")
+
+
 async def killed(project: Path, *events: e.Event) -> None:
     """The log of a run that was killed in its first attempt, after ``events``."""
     journal = await Journal.open(project / ".unstuck" / "runs" / "r1", run="r1", clock=SystemClock())
@@ -125,7 +130,7 @@ async def test_a_task_that_was_ended_inside_an_attempt_stays_ended(project: Path
     """The person skipped it and the supervisor was killed before the agent was stopped: nothing starts again."""
     await killed(project, LOOP, e.GateAnswered(gate="g1-r", choice="skip", effect="skipped"))
     async with Supervisor.open(project, resume="r1") as supervisor:
-        outcome = await supervisor.supervise(TASK, None)  # type: ignore[arg-type]
+        outcome = await supervisor.supervise(TASK, never)
         assert outcome.status == "skipped"
         assert [row.state for row in supervisor.core.head.attempts.values()] == ["interrupted"]
 

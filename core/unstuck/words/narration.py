@@ -131,8 +131,8 @@ def summary(
     if watch:
         return tuple(_indented(line, _WIDTH) for line in lines)
     if gates:
-        questions = "the question" if len(gates) == 1 else f"{len(gates)} questions"
-        lines.append(f"  answer {questions} ({', '.join(gates)}): unstuck show {run}, then unstuck answer GATE CHOICE")
+        lines.append(f"  read with: unstuck show {run}")
+        lines.append(f"  answer with: unstuck answer {'|'.join(gates)} CHOICE")
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)

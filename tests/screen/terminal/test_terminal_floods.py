@@ -65,7 +65,7 @@ def test_dead_agents_among_ten_hold_up_no_key(desk: Desk) -> None:
         stopped.send_signal(signal.SIGSTOP)
     for number in range(1, 10):
         terminal.press(key_of("table.down"))
-        terminal.until(f"─ task{number} · working")
+        terminal.until(f"╭─ task{number} · [1 timeline]")
     look_around(terminal)
     for stopped in (agent, helper):
         stopped.send_signal(signal.SIGCONT)

@@ -30,8 +30,8 @@ ASKS = re.compile(r"waits for you|agents stand still")
 LET_RUN = "shows no activity"
 NAME = 24
 """Width of the task's name in a line that needs an answer."""
-DIALOG = re.compile(r"^(.*[^╮\n])╭─+(?: \d+ of \d+ · tab next ─)?╮", re.MULTILINE)
-"""The upper line of a frame that lies over another one."""
+DIALOG = re.compile(r"^(.*[^╮\n])╭─([^╮\n\[]*)╮", re.MULTILINE)
+"""The upper line, with its title, of a frame that lies over another one; a pane has its tab in brackets."""
 
 
 @dataclass
@@ -213,14 +213,14 @@ ANSWERS: dict[str, Callable[[Walk], None]] = {
 
 
 def framed(shown: str) -> list[str]:
-    """Return the lines in the frame of the dialog."""
+    """Return the title and the lines of the dialog."""
     found = DIALOG.search(shown)
     if not found:
         return []
     left, right = len(found[1]), found.end() - found.start()
     rows = shown[found.start() :].splitlines()[1:]
     inside = itertools.takewhile(lambda row: row[left : left + 1] == "│", rows)
-    return [row[left + 2 : right - 1].rstrip() for row in inside]
+    return [found[2].partition(" ─")[0].strip(), *(row[left + 2 : right - 1].rstrip() for row in inside)]
 
 
 def git(*words: str, code: int = 0) -> str:
@@ -328,7 +328,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     # How did it begin?
     person = Person(shop.terminal("replay", "last", size=(120, 40)))
     person.see("REPLAY")
-    person.press(person.bar("failure"))
+    person.press(person.bar("next failure"))
     person.see(f" {first_failure(shop)}/")
     person.footer("quit")
     assert person.terminal.ended() == 0
