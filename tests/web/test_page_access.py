@@ -9,7 +9,7 @@ import pytest
 from tests.web.conftest import Serving, Stage, words
 
 from unstuck.errors import UsageError
-from unstuck_web.access import LINK_S, SESSION_S
+from unstuck_web.access import LINK_S, SESSION_S, Access
 from unstuck_web.server import PageOptions
 
 
@@ -203,12 +203,59 @@ async def test_a_page_to_read_takes_no_answer(serving: Serving) -> None:
         ({"public_url": "http://unstuck.example.org"}, "https://"),
         ({"public_url": "unstuck.example.org"}, "an address such as"),
         ({"public_url": "https://example.org/below"}, "an address such as"),
+        ({"public_url": "https://["}, "an address such as"),
+        ({"public_url": "https://example.org?x=1"}, "an address such as"),
+        ({"public_url": "https://me:pw@example.org"}, "an address such as"),
+        ({"public_url": "https://example.org:443"}, "an address such as"),
+        ({"public_url": "https://example.org:x"}, "an address such as"),
+        ({"bind": "0.0.0.0", "public_url": "http://localhost:8021"}, "let others read"),
+        ({"bind": "0.0.0.0", "tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}, "add --public-url"),
     ],
 )
 def test_an_address_that_is_not_safe_is_refused_with_the_reason(options: dict[str, object], said: str) -> None:
     """Nothing is served in clear to a network."""
     with pytest.raises(UsageError, match=said):
         PageOptions(**options).require_safe()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 200_000,
+        '{"sessions": [], "links": []}',
+        '{"sessions": [], "port": "abc"}',
+        '{"sessions": [], "links": {"a": 1e300}}',
+        '{"sessions": [{"id": 1, "hash": "a", "host": "h", "browser": "b", "opened": 1, "seen": 1, "ends": "x"}]}',
+    ],
+)
+def test_a_damaged_file_of_sessions_lets_nobody_in(tmp_path: Path, content: str) -> None:
+    """Damage is no error: the links and sessions are gone, and new ones can be made."""
+    (tmp_path / "web.json").write_text(content)
+    access = Access(tmp_path, lambda: 1_800_000_000.0)
+    assert (access.sessions(), access.port, access.address) == ((), 0, "")
+    assert access.open(access.link(), host="127.0.0.1:1", browser="Phone")
+    assert len(access.sessions()) == 1
+
+
+async def test_odd_requests_are_refused_in_words(serving: Serving) -> None:
+    """Digits that are no numbers, an origin that is no address and a question that is none end in no server error."""
+    async with serving() as stage:
+        reader = await stage.reader()
+        assert (await reader.get("/checkpoints?page=%C2%B2")).status_code == 200
+        response = await reader.http.get("/runs", headers={"origin": "http://["})
+        assert (response.status_code, response.headers["x-content-type-options"]) == (403, "nosniff")
+        assert (await reader.post(f"{stage.path}/keep", id="g99")).status_code == 404
+
+        async def long() -> object:
+            for _ in range(6):
+                yield b"token=" + b"a" * 50_000
+
+        headers = {"origin": stage.page.address, "content-type": "application/x-www-form-urlencoded"}
+        try:
+            cut_off = await reader.http.post("/enter", content=long(), headers=headers)
+        except httpx.TransportError:
+            return
+        assert cut_off.status_code == 413
 
 
 async def test_behind_a_proxy_the_page_has_the_name_of_the_proxy(serving: Serving) -> None:

@@ -29,6 +29,7 @@ LINK_S = 15 * 60.0
 SESSION_S = 24 * 3600.0
 """Seconds for which a session lasts."""
 _MOST_BYTES, _MOST = 1_000_000, 100
+_LATEST = 1e11
 _NOTED_S = 60.0
 """Seconds after which a session's use is written down again."""
 
@@ -205,6 +206,23 @@ def _parsed(raw: bytes) -> _Kept:
     try:
         found = json.loads(raw)
         sessions = tuple(Session(**one) for one in found.pop("sessions"))
-        return _Kept(**found, sessions=sessions)
-    except (ValueError, TypeError, KeyError, AttributeError):
+        kept = _Kept(**found, sessions=sessions)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return _Kept()
+    return kept if _is_sound(kept) else _Kept()
+
+
+def _is_sound(kept: _Kept) -> bool:
+    """True if every value has its type and range."""
+    texts = [kept.address, *(text for one in kept.sessions for text in (one.id, one.hash, one.host, one.browser))]
+    links: object = kept.links
+    if not isinstance(links, dict):
+        return False
+    times = [*links.values(), *(time for one in kept.sessions for time in (one.opened, one.seen, one.ends))]
+    return (
+        type(kept.port) is int
+        and 0 <= kept.port < 1 << 16
+        and type(kept.pid) is int
+        and all(isinstance(text, str) for text in texts)
+        and all(type(time) in (int, float) and 0 <= time < _LATEST for time in times)
+    )

@@ -70,7 +70,7 @@ class Guard:
         if not self._is_ours(host):
             return 421, f"this page is not served under the name {host[:100]!r}: open it by the address it printed"
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "")
-        if origin is not None and urlsplit(origin).netloc.lower() != host:
+        if origin is not None and _host_of(origin) != host:
             return 403, "this request comes from another site"
         if writes and origin is None and site != "same-origin":
             return 403, "this request does not say which site it comes from"
@@ -113,6 +113,14 @@ class Guard:
             return message if size <= MOST_BYTES else {"type": "http.disconnect"}
 
         return received
+
+
+def _host_of(origin: str) -> str:
+    """The host in an origin; empty where there is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _name_of(host: str) -> str:

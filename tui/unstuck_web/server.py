@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import uvicorn
 
@@ -20,7 +20,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 from unstuck_web.access import Access
-from unstuck_web.guard import Guard
+from unstuck_web.guard import LOOPBACK, Guard
 from unstuck_web.runs import Runs
 from unstuck_web.site import Site
 
@@ -46,19 +46,33 @@ class PageOptions:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise UsageError("--tls-cert and --tls-key go together")
         if self.public_url:
-            found = urlsplit(self.public_url)
-            if found.scheme not in ("http", "https") or not found.netloc or found.path not in ("", "/"):
+            found = _parts(self.public_url)
+            if found is None:
                 raise UsageError(
                     f"--public-url is an address such as https://unstuck.example.org, not {one_line(self.public_url)}"
                 )
             if found.scheme == "http" and not _is_loopback(found.hostname or ""):
                 raise UsageError("--public-url has to begin with https://: an answer would cross the network in clear")
-        if not _is_loopback(self.bind) and self.tls_cert is None and not self.public_url:
+        if self.bind in ("0.0.0.0", "::") and self.tls_cert is not None and not self.public_url:
+            raise UsageError(f"--bind {self.bind} has no name for browsers: add --public-url https://…")
+        if not _is_loopback(self.bind) and self.tls_cert is None and not self.public_url.startswith("https:"):
             raise UsageError(
                 f"--bind {one_line(self.bind)} would let others read the page and its sessions on the network: "
                 "add --tls-cert and --tls-key, or --public-url behind a proxy with TLS, "
                 "or leave --bind out and use `ssh -L`"
             )
+
+
+def _parts(address: str) -> SplitResult | None:
+    """The parts of a page's address as browsers name it; None where it is none, or has more than a host and a port."""
+    try:
+        found = urlsplit(address)
+        ports = {"http": 80, "https": 443}
+        more = found.path.strip("/") or found.query or found.fragment or "@" in found.netloc
+        usual = found.port == ports.get(found.scheme)
+        return found if found.scheme in ports and found.hostname and not more and not usual else None
+    except ValueError:
+        return None
 
 
 def _is_loopback(host: str) -> bool:
@@ -110,7 +124,7 @@ async def served(
     scheme = "https" if options.tls_cert is not None else "http"
     host = f"[{options.bind}]" if ":" in options.bind else options.bind
     address = options.public_url.rstrip("/") or f"{scheme}://{host}:{port}"
-    public = options.public_url or ("" if _is_loopback(options.bind) else address)
+    public = options.public_url or ("" if host in LOOPBACK else address)
     runs = Runs(place, environ, only=only, own=own)
     site = Site(runs, access, read_only=options.read_only, secure=address.startswith("https:"))
     server = _Server(
@@ -138,8 +152,12 @@ async def served(
     except (OSError, ValueError) as problem:
         listening.close()
         raise UsageError(f"--tls-cert and --tls-key cannot be used: {problem}") from None
+    try:
+        access.serve(port, address)
+    except OSError as problem:
+        listening.close()
+        raise UsageError(f"the page's file of sessions cannot be written: {problem.strerror or problem}") from None
     serving = asyncio.create_task(server.serve([listening]))
-    access.serve(port, address)
     try:
         yield PageServer(access, address)
     finally:

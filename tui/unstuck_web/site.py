@@ -139,8 +139,10 @@ class Site:
                     if not hmac.compare_digest(given.encode(), form_token(secret).encode()):
                         return self._problem(403, "This form is from an earlier session: open the page again.")
                 return await handler(Page(self, session, secret), request)
-            except UsageError as error:
+            except (UsageError, GateUnknown) as error:
                 return self._problem(404, str(error))
+            except GateClosed as error:
+                return self._problem(409, str(error))
             except ClientDisconnect:
                 return self._problem(413, "The form was cut off.")
             except (UnstuckError, OSError) as error:
@@ -157,8 +159,13 @@ class Site:
 
     async def _enter(self, request: Request) -> Response:
         browser = request.headers.get("user-agent", "")
-        token = (await form_of(request)).get("token", "")
-        secret = self.access.open(token, host=_host(request), browser=browser)
+        try:
+            token = (await form_of(request)).get("token", "")
+            secret = self.access.open(token, host=_host(request), browser=browser)
+        except ClientDisconnect:
+            return self._problem(413, "The form was cut off.")
+        except OSError as error:
+            return self._problem(500, f"The session cannot be saved: {error.strerror or error}")
         if not secret:
             return self.show("closed.html", 410, message="This link was used already, or it is too old.")
         response = RedirectResponse("/", 303)
@@ -524,7 +531,7 @@ def _host(request: Request) -> str:
 
 
 def _number(written: str, most: int) -> int:
-    return min(most, max(1, int(written))) if written.isdigit() and len(written) < 8 else 1
+    return min(most, max(1, int(written))) if written.isdecimal() and written.isascii() and len(written) < 8 else 1
 
 
 def _url(*parts: str, **query: str) -> str:

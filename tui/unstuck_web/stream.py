@@ -21,7 +21,7 @@ Parts = Callable[[set[str] | None], Awaitable[dict[str, Any]]]
 def place_in(last: str, run: str) -> int:
     """Return the number of the last record that a page has seen, from the id of its last event; -1 for another run."""
     name, _, seq = last.rpartition(":")
-    return int(seq) if name == run and seq.isdigit() and len(seq) < 16 else -1
+    return int(seq) if name == run and seq.isascii() and seq.isdecimal() and len(seq) < 16 else -1
 
 
 async def updates(
