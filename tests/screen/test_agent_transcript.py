@@ -14,6 +14,7 @@ from unstuck.eventlog import events as e
 from unstuck.history.output_reader import OutputReader
 from unstuck_tui.render.log import record_cells, record_lines
 from unstuck_tui.render.transcript import TranscriptLayout
+from unstuck_tui.widgets.detail import TextPane
 
 RECORDED = Path(__file__).parents[1] / "data" / "attempts"
 AGENTS = sorted(path.stem for path in RECORDED.glob("*.log"))
@@ -147,7 +148,9 @@ async def test_a_watched_session_is_read_from_its_transcript(
         await stage.pass_time(1)
         await stage.press("output.agent")
         assert "$ python3 -m unittest -q test_cart" in stage.text
-        assert "its session is at work" in stage.text
+        shown = stage.app.screen.query_one("#output", TextPane)
+        last = "".join(cell.text for cell in shown.line_cells(shown.line_total() - 1, 60))
+        assert last.strip() == "its session is at work"
 
 
 async def test_a_step_in_the_log(showing: Showing) -> None:

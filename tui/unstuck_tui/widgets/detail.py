@@ -90,8 +90,13 @@ class TextPane(Lines, can_focus=True):
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
-        """To the end where that is followed; how far that is shows only once the page has its place."""
-        self.scroll_to(y=self.max_scroll_y if self._follows else 0, animate=False, immediate=True)
+        """To the end where that is followed; how far that is shows only once the page has its place.
+
+        Only a person's scrolling ends the following: lines may have come since ``max_scroll_y`` was laid out.
+        """
+        follows = self._follows
+        self.scroll_to(y=self.max_scroll_y if follows else 0, animate=False, immediate=True)
+        self._follows = follows
 
     def scroll_to_next(self, begin: str) -> None:
         """Scroll on to the next line whose text begins so; from the last one to the first."""
