@@ -357,6 +357,10 @@ class State:
         """Return the gates that wait for an answer, oldest first."""
         return tuple(row for row in self.gates.values() if row.status == "open")
 
+    def agents(self) -> list[tuple[int, float]]:
+        """Return the agents of all attempts: process id and start, in seconds since 1970."""
+        return [(row.pid, row.spawned) for row in self.attempts.values() if row.pid]
+
 
 @lru_cache(maxsize=1)
 def _adapter() -> TypeAdapter[State]:
