@@ -111,7 +111,20 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server within a program that has its own signals."""
+    """A server within a program that has its own signals. Nothing in it goes by the clock while nobody asks."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._over = asyncio.Event()
+
+    def end(self) -> None:
+        """Serve no more."""
+        self.should_exit = True
+        self._over.set()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self._over.wait()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -188,7 +201,7 @@ async def served(
         yield PageServer(access, address)
     finally:
         site.over.set()
-        server.should_exit = True
+        server.end()
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()
