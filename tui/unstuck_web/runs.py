@@ -107,7 +107,7 @@ class Runs:
 
     async def rows(self, newest: int) -> list[dict[str, Any]]:
         """Return a row for each of the newest runs, the newest first."""
-        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest, with_load=False)))
+        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest)))
         return [row for row in reversed(rows) if not self._only or row["run"] in self._only]
 
     async def open(self, run: str) -> WatchedRun:

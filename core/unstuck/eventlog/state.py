@@ -354,7 +354,7 @@ class State:
     unknown: int = 0
 
     def open_gates(self) -> tuple[GateRow, ...]:
-        """Return the gates that wait for an answer, oldest first."""
+        """Return the open questions, oldest first."""
         return tuple(row for row in self.gates.values() if row.status == "open")
 
     def agents(self) -> list[tuple[int, float]]:

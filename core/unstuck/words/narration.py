@@ -132,7 +132,7 @@ def summary(
         return tuple(_indented(line, _WIDTH) for line in lines)
     if gates:
         lines.append(f"  read with: unstuck show {run}")
-        lines.append(f"  answer with: unstuck answer {'|'.join(gates)} CHOICE")
+        lines += [f"  answer with: unstuck answer {gate} CHOICE" for gate in gates]
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)

@@ -11,7 +11,7 @@ import click
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_rules import parse_answer
 from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
-from unstuck_tui.cli.names import choices, questions
+from unstuck_tui.cli.names import choices, questions, require_answer
 
 
 @click.command(name="answer", context_settings={"ignore_unknown_options": True})
@@ -32,6 +32,7 @@ def command(gate: str, choice: str, text: tuple[str, ...], scope: str | None, pr
 
     A live run applies the answer at once. Otherwise it is saved, and `unstuck run --resume` applies it.
     """
+    require_answer(click.get_current_context(), choice)
     answer = parse_answer(choice, text, scope=scope)
     place = here(project, writes=True)
     given, run = answer.choice.replace("_", "-"), ""

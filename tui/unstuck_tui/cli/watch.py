@@ -38,7 +38,7 @@ from unstuck_tui.cli.output import Output, answers_in, page_of, screen
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
 @budget_option
-@click.option("--sessions", is_flag=True, help="Supervise sessions even where a run is live; the run goes on.")
+@click.option("--sessions", is_flag=True, help="Supervise sessions even if a run is live; the run continues.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @web_option
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")

@@ -206,7 +206,8 @@ def _add_presets(top: Section, sections: Mapping[str, Section], agents: dict[str
             agents[name] = PlannedAgent(name=name, command=preset_command(name))
     if not agents and "agents" not in top.nodes:
         known = ", ".join(f"`{name}`" for name in KNOWN)
-        top.wrong("agents", f"the plan needs `agents` (a name, and the command that starts it) or a known one: {known}")
+        own = "`{NAME: {command: [PROGRAM, '{prompt}']}}`"
+        top.wrong("agents", f"the plan needs `agents`: {own} and `agent: NAME` at its tasks, or a known one: {known}")
 
 
 def _task_sections(top: Section) -> dict[str, Section]:
