@@ -329,12 +329,30 @@ def test_another_version_does_no_harm(name: str, data: st.DataObject) -> None:
     assert stream.ended or name == "claude_subagent"
 
 
-@pytest.mark.parametrize(("name", "before", "used"), [("codex_resumed", 220, 220), ("qwen_resumed", 330, 330)])
-def test_a_session_that_goes_on_is_not_counted_again(name: str, before: int, used: int) -> None:
-    """Both sum a whole session at the end; what an earlier process has used is not this one's."""
+@pytest.mark.parametrize(
+    ("name", "before", "used", "cost"),
+    [("codex_resumed", 220, 220, None), ("qwen_resumed", 330, 330, None), ("claude_resumed", 330, 220, 0.0012)],
+)
+def test_a_session_that_goes_on_is_not_counted_again(name: str, before: int, used: int, cost: float | None) -> None:
+    """They sum a whole session at the end; what an earlier process has used is not this one's."""
     stream = STREAMS[name.partition("_")[0]](before=before)
     told = [found for line in recorded(name) for found in stream.read(line)]
     assert sum(one.tokens for one in told) == used
+    assert stream.cost == (cost if cost is None else pytest.approx(cost))
+
+
+def test_claude_counts_each_of_several_results_once() -> None:
+    """A newer version says what has come since its last result, and sums the session beside it."""
+    stream = STREAMS["claude"]()
+
+    def end(tokens: int, cost: float, *, all: int) -> int:
+        recent = {"m": {"inputTokens": tokens, "costUSD": cost}}
+        summed = {"modelUsage": {"m": {"inputTokens": all}}, "total_cost_usd": all / 100}
+        line = json.dumps({"type": "result", "model_usage_since_last_result": recent, **summed})
+        return sum(one.tokens for one in stream.read(line))
+
+    assert (end(100, 1.0, all=700), end(50, 0.5, all=750)) == (100, 50)
+    assert (stream.tokens, stream.cost) == (150, 1.5)
 
 
 def test_failing_commands_that_are_told_otherwise() -> None:
