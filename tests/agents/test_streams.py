@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.agents.streams import LINE_LIMIT, STREAMS, Stream
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.contract import Observation
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
@@ -172,6 +173,32 @@ def test_qwen() -> None:
     assert stream.session == "7f360021-b3f8-403b-aa00-dca38e2fbe44"
     assert stream.ended is True
     assert sum(one.tokens for one in told) == 220
+
+
+def test_a_newer_qwen_says_how_a_command_failed() -> None:
+    """Its text holds more than the output: the output alone is read, with the exit code."""
+    _, told = read("qwen_failing")
+    failed = ("failure", "bash", "app.py:3: AssertionError: 1 != 2\nmake: *** [Makefile:2: test] Error 1", 2)
+    # The last time it lost the output.
+    assert [step for step in steps(told) if step[0] in ("success", "failure")] == [failed] * 3 + [(*failed[:2], "", 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "output", "code"),
+    [
+        ("Command: a\nb\nDirectory: (root)\nOutput: x\nError: y\nExit Code: 3\nSignal: (none)\n", "x\ny", 3),
+        ("Command: a\nDirectory: /r\nOutput: (empty)\nError: (none)\nExit Code: 1\nSignal: 0\n", "", 1),
+        (
+            "Command: a\nDirectory: /r\nOutput: x\nExit Code: 7\n",
+            "Command: a\nDirectory: /r\nOutput: x\nExit Code: 7\n",
+            7,
+        ),
+        ("It printed Exit Code: 3", "It printed Exit Code: 3", None),
+    ],
+)
+def test_the_output_alone(said: str, output: str, code: int | None) -> None:
+    """The command, its directory and its process group are no part of what it printed."""
+    assert shell_result(said) == (output, code)
 
 
 def test_opencode() -> None:

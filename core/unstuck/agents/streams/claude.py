@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.agents.streams.stream import Stream, amount, canonical, items, mapping, number, text
 from unstuck.contract import Observation
 
@@ -123,9 +124,15 @@ class ClaudeStream(Stream):
 
 
 class QwenStream(ClaudeStream):
-    """Qwen Code. Its input includes cached tokens, and it reports no exit codes."""
+    """Qwen Code. Its input includes cached tokens. A newer version tells of a failed command, with its exit code."""
 
     cached_is_input = True
+
+    def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
+        call, failed = text(block, "tool_use_id"), block.get("is_error") is True
+        output, code = shell_result(_content(block))
+        code = code if failed else None
+        return self._result(call, self._tool_of(call), output, failed=failed, exit_code=code, agent=agent)
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         yield from super()._end(data)
