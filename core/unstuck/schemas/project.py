@@ -87,6 +87,60 @@ class Truth(Row):
     seconds: float
 
 
+class WhatIfStep(Row):
+    """A next step, such as ``retry`` or ``question``, and what it is about."""
+
+    kind: str
+    about: str
+
+
+class WhatIfDifference(Row):
+    """A step that differs under changed settings. ``event`` is its number in the run, or the step of a session.
+
+    ``questions`` to ``tokens`` are more or fewer (negative) until your next answer; null is unknown.
+    """
+
+    row: Literal["difference"]
+    run: str
+    task: str
+    event: int
+    own: WhatIfStep
+    changed: WhatIfStep
+    questions: int
+    alarms: int
+    attempts: int | None
+    tokens: int | None
+
+
+class WhatIfRules(Row):
+    """A step at which today's rules differ from the log, with the settings as they were."""
+
+    row: Literal["rules"]
+    run: str
+    task: str
+    event: int
+    today: WhatIfStep
+    logged: WhatIfStep
+
+
+class WhatIfTotal(Row):
+    """The sums of a comparison. ``unknown`` counts steps that cannot be judged, ``short`` those not in the log."""
+
+    row: Literal["total"]
+    settings: dict[str, str]
+    runs: int
+    sessions: int
+    compared: int
+    differ: int
+    unknown: int
+    short: int
+    rules: int
+    questions: int
+    alarms: int
+    attempts: int
+    tokens: int
+
+
 class SessionLoop(Row):
     """A loop of a session. ``first``, ``noticed`` and ``last`` are steps, counted from 0."""
 

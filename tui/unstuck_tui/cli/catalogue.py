@@ -17,6 +17,7 @@ GROUPS = {
         "export": "Export a run as an OpenTelemetry trace.",
         "review": "Review past sessions of your agents: loops, failures, claims.",
         "truth": "Compare what agents claimed with what their checks found.",
+        "what-if": "Compare past runs under other settings: what would differ.",
         "signatures": "List the failures of this project and what solved them.",
         "diagnose": "Diagnose a failure from a file or standard input.",
     },
@@ -62,6 +63,11 @@ _EXAMPLES = {
     "events": ("events last --follow", "events --type gate_opened --since 10m", "events --decided-without-me"),
     "review": ("review --since 7d", "review --agent claude --json", "review session.jsonl"),
     "truth": ("truth", "truth --all"),
+    "what-if": (
+        "what-if --set max_retries=2",
+        "what-if --set window_size=4 --all",
+        "what-if --set window_size=4 session.jsonl",
+    ),
     "signatures": ("signatures",),
     "diagnose": ("diagnose pytest.log", "diagnose --json < pytest.log"),
     "answer": (
@@ -109,6 +115,11 @@ _EXAMPLES = {
     "completion": ("completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/unstuck.fish"),
     "help": ("help run", "help hooks install"),
 }
+
+
+def module_of(name: str) -> str:
+    """Return the module of a command."""
+    return f"unstuck_tui.cli.{name.replace('-', '_')}"
 
 
 def examples_of(name: str) -> str:

@@ -103,17 +103,17 @@ def keep_rules(core: RunContext, gates: Iterable[str]) -> None:
         if row is None or answer is None or answer.scope != "pattern" or answer.choice not in _TOLD or not answer.text:
             continue
         said, signature = rule_words(answer.choice, answer.text), _signature_of(row)
-        if signature and said != _rule(core, signature):
+        if signature and said != _rule(core.memory, signature):
             keep(core, learnt("rule", signature=signature, note=said, task=row.gate.task, when=row.closed))
 
 
-def told_before(core: RunContext, row: TaskRow) -> str:
+def told_before(memory: Memory, row: TaskRow) -> str:
     """Return the answer that a person made a rule for this very failure; empty where there is none."""
-    return _rule(core, row.diagnosis.identity) if row.diagnosis is not None else ""
+    return _rule(memory, row.diagnosis.identity) if row.diagnosis is not None else ""
 
 
-def _rule(core: RunContext, signature: str) -> str:
-    holding = core.memory.rule(signature)
+def _rule(memory: Memory, signature: str) -> str:
+    holding = memory.rule(signature)
     return holding.note if holding is not None else ""
 
 
