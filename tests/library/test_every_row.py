@@ -84,6 +84,11 @@ def test_every_kind_of_row_is_printed(rows: Rows, repo: Path) -> None:
     rows("review", str(kept), "--transcript")
     answer = str(rows.one("memory", "list", "--kind", "answer", kind="Remembered")["memory"])
     rows("memory", "forget", answer)
+    (repo / "done").unlink()
+    own = repo / "unstuck.yaml"
+    own.write_text(own.read_text().replace("max_pivots: 0", "max_pivots: 1"))
+    assert rows._inside(repo, *command)[0] == 3
+    rows("memory", "approaches")
     rows("what-if", "--set", "max_retries=2")
     change_last(max((repo / ".git" / "unstuck" / "runs").iterdir()), "directive_issued", level="research", line=10)
     rows("what-if")

@@ -188,6 +188,15 @@ class TranscriptEntry(Row):
     step: int | None = None
 
 
+class RuleOffer(Row):
+    """An answer given repeatedly to the same failure, which ``unstuck memory promote ID`` makes a rule."""
+
+    id: str
+    given: int
+    worked: int
+    runs: list[str]
+
+
 class Answered(Row):
     """An answer: ``applied`` says that a live run has it, else ``resume`` is the run to resume."""
 
@@ -195,10 +204,14 @@ class Answered(Row):
     choice: str
     applied: bool
     resume: str
+    rule_offer: RuleOffer | None = None
 
 
 class Remembered(Row):
-    """An entry of the memory. ``holds`` is true for a rule that agents get."""
+    """An entry of the memory. ``holds`` is true for a rule that agents get.
+
+    ``given``, ``worked`` and ``runs`` are the evidence of an answer that is offered as a rule.
+    """
 
     memory: str
     kind: str
@@ -211,6 +224,26 @@ class Remembered(Row):
     run: str
     when: str
     holds: bool | None = None
+    given: int | None = None
+    worked: int | None = None
+    runs: list[str] | None = None
+
+
+class KnownApproach(Row):
+    """An approach against a failure. ``place`` counts from 1 and is null for one that failed against it.
+
+    It ``worked`` in so many of the ``tried`` uses against similar failures.
+    """
+
+    signature: str
+    headline: str
+    order: str
+    approach: str
+    place: int | None
+    source: str
+    score: float
+    worked: int
+    tried: int
 
 
 class Forgotten(Row):

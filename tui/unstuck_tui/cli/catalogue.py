@@ -24,7 +24,7 @@ GROUPS = {
     "Decide": {
         "answer": "Answer an open question, from any terminal.",
         "web": "Serve runs as a page: read and answer from a phone or a browser.",
-        "memory": "List, promote or delete what unstuck remembers.",
+        "memory": "List, explain, promote or delete what unstuck remembers.",
         "permissions": "List or revoke what you have allowed agents to do.",
     },
     "Files": {
@@ -78,6 +78,7 @@ _EXAMPLES = {
     "web": ("web", "web last --qr", "web --read-only", "web link", "web sessions --revoke all"),
     "memory": ("memory list", "memory promote 1f0c9a"),
     "memory list": ("memory list --kind rule", "memory list --json"),
+    "memory approaches": ("memory approaches", "memory approaches 3f2a", "memory approaches --json"),
     "memory forget": ("memory forget 1f0c9a",),
     "memory promote": ("memory promote 1f0c9a",),
     "checkpoints": ('checkpoints create -m "before I tidy up"', "checkpoints list"),

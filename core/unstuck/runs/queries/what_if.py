@@ -207,7 +207,7 @@ class RunReplay:
         facts = facts_of(
             self._state,
             row,
-            alternatives=self._ways(event, row, side) if ways else (),
+            alternatives=self._ways(record, row, side) if ways else (),
             learnt=learnt,
             infrastructure=isinstance(event, e.InfrastructureBlocked) or self._is_infrastructure(row),
             may_ask=side.may_ask,
@@ -219,12 +219,13 @@ class RunReplay:
         failed = row.check is not None and row.check.result == "failed"
         return failed and row.shared_verify and fails_on_baseline(self._state, row)
 
-    def _ways(self, event: Any, row: TaskRow, side: _Side) -> tuple[Approach, ...]:
-        ways = ways_for(_NO_MEMORY, side.limits, row)
+    def _ways(self, record: Record, row: TaskRow, side: _Side) -> tuple[Approach, ...]:
+        event, now = record.event, seconds_of(record.time) or 0.0
+        ways = ways_for(_NO_MEMORY, side.limits, row, now)
         recorded = event.approach if isinstance(event, e.DirectiveIssued) and event.level == "pivot" else ""
         if not recorded or self._sides is None:
             return ways
-        own = [way.name for way in ways_for(_NO_MEMORY, self._sides[0].limits, row)]
+        own = [way.name for way in ways_for(_NO_MEMORY, self._sides[0].limits, row, now)]
         if recorded not in own:
             return (Approach(recorded, "memory", 1.0), *ways)
         better = own[: own.index(recorded)]  # the memory of that time knew them as failed

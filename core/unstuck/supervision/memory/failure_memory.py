@@ -5,15 +5,23 @@ Memory advises and decides nothing: where it cannot be written the run goes on w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordError
-from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
+from unstuck.escalation.alternatives import (
+    alternatives,
+    known_ways,
+    learned_order,
+    learnt_patterns,
+    remembered_ways,
+    uses_of,
+)
 from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import LEARNT
@@ -30,22 +38,49 @@ if TYPE_CHECKING:
 _INSIGHT_LIMIT = 2_000
 
 
-def ways_for(memory: Memory, limits: Limits, row: TaskRow) -> tuple[Approach, ...]:
-    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure."""
-    diagnosis = row.diagnosis
+def ways_for(memory: Memory, limits: Limits, row: TaskRow, now: float) -> tuple[Approach, ...]:
+    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure.
+
+    ``now`` is in seconds since 1970.
+    """
+    diagnosis, climb = row.diagnosis, row.climb
     if diagnosis is None:
         return ()
-    failed = {*row.climb.failed_approaches, *memory.failed(diagnosis.identity)}
-    if row.climb.approach:
-        failed.add(row.climb.approach)
-    tried, headline = memory.entries("approach"), diagnosis.headline
-    return alternatives(
-        diagnosis.cause,
-        remembered=remembered_ways(tried, cause=diagnosis.cause, signature=diagnosis.identity, headline=headline),
-        patterns=(*learnt_patterns(tried, cause=diagnosis.cause), *known_ways(limits.patterns, headline)),
-        named=(*(row.report.alternatives if row.report else ()), *row.climb.named),
-        failed=failed,
+    return ways_against(
+        memory,
+        limits,
+        cause=diagnosis.cause,
+        signature=diagnosis.identity,
+        headline=diagnosis.headline,
+        named=(*(row.report.alternatives if row.report else ()), *climb.named),
+        failed=(*climb.failed_approaches, climb.approach),
+        now=now,
     )
+
+
+def ways_against(
+    memory: Memory,
+    limits: Limits,
+    *,
+    cause: Cause,
+    signature: str,
+    headline: str,
+    now: float,
+    named: Sequence[str] = (),
+    failed: Iterable[str] = (),
+) -> tuple[Approach, ...]:
+    """Return the approaches against a failure, best first, without those that ``failed``, now or by the memory."""
+    tried = memory.entries("approach")
+    ways = alternatives(
+        cause,
+        remembered=remembered_ways(tried, cause=cause, signature=signature, headline=headline),
+        patterns=(*learnt_patterns(tried, cause=cause), *known_ways(limits.patterns, headline)),
+        named=named,
+        failed={*failed, *memory.failed(signature)},
+    )
+    if not limits.learned:
+        return ways
+    return learned_order(ways, uses_of(tried, signature=signature, headline=headline, now=now))
 
 
 def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:

@@ -206,7 +206,7 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
     facts = facts_of(
         core.head,
         row,
-        alternatives=ways_for(core.memory, core.limits, row),
+        alternatives=ways_for(core.memory, core.limits, row, core.clock.now()),
         learnt=told_before(core.memory, row),
         infrastructure=infrastructure,
         may_ask=core.may_ask,
