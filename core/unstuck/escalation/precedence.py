@@ -528,7 +528,7 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
         fresh=True,
         restore="baseline",
         checkpoint="pivot",
-        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}",
+        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}{way.record and ', '}{way.record}",
     )
 
 

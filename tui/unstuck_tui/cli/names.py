@@ -137,6 +137,12 @@ def _settings(ctx: click.Context) -> Iterable[str]:
     return [row["key"] for row in effective_rows(_project(ctx).root, default_user_file(), os.environ, {})]
 
 
+def _judged(ctx: click.Context) -> Iterable[str]:
+    from unstuck.runs.queries.what_if_settings import JUDGED
+
+    return [f"{name.rpartition('.')[2]}=" for name in JUDGED]
+
+
 def _recoveries(ctx: click.Context) -> Iterable[str]:
     """``TASK=CHOICE`` for each interrupted task of the run that is resumed."""
     from unstuck.runs.queries.run_list import find_run, state_of
@@ -170,3 +176,4 @@ permissions = names_in(_permissions)
 recoveries = names_in(_recoveries)
 scenarios = names_in(_scenarios)
 settings = names_in(_settings)
+judged_settings = names_in(_judged)

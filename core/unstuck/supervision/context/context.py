@@ -44,6 +44,7 @@ def limits_of(settings: Settings) -> Limits:
         resume_after_quota=settings.after_quota == "resume",
         auto_resolve=tuple((rule.pattern, rule.action, rule.command) for rule in handler.auto_resolve),
         patterns=tuple((way.pattern, way.approach, way.confidence) for way in handler.patterns),
+        learned=settings.memory.order == "learned",
     )
 
 
