@@ -136,6 +136,32 @@ def test_the_files_can_be_those_of_the_last_passing_checkpoint(bench: Bench) -> 
     assert "added one.txt" not in told
 
 
+def test_a_check_that_waits_for_a_service_is_no_matter_of_the_agent(bench: Bench) -> None:
+    """A service that refuses the check for an hour would refuse it with any agent: it is waited for, as before."""
+    check = "echo 'HTTP 429 Too Many Requests. Retry-After: 3600'; exit 1"
+    task = {"id": "web", "prompt": "Do.", "agent": "claude", "check": check, "failover": ["codex"]}
+    process = bench.start("run", bench.plan(agents=agents(bench, claude="true", codex="true"), tasks=[task]))
+    assert process.stdout is not None
+    assert any("waits for the quota, 60m" in line or "waits for the quota, 1h" in line for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    bench.end(process)
+    assert replaced(bench) == []
+
+
+def test_a_used_up_budget_of_the_task_is_still_a_question(bench: Bench) -> None:
+    """Budgets count all agents: a task that has used its own up asks, and no other agent spends more."""
+    usage = """echo 'UNSTUCK {"signal": "complete", "tokens": 600}'"""
+    settings = {
+        "failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0},
+        "budget": {"task_tokens": 1000},
+    }
+    done = bench.run(plan(bench, ["codex", "writer"], settings, claude=usage, codex=usage, writer=FINISHES))
+    assert done.code == 3, done.out + done.err
+    assert [one["agent"] for one in replaced(bench)] == ["codex"]
+    (gate,) = bench.gates().values()
+    assert "budget of the task is used up" in str(gate.context)
+
+
 def test_all_are_named_in_the_question_when_none_is_left(bench: Bench) -> None:
     """The question names the agents that tried and those left out; a third one is not installed."""
     done = bench.run(plan(bench, ["codex", "acp:gemini"], claude=LOGIN, codex=LOGIN))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from unstuck.diagnosis.agent_messages.outages import OUTAGE
 from unstuck.escalation.precedence import AGENT_LINE, AskQuestion, BackOff, Decision, Direct, Facts, Halt
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.memory.failure_memory import remember_failed
+from unstuck.supervision.outcome.agent_failure import failed_itself
 from unstuck.text import Clean, one_line
 
 Reason = Literal["agent", "outage", "stuck"]
@@ -21,6 +23,8 @@ def reason_of(decision: Decision, facts: Facts) -> Reason | None:
     match decision:
         case _ if facts.over:
             return None
+        case BackOff(quota=True) if not failed_itself(facts.report) and not _is_outage(facts):
+            return None  # the check waits for a service, as it would with any agent
         case BackOff(quota=True) | BackOff(outage=True) | AskQuestion(key="quota"):
             return "outage"
         case Halt(reason="rate_limit" | "agent_outage"):
@@ -32,6 +36,10 @@ def reason_of(decision: Decision, facts: Facts) -> Reason | None:
         case Direct(level="human", line=line) | Halt(line=line) if line in _STUCK_LINES:
             return "stuck"
     return None
+
+
+def _is_outage(facts: Facts) -> bool:
+    return facts.diagnosis is not None and OUTAGE in facts.diagnosis.signature.metadata
 
 
 def hand_on(core: RunContext, row: TaskRow, decision: Decision, facts: Facts) -> bool:
