@@ -34,6 +34,7 @@ VALUES: dict[str, Any] = {
     "climb": Climb(retries=1, pivots=1, research=1),
 }
 SPECIAL: dict[tuple[str, str], Any] = {
+    ("agent_replaced", "reason"): "stuck",
     ("directive_issued", "level"): "retry",
     ("check_finished", "result"): "failed",
     ("baseline_checked", "result"): "failed",

@@ -26,7 +26,7 @@ _NOT_HERE = "cannot be set by a file of the project, which an agent can edit"
 # An agent can edit files of the project, so it must not set these: what counts as done, who is asked, retention,
 # delivery of results, recovery.
 USERS_ONLY = (
-    "unverified", "ask", "timers", "prices",
+    "unverified", "ask", "timers", "prices", "failover",
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip

@@ -392,6 +392,12 @@ class Settings(ScreenSettings):
     restore_share: Annotated[float, BeforeValidator(_share)] = 0.3
     """Share of the files that a restore may overwrite or remove without asking. Up to 20 files never need a question.
     """
+    failover: Annotated[tuple[Text, ...], BeforeValidator(_few)] = ()
+    """Names of agents that go on with a task, in this order, where its own has to wait long, needs your cure or has
+    used up its levels. A task of a plan may have its own list.
+    """
+    failover_files: Literal["keep", "passing"] = "keep"
+    """Files with which the next agent of a failover starts. ``passing`` restores the last passing checkpoint first."""
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     prices: Mapping[Glob, PriceSettings] = Field(default_factory=dict)
     """Prices of agents that report no cost: the name of an agent, or a pattern of the model in its command, then

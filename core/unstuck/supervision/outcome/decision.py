@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
+from unstuck.contract import AGENT, CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of, tests_in
@@ -52,6 +52,7 @@ from unstuck.supervision.outcome.agent_failure import (
 )
 from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, UNAVAILABLE, disagreement, explained
 from unstuck.supervision.outcome.decision_facts import decision_on, extent_with, facts_of, fails_on_baseline
+from unstuck.supervision.outcome.failover import agents_tried, hand_on
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
@@ -215,6 +216,8 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
     match decision := decision_on(row, facts, core.limits):
         case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
+        case _ if not row.chosen and hand_on(core, row, decision, facts):
+            pass
         case Finish(status=status):
             if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
                 await integrate(core, row)
@@ -330,6 +333,7 @@ def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None
         **({"call": decision.call, "rules": list(decision.rules)} if decision.call else {}),
         **({"weakened": list(row.check.weakened)} if row.check and row.check.weakened else {}),
         **about_ending(row),
+        **(agents_tried(core, row) if decision.key in (AGENT, QUOTA) else {}),
         **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
         **(_about_changes(row) if decision.error_type == WEAKENED else {}),
         **said_of(row.saved),
@@ -363,6 +367,7 @@ async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
         "options": ["Continue"],
         "context": row.diagnosis.headline if row.diagnosis else "",
         "error_type": "rate_limit",
+        **agents_tried(core, row),
         **saved,
     }
     open_gate(core, "question", task=row.id, key=QUOTA, context=context)

@@ -394,6 +394,7 @@ class Supervisor:
         while directive.kind == "start" and directive.guidance is not None:
             guidance = directive.guidance
             try:
+                agent, task = session.replaced or agent, session.row.task
                 report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
                 await takeover.left_alone(self.core, task.id)
             except (asyncio.CancelledError, AgentUnusable) as error:
