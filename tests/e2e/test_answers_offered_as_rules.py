@@ -28,7 +28,7 @@ class Asked:
         return self._unstuck.inside(*self._run, env=self._env).code == 0
 
     def answered(self, *answer: str) -> str:
-        """What is said after this answer; the run then ends well."""
+        """The words after this answer; the run then ends well."""
         said = self._unstuck.inside("answer", self.question(), *answer).out
         assert self._unstuck.inside("run", "--headless", "--resume", "last", env=self._env).code == 0
         return said

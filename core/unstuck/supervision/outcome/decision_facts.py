@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from unstuck.contract import Report
+from unstuck.diagnosis.agent_messages.quota_reset import seconds_until
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.escalation.limits import Limits
@@ -14,7 +15,6 @@ from unstuck.eventlog.state import Standing, State, TaskRow
 from unstuck.supervision.attempt.permissions import unsettled
 from unstuck.supervision.gates.budget import used_up
 from unstuck.supervision.outcome.agent_failure import failed_itself
-from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.text import Clean
 
 
