@@ -77,6 +77,9 @@ QUOTA = "quota"
 OUTAGE_LASTS = "agent_outage"
 """``error_type`` in the context of a question about an outage that lasted for the whole ``outage_limit``."""
 
+APART = "~"
+"""Between the id of an attempt and the number of one of its approaches, in the names of files; no task has it."""
+
 PROMPT_LIMIT = 1 << 20
 """Largest number of characters of a task's prompt, equal to the size limit of a plan file."""
 
@@ -191,11 +194,25 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """An approach that is worked at the same time as others, with the text for its agent.
+
+    Example::
+
+        print([way.approach for way in guidance.ways])
+    """
+
+    approach: Clean
+    text: Clean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
     """Complete input of one attempt, recorded in ``attempt_started``.
 
     ``session`` is the agent's own session to continue, None for a new one. ``answers`` are the gates whose answers are
-    in the text. ``allowed`` are the permission rules that persons have given for it.
+    in the text. ``allowed`` are the permission rules that persons have given for it. ``ways`` are the approaches that
+    are worked at the same time, ``approach`` the first of them; empty for one.
 
     Example::
 
@@ -212,6 +229,7 @@ class Guidance:
     session: str | None = None
     answers: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,7 @@ VALUES: dict[str, Any] = {
 }
 SPECIAL: dict[tuple[str, str], Any] = {
     ("agent_replaced", "reason"): "stuck",
+    ("approach_ended", "result"): "failed",
     ("directive_issued", "level"): "retry",
     ("check_finished", "result"): "failed",
     ("baseline_checked", "result"): "failed",

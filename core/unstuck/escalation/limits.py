@@ -37,6 +37,8 @@ class EscalationLevel(Enum):
 class Limits:
     """Limits of a climb. ``max_attempts`` bounds all its directives; the others are per level or rule.
 
+    ``parallel`` is how many new approaches are worked at the same time.
+
     ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
     A wait of more than ``long_wait`` seconds is one for a quota. Without a person, a task continues after it only with
     ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds. An outage that the
@@ -52,6 +54,7 @@ class Limits:
     max_pivots: int = 3
     max_research: int = 2
     max_attempts: int = 20
+    parallel: int = 1
     task_failure_limit: int = 3
     transient_retries: int = 3
     continuations: int = 3

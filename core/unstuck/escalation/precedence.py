@@ -68,7 +68,8 @@ class Facts:
     attempt. ``back`` tells whether the checkpoint to restore after a broken build loads or passes. ``ending`` is how an
     attempt ended badly, ``said`` the agent's last words then. ``fruitless``: it failed and changed no file. ``size`` is
     the number of changed lines. ``denied`` are the calls that were not allowed and that a person has not yet been asked
-    about, ``untouched``: it changed no file. ``over`` names the budget of the task that is used up.
+    about, ``untouched``: it changed no file. ``over`` names the budget of the task that is used up. ``apart``: several
+    approaches can be worked at the same time.
     """
 
     check: CheckResult
@@ -94,6 +95,7 @@ class Facts:
     denied: tuple[Denial, ...] = ()
     untouched: bool = False
     over: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ class Direct:
     """Start the next attempt on ``level``, or with ``human`` save a checkpoint and open the stuck gate.
 
     ``hint`` goes to the agent. ``command`` runs before the attempt. ``fresh`` starts a new session. ``restore`` names
-    the files to restore first.
+    the files to restore first. ``approaches`` are those to work at the same time, if there are several.
     """
 
     level: Literal["retry", "pivot", "research", "human", "continue"]
@@ -152,6 +154,7 @@ class Direct:
     restore: Literal["", "good", "baseline"] = ""
     checkpoint: str = ""
     reason: str = ""
+    approaches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -472,7 +475,8 @@ def _ladder(facts: Facts, limits: Limits) -> Decision:
     if rung == "retry":
         return _retry(facts, step_onto(climb, "retry", failure_type, fresh=fresh))
     if rung == "pivot":
-        return _pivot(facts, step_onto(climb, "pivot", failure_type, fresh=fresh), line=10)
+        stepped = step_onto(climb, "pivot", failure_type, fresh=fresh)
+        return _at_once(facts, _pivot(facts, stepped, line=10), limits)
     if rung == "research":
         stepped = step_onto(climb, "research", failure_type, fresh=fresh)
         return Direct(level="research", line=10, climb=replace(stepped, approach=""))
@@ -531,6 +535,17 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
         checkpoint="pivot",
         reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}{way.record and ', '}{way.record}",
     )
+
+
+def _at_once(facts: Facts, pivot: Direct, limits: Limits) -> Direct:
+    """Return ``pivot`` with as many approaches as may be worked at the same time; each of them uses up one."""
+    more = facts.alternatives[1 : min(limits.parallel, limits.max_pivots - pivot.climb.pivots + 1)]
+    if not more:
+        return pivot
+    if not facts.apart:
+        return replace(pivot, reason="one at a time: several need a worktree of the task and a check")
+    climb = replace(pivot.climb, pivots=pivot.climb.pivots + len(more), told_pivots=pivot.climb.told_pivots + len(more))
+    return replace(pivot, climb=climb, approaches=(pivot.approach, *(way.name for way in more)))
 
 
 def chosen(facts: Facts, level: Literal["pivot", "research", "human"]) -> Decision:

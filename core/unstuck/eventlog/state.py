@@ -109,6 +109,7 @@ class DirectiveRow:
     command: str = ""
     ran: str | None = None
     instead_of: str = ""
+    approaches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,8 @@ class AttemptRow:
     before. ``timed_out`` names the clock that ended it. ``repeats`` is how often its current step occurred before.
     ``tokens`` and ``cost`` (US dollars, None if unknown) are its reported usage. ``note`` is the end of its guidance
     that is only for this attempt. ``own_check`` is the result of the check as the agent ran it last, with nothing
-    done since; ``asked`` while it runs.
+    done since; ``asked`` while it runs. ``spawns`` are the processes of its approaches where several are worked at the
+    same time, ``ways`` those of them that have ended: slot and result.
     """
 
     id: str
@@ -154,6 +156,8 @@ class AttemptRow:
     checkpoint: str = ""
     note: str = ""
     own_check: Literal["", "asked", "passed", "failed"] = ""
+    spawns: tuple[tuple[int, float], ...] = ()
+    ways: tuple[tuple[int, str], ...] = ()
 
     @property
     def is_live(self) -> bool:

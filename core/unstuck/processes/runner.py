@@ -65,6 +65,8 @@ _DROPPED = frozenset(
     }
 )
 _DROPPED_PREFIXES = ("UNSTUCK_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+_KEPT = ("UNSTUCK_SLOT", "UNSTUCK_PORT", "UNSTUCK_PORTS")
+"""Numbers that keep the services of approaches at the same time apart, also below an agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +303,6 @@ def clean_environment(environ: Mapping[str, str], **extra: str) -> dict[str, str
     kept = {
         name: value
         for name, value in environ.items()
-        if name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES)
+        if name in _KEPT or (name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES))
     }
     return kept | extra

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from unstuck.agents.command.command_agent import CommandSpec
@@ -250,7 +251,7 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
     core = supervisor.core
     core.setup = plan.setup or ""
     core.prices = prices_of(plan, core.settings)
-    core.agent_for = lambda task: _agent(plan, task.agent, supervisor)
+    core.agent_for = lambda task, more: _agent(plan, task.agent, supervisor, more)
     core.agent_types = {name: planned.type for name, planned in plan.agents.items()}
     core.unfit = lambda name: unfit(plan, name, supervisor.project, core.environ)
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
@@ -268,7 +269,9 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
         supervisor.standstill.leave()
         return await record_end(core)
     remediation = _remediation(plan, supervisor, apart=apart)
-    return await Coordinator(supervisor, core.agent_for, remediation=remediation).run()
+    return await Coordinator(
+        supervisor, lambda task: _agent(plan, task.agent, supervisor), remediation=remediation
+    ).run()
 
 
 def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediation | None:
@@ -280,7 +283,7 @@ def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediat
     return Remediation(core, plan.verify or "", mender, limit=core.settings.remediation_attempts, apart=apart)
 
 
-def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
+def _agent(plan: Plan, name: str, supervisor: Supervisor, more: Mapping[str, str] = MappingProxyType({})) -> Agent:
     planned = plan.agents[name]
     core = supervisor.core
     return made_agent(
@@ -292,7 +295,7 @@ def _agent(plan: Plan, name: str, supervisor: Supervisor) -> Agent:
         ),
         hold=planned.hold,
         folder=core.folder,
-        environ=core.environ,
+        environ={**core.environ, **more},
         limit=core.settings.output_limit,
         prompt_limit=core.settings.prompt_limit,
         used=lambda session: used_in_session(core.head, session),

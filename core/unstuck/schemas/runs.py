@@ -86,6 +86,14 @@ class Proof(Row):
     note: str
 
 
+class EndedWay(Row):
+    """One of several approaches that were worked at the same time, counted by ``slot`` from 1."""
+
+    slot: int
+    approach: str
+    result: Literal["passed", "failed", "stopped"]
+
+
 class ShownAttempt(Row):
     """An attempt in the timeline of a task."""
 
@@ -100,6 +108,7 @@ class ShownAttempt(Row):
     how: str
     claim: str
     approach: str
+    ways: list[EndedWay]
     check: str
     signature: str
     headline: str

@@ -18,9 +18,23 @@ from unstuck.settings.yaml_file import line_of, read_mapping, read_value
 
 _PREFIX = "UNSTUCK_"
 # Variables for agents, for directories, and for the number of rounds of the project's tests.
-_OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
+_OUR_OWN = {
+    "TASK",
+    "ATTEMPT",
+    "PROMPT_FILE",
+    "RUNG",
+    "STATE_DIR",
+    "RUNTIME_DIR",
+    "SOCKET",
+    "PROCESS",
+    "SLOT",
+    "PORT",
+    "PORTS",
+}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
-MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy", "memory")
+MAPPINGS = (
+    "failure_handler", "pivot", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy", "memory",
+)  # fmt: skip
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
 _NOT_HERE = "cannot be set by a file of the project, which an agent can edit"
 # An agent can edit files of the project, so it must not set these: what counts as done, who is asked, retention,

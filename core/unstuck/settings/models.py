@@ -203,6 +203,15 @@ class FailureHandlerSettings(_Frozen):
     """Total number of automatic attempts for one failure, whatever the other limits allow."""
 
 
+class PivotSettings(_Frozen):
+    """New approaches of the second escalation level."""
+
+    parallel: Annotated[int, BeforeValidator(_whole(1, 8))] = 1
+    """Number of new approaches that are worked at the same time, each in a worktree of its own. The first that passes
+    the check is taken. It needs a task with a worktree and a check; any other works one at a time.
+    """
+
+
 class TimerSettings(_Frozen):
     """Answer given to a question ``after`` so many seconds. Only answers that can be undone may be chosen.
 
@@ -327,6 +336,7 @@ class Settings(ScreenSettings):
     """
 
     failure_handler: FailureHandlerSettings = Field(default_factory=FailureHandlerSettings)
+    pivot: PivotSettings = Field(default_factory=PivotSettings)
     task_failure_limit: Count = 3
     """Number of times the agent itself may fail (crash, timeout, missing status line) before Unstuck asks you."""
     remediation_attempts: Rungs = 3

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unstuck.contract import Level
     from unstuck.diagnosis.model import Diagnosis
     from unstuck.escalation.ladder_state import Climb
-    from unstuck.eventlog.events import StopReceipt
+    from unstuck.eventlog.events import StopReceipt, UsageCounted
     from unstuck.eventlog.state import State, TaskRow
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
@@ -68,6 +68,8 @@ ENDED: dict[str, tuple[str, Tone]] = {
     "cancelled": ("-", "quiet"),
 }
 """Glyph and tone of every way to end."""
+WAY_ENDS: dict[str, tuple[str, Tone]] = {"passed": ("✓", "good"), "failed": ("✗", "bad"), "stopped": ("■", "quiet")}
+"""Glyph and tone of the end of one of several approaches."""
 TERMINAL = "waits for you in its own terminal"
 LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "blocked": ("◌", "blocked", "quiet", "blocked"),
@@ -147,6 +149,10 @@ def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
     """The escalation level of the task: ``first try``, ``new approach 1 of 3``, ``asked you``."""
     if row.state == "waiting" and row.gate in state.gates and state.gates[row.gate].gate.type == "stuck":
         return "asked you"
+    attempt = state.attempts.get(row.attempt)
+    if attempt is not None and attempt.is_live and (ways := attempt.guidance.ways):
+        ended = f", {len(attempt.ways)} ended" if attempt.ways else ""
+        return f"{len(ways)} at once{ended}"
     return rung_label(row.level, row.climb, limits.get(row.level, 0))
 
 
@@ -222,6 +228,17 @@ def agent_mark(row: TaskRow) -> str:
 def replaced_words(before: str, agent: str, why: str) -> str:
     """A change of agents and its reason."""
     return f"⇄ {agent} goes on in place of {before}: {why}"
+
+
+def broken_check(issue: str) -> str:
+    """The problem that keeps every task from starting, in words."""
+    return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
+
+
+def used_words(event: UsageCounted) -> str:
+    """Tokens and cost of an event, such as ``110 tokens, cost 0.02``."""
+    cost = "" if event.cost is None else f", cost {event.cost:g}"
+    return f"{event.tokens} tokens{cost}"
 
 
 def doubts_about(row: TaskRow) -> str:

@@ -9,8 +9,8 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
 from unstuck.words.amounts import clock_time, span
-from unstuck.words.labels import counted, level_word
-from unstuck.words.narration import event_text, used_words
+from unstuck.words.labels import counted, level_word, used_words
+from unstuck.words.narration import event_text
 
 _WIDTH, _NAME_WIDTH = 160, 40
 _LONGEST = 400

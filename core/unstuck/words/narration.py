@@ -18,19 +18,21 @@ from unstuck.words.labels import (
     ENDED,
     PASSED_BEFORE_WORK,
     TERMINAL,
+    WAY_ENDS,
     Tone,
+    broken_check,
     counted,
     ended_as,
     level_word,
     receipt_words,
     replaced_words,
     tried,
+    used_words,
 )
 from unstuck.words.questions import earlier_answer
 
 _WIDTH, _NAME_WIDTH, _AT_LEAST, _PARAGRAPH = 160, 40, 60, 100
-_SETUP_LINES, _NAMED, _SAID_LINES = 5, 6, 6
-_ANALYSIS = 600
+_SETUP_LINES, _NAMED, _SAID_LINES, _ANALYSIS = 5, 6, 6, 600
 _PHASE = "→ Phase"
 
 _Text = str | Sequence[str] | None
@@ -102,6 +104,8 @@ def moment_of(record: Record) -> Moment | None:
             text = f"found {counted(len(event.insights), 'finding')}"
         case e.InfrastructureBlocked():
             text = event.issue
+        case e.ApproachEnded():
+            (glyph, tone), text = WAY_ENDS[event.result], text.removeprefix(WAY_ENDS[event.result][0]).strip()
         case e.AgentTimeout():
             label = "stalled" if event.clock == "idle" else label
             text, seconds = ", ".join(event.signals), event.limit_s if label == "stalled" else event.elapsed_ms / 1000
@@ -254,6 +258,8 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
             return f"  → Retry, {event.reason}: {event.hint or f'run {event.command}'}"
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
+        case "pivot" if event.approaches:
+            return f"  → New approaches at the same time: {' · '.join(event.approaches)}"
         case "pivot":
             taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
             return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
@@ -397,11 +403,6 @@ _QUESTIONS: dict[str, Callable[[e.GateOpened, Mapping[str, Any]], list[str]]] = 
 }
 
 
-def broken_check(issue: str) -> str:
-    """The problem that keeps every task from starting, in words."""
-    return issue if issue.startswith("setup failed") else f"the project's own check is broken: {issue}"
-
-
 def _waits(event: e.TransientErrorRetry, record: Record) -> _Text:
     how = f"waits for the quota, {span(event.delay_seconds)}" if event.quota else f"again in {event.delay_seconds:g} s"
     return f"  … {event.error_type} may pass: {how} (wait {event.retry})"
@@ -413,12 +414,6 @@ def _set_up(event: e.SetupFinished, record: Record) -> _Text:
     code = "" if event.exit_code is None else f" (exit {event.exit_code})"
     parts = [line for line in event.evidence.splitlines() if line.strip()]
     return [f"  ✗ setup failed{code}: {event.command}", *(f"    {line}" for line in parts[-_SETUP_LINES:])]
-
-
-def used_words(event: e.UsageCounted) -> str:
-    """Tokens and cost of an event, such as ``110 tokens, cost 0.02``."""
-    cost = "" if event.cost is None else f", cost {event.cost:g}"
-    return f"{event.tokens} tokens{cost}"
 
 
 def _time_is_up(event: e.AgentTimeout, record: Record) -> _Text:
@@ -455,6 +450,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
     e.AgentReplaced: ("other agent", "⇄", "wait"),
+    e.ApproachEnded: ("approach", "·", "plain"),
     e.ResearchDone: ("research", "→", "work"),
     e.RestoreDone: ("restored", "↺", "quiet"),
     e.GateOpened: ("asked", "!", "ask"),
@@ -509,6 +505,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     ),
     e.AttemptStarted: _attempt_started,
     e.AttemptEnded: _attempt_ended,
+    e.ApproachEnded: lambda event, record: (
+        f"  {WAY_ENDS[event.result][0]} approach {event.slot} {event.result}: "
+        f"{': '.join(filter(None, (event.approach, event.headline)))}"
+    ),
     e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
     e.RecoveryProposed: lambda event, record: (

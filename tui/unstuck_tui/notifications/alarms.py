@@ -13,8 +13,7 @@ from typing import Literal
 
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import one_line
-from unstuck.words.labels import TERMINAL, asked_about, asks_in_terminal, ended_as, some
-from unstuck.words.narration import broken_check
+from unstuck.words.labels import TERMINAL, asked_about, asks_in_terminal, broken_check, ended_as, some
 
 GATHER_S = 1.0
 """Alarms within this time (seconds) go into one notification."""

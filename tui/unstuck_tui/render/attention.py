@@ -11,8 +11,7 @@ from rich.cells import cell_len
 from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.text import one_line
 from unstuck.words.amounts import span
-from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, question_words, some, time_left
-from unstuck.words.narration import broken_check
+from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, broken_check, question_words, some, time_left
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit
 

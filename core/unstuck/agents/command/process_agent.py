@@ -11,7 +11,7 @@ from typing import Any, Literal
 from unstuck.agents.command.agent_output import LAST_MESSAGE_LIMIT
 from unstuck.agents.command.signal_line import Signal, first_sentence, read_approach
 from unstuck.channel import socket_path
-from unstuck.contract import Capabilities, Denial, Guidance, Receipt, Report, Task
+from unstuck.contract import APART, Capabilities, Denial, Guidance, Receipt, Report, Task
 from unstuck.errors import ChannelError
 from unstuck.eventlog.storage.text_files import write_text
 from unstuck.processes import Exit, Launch, Process, clean_environment
@@ -35,7 +35,7 @@ def surroundings(environ: Mapping[str, str], task: Task, guidance: Guidance, fil
     return clean_environment(
         environ,
         UNSTUCK_TASK=task.id,
-        UNSTUCK_ATTEMPT=guidance.attempt,
+        UNSTUCK_ATTEMPT=guidance.attempt.partition(APART)[0],
         UNSTUCK_RUNG=guidance.level,
         UNSTUCK_PROMPT_FILE=str(file),
         **_socket_variable(file.parent.parent, environ),

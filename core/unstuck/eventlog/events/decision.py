@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from unstuck.contract import Level
+from unstuck.contract import Level, Way
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.event import Event
 from unstuck.text import Clean
@@ -36,6 +36,7 @@ class DirectiveIssued(Event):
     """The next step of a failed task was decided by ``line`` of the precedence table.
 
     ``limit`` is how often the escalation level may be used, 0 without a limit. ``command`` runs before the attempt.
+    ``approaches`` are those that are worked at the same time, ``approach`` the first of them; empty for one.
     """
 
     level: Level
@@ -51,6 +52,7 @@ class DirectiveIssued(Event):
     answers: tuple[str, ...] = ()
     limit: int = 0
     command: Clean = Clean("")
+    approaches: tuple[Clean, ...] = ()
 
 
 class RungChosen(Event):
@@ -231,10 +233,11 @@ class ResearchDone(Event):
 
 
 class DirectivePrepared(Event):
-    """The guidance of the next attempt is complete except for its id and number."""
+    """The guidance of the next attempt is complete except for its id and number. ``ways`` are those of ``Guidance``."""
 
     level: Level
     text: Clean
     approach: Clean | None = None
     session: str | None = None
     answers: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()

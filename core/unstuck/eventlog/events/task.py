@@ -11,6 +11,7 @@ from unstuck.text import Clean
 
 __all__ = [
     "AgentSpawned",
+    "ApproachEnded",
     "AttemptEnded",
     "AttemptInterrupted",
     "AttemptStarted",
@@ -153,6 +154,20 @@ class AttemptEnded(Event):
 
     report: Report
     seconds: float = 0.0
+
+
+class ApproachEnded(Event):
+    """One of the approaches of an attempt that are worked at the same time ended, or was ended for another's sake.
+
+    ``slot`` counts them from 1. ``headline`` is its failure, ``output`` the output of its check. ``stopped``: no check
+    has judged its work, because another one has passed or its agent failed itself.
+    """
+
+    slot: int
+    approach: Clean
+    result: Literal["passed", "failed", "stopped"]
+    headline: Clean = Clean("")
+    output: str = ""
 
 
 class StopReceipt(Event):

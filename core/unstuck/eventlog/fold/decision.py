@@ -34,6 +34,7 @@ def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) ->
         answer=event.answer,
         answers=event.answers,
         command=event.command,
+        approaches=event.approaches,
     )
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None, chosen="")
     row = state.tasks.get(record.task)
@@ -221,5 +222,6 @@ def _directive_prepared(state: State, record: Record, event: e.DirectivePrepared
         approach=event.approach,
         session=event.session,
         answers=event.answers,
+        ways=event.ways,
     )
     change_task(state, record, state="ready", prepared=guidance, directive=None)

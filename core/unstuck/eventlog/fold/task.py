@@ -114,6 +114,8 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
         directive=None,
         prepared=replace(guidance, text=Clean(guidance.text.removesuffix(event.note))),
     )
+    if guidance.ways:
+        change_task(state, record, session=None)  # each approach has one of its own
     if (row := state.tasks.get(record.task)) is not None and row.chosen == "check":
         change_task(state, record, chosen="")
     for gate in guidance.answers:
@@ -124,8 +126,25 @@ def _attempt_started(state: State, record: Record, event: e.AttemptStarted) -> N
 def _agent_spawned(state: State, record: Record, event: e.AgentSpawned) -> None:
     if is_current(state, record):
         # A question may have been opened before the process existed: it is held from its start.
-        held = state.attempts[record.attempt].state == "held"
-        change_attempt(state, record.attempt, state="held" if held else "live", pid=event.pid, spawned=event.start)
+        row = state.attempts[record.attempt]
+        now: Literal["held", "live"] = "held" if row.state == "held" else "live"
+        change_attempt(state, record.attempt, state=now, pid=event.pid, spawned=event.start)
+        if row.guidance.ways:
+            change_attempt(state, record.attempt, spawns=(*row.spawns, (event.pid, event.start)))
+
+
+@_on(e.ApproachEnded)
+def _approach_ended(state: State, record: Record, event: e.ApproachEnded) -> None:
+    row, task = state.attempts.get(record.attempt), state.tasks.get(record.task)
+    if row is None or task is None:
+        return
+    change_attempt(state, row.id, ways=(*row.ways, (event.slot, event.result)))
+    climb = task.climb
+    if event.result == "passed":
+        climb = replace(climb, approach=event.approach)
+    elif event.result == "failed" and event.approach not in climb.failed_approaches:
+        climb = replace(climb, failed_approaches=(*climb.failed_approaches, event.approach))
+    change_task(state, record, climb=climb)
 
 
 @_on(e.TerminalAsked)

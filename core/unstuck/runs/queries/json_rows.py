@@ -140,7 +140,8 @@ def timeline_of(state: State, task: str) -> list[dict[str, Any]]:
 
 def _attempt(state: State, row: AttemptRow) -> dict[str, Any]:
     report, task = row.report, state.tasks.get(row.task)
-    approach = row.guidance.approach or (report.approach if report is not None else None)
+    stated = report.approach if report is not None else None
+    approach = (stated or row.guidance.approach) if row.guidance.ways else (row.guidance.approach or stated)
     return {
         "kind": "attempt",
         "attempt": row.id,
@@ -153,6 +154,11 @@ def _attempt(state: State, row: AttemptRow) -> dict[str, Any]:
         "how": report.how if report is not None else "",
         "claim": (report.claim or "unknown") if report is not None else "",
         "approach": approach or "",
+        "ways": [
+            {"slot": slot, "approach": row.guidance.ways[slot - 1].approach, "result": result}
+            for slot, result in row.ways
+            if slot <= len(row.guidance.ways)
+        ],
         "check": row.check,
         "signature": row.signature,
         "headline": row.headline,

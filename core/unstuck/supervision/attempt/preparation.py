@@ -5,7 +5,9 @@ Every step can be done twice: a run that was killed in the middle does it again.
 
 from __future__ import annotations
 
-from unstuck.contract import Capabilities
+from dataclasses import replace
+
+from unstuck.contract import Capabilities, Way
 from unstuck.diagnosis.enums import Cause
 from unstuck.errors import WorkspaceError
 from unstuck.escalation.prompts import quoted
@@ -19,7 +21,7 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
 from unstuck.supervision.memory.answer_memory import keep_rules
 from unstuck.supervision.memory.failure_memory import insights_before, remember_insights
-from unstuck.text import admit, one_line
+from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.research.research import gather, surroundings
 
 
@@ -97,12 +99,18 @@ def prepare(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     session = row.session if can.resume and not directive.fresh else None
     recalls = guidance.needs_findings(directive, session) or row.climb.directives <= 1
     known = insights_before(core, row) if recalls else ()
+
+    def text(directive: DirectiveRow) -> Clean:
+        return guidance.build(state, row, directive, session=session, signals=can.signals, known=known, prompts=prompts)
+
+    ways = ((admit(way, limit=2_000), text(replace(directive, approach=way))) for way in directive.approaches)
     event = e.DirectivePrepared(
         level=directive.level,
-        text=guidance.build(state, row, directive, session=session, signals=can.signals, known=known, prompts=prompts),
+        text=text(directive),
         approach=admit(directive.approach, limit=2_000) if directive.approach else None,
         session=session,
         answers=directive.answers,
+        ways=tuple(Way(approach=approach, text=text) for approach, text in ways),
     )
     core.append(event, task=row.id)
 
@@ -114,6 +122,7 @@ def _restart(core: RunContext, row: TaskRow, directive: DirectiveRow) -> None:
         text=guidance.restarted(core.head, row, directive),
         approach=core.head.attempts[row.attempt].guidance.approach,
         answers=directive.answers,
+        ways=core.head.attempts[row.attempt].guidance.ways,
     )
     core.append(event, task=row.id)
 
@@ -125,5 +134,5 @@ def _repeat(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     # A session that did not even report its name could not be continued: the next try would end in the same way.
     session = given.session if row.report is not None and row.report.session else None
     text = guidance.repeated(core.head, row, given, granted(core.head, row))
-    event = e.DirectivePrepared(level=given.level, text=text, approach=given.approach, session=session)
+    event = e.DirectivePrepared(level=given.level, text=text, approach=given.approach, session=session, ways=given.ways)
     core.append(event, task=row.id)

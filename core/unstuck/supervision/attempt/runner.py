@@ -185,7 +185,7 @@ class _Running:
             if self._due is not None and self._receipt is None and not is_asking(self._core, self._key):
                 due, self._due = self._due, None
                 # The rest of an ended agent's output is cleaned now, and that is not its time.
-                self._is_over = self._is_over or bool(self._row.pid and not is_alive(self._row.pid, self._row.spawned))
+                self._is_over = self._is_over or self._has_ended()
                 if not self._is_over:
                     self._on_time(due)
                 continue
@@ -204,6 +204,11 @@ class _Running:
         reached = e.AttemptBudgetReached(scope=part.scope, kind=part.kind, used=round(part.used, 6), limit=part.limit)
         core.append(reached, task=task, attempt=attempt, actor="timer")
         core.append(e.StopRequested(reason="attempt_budget", attempt_id=attempt), task=task, attempt=attempt)
+
+    def _has_ended(self) -> bool:
+        """Return whether its process is gone; several approaches have several."""
+        row = self._row
+        return bool(row.pid and not row.guidance.ways and not is_alive(row.pid, row.spawned))
 
     def _cannot_hear_answer(self) -> bool:
         """Return whether an answer is pending that only the next attempt can get."""

@@ -61,6 +61,11 @@ class Verifier:
         self._folder, self._clock, self._timeout, self._limit = folder, clock, timeout, limit
         self._environ = environ
 
+    def with_variables(self, more: Mapping[str, str]) -> Verifier:
+        """Return one whose checks get ``more`` variables."""
+        environ = {**self._environ, **more}
+        return Verifier(self._folder, clock=self._clock, timeout=self._timeout, limit=self._limit, environ=environ)
+
     async def check(
         self, command: str | None, *, tree: Path, label: str, again: bool = True, within: float | None = None
     ) -> Check:

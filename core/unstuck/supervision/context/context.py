@@ -38,6 +38,7 @@ def limits_of(settings: Settings) -> Limits:
         max_pivots=handler.max_pivots,
         max_research=handler.max_research,
         max_attempts=handler.max_attempts,
+        parallel=settings.pivot.parallel,
         task_failure_limit=settings.task_failure_limit,
         skip_to_ask=tuple(handler.skip_to_ask),
         outage_limit=settings.outage_limit,
@@ -140,8 +141,10 @@ class RunContext:
     setup: str = ""
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
-    agent_for: Callable[[Task], Agent] | None = None
-    """Makes the agent that a task names; None where a caller gives each task its agent."""
+    agent_for: Callable[[Task, Mapping[str, str]], Agent] | None = None
+    """Makes the agent that a task names, with more variables; None where a caller gives each task its agent."""
+    slots: set[int] = field(default_factory=set)
+    """Numbers of the approaches that are worked at the same time."""
     agent_types: Mapping[str, str] = field(default_factory=dict)
     """Types of the agents of a plan, by their names in it."""
     unfit: Callable[[str], str] = lambda agent: ""

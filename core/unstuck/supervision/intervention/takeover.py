@@ -70,10 +70,15 @@ def _refuse(core: RunContext, gate: GateRow, *, is_ours: bool) -> None:
         raise UsageError(f"{task} is already being edited by hand")
     if "show_me" not in gate.gate.choices and gate.gate.type != "integration":
         raise UsageError(f"{task} has a question to answer first: {gate.gate.type.replace('_', ' ')}")
+    attempt, why = core.head.attempts.get(gate.gate.attempt or ""), ""
     if gate.gate.attempt and gate.gate.standing == "runs_on":
+        why = f"the agent of {task} cannot be held: it would keep changing the same files"
+    elif attempt is not None and attempt.is_live and attempt.guidance.ways:
+        why = f"{task} works several approaches at the same time, each in a worktree of its own"
+    if why:
         if is_ours:
             answer_gate(core.journal, gate.id, Answer(choice="continue"), via="screen")
-        raise UsageError(f"the agent of {task} cannot be held: it would keep changing the same files")
+        raise UsageError(why)
 
 
 async def _merge_begun(core: RunContext, gate: GateRow) -> tuple[str, ...]:

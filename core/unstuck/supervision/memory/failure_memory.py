@@ -94,6 +94,11 @@ def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 
+def remember_way(core: RunContext, row: TaskRow, approach: str) -> None:
+    """Record that one of several approaches at the same time has failed."""
+    _remember_failure(core, row, "approach", approach=approach, outcome="failed")
+
+
 def remember_worked(core: RunContext, row: TaskRow) -> None:
     """Record the approach that got past the last failure; later runs prefer it."""
     worked = row.climb.approach or (row.report.approach if row.report else "")

@@ -388,6 +388,7 @@ def _direct(core: RunContext, row: TaskRow, decision: Direct) -> None:
             checkpoint=decision.checkpoint,
             reason=admit(decision.reason, limit=500),
             limit=_limit(core, decision),
+            approaches=tuple(admit(way, limit=2_000) for way in decision.approaches),
         ),
         task=row.id,
         attempt=row.attempt,

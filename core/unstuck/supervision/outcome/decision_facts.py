@@ -65,6 +65,7 @@ def facts_of(
         size=row.check.size if row.check else 0,
         denied=unsettled(state, row, report),
         untouched=bool(row.check and row.check.untouched),
+        apart=row.task.isolation == "worktree" and bool(row.task.verify) and state.run.kind in ("plan", "command"),
         over=over.words if (over := used_up(state, row)) is not None else "",
     )
 

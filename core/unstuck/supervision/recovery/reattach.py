@@ -81,7 +81,10 @@ async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
     kept = [left for attempt in attempts if attempt.id in identities and (left := await _left(core, attempt))]
     staying = {left.attempt for left in kept}
     over = [attempt for attempt in attempts if attempt.id not in staying]
-    receipt = await end_survivors([identities[attempt.id] for attempt in over if attempt.id in identities])
+    ended = {
+        who: None for attempt in over if attempt.id in identities for who in (identities[attempt.id], *attempt.spawns)
+    }
+    receipt = await end_survivors(list(ended))
     if receipt.ended or receipt.alive:
         core.append(e.StopReceipt(ended=receipt.ended, alive=receipt.alive))
     for attempt in over:

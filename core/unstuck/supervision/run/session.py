@@ -58,7 +58,7 @@ class Session:
         """Work with the agent that the task names now, where another one has taken its place."""
         task, make = self.row.task, self._core.agent_for
         if task.agent != self._name and make is not None:
-            self._name, self.replaced = task.agent, make(task)
+            self._name, self.replaced = task.agent, make(task, {})
             self._work_with(self.replaced.can)
 
     @property

@@ -29,6 +29,7 @@ from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove,
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
+from unstuck.supervision.attempt.approaches import Approaches
 from unstuck.supervision.attempt.runner import Attempt, as_agent, run_attempt
 from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.checks.check import Verifier
@@ -395,7 +396,8 @@ class Supervisor:
             guidance = directive.guidance
             try:
                 agent, task = session.replaced or agent, session.row.task
-                report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
+                at_work = Approaches(self.core, agent.can) if guidance.ways else agent
+                report = await run_attempt(self.core, self._deadlines, at_work, task, guidance, session)
                 await takeover.left_alone(self.core, task.id)
             except (asyncio.CancelledError, AgentUnusable) as error:
                 session.abandon(guidance.attempt, one_line(str(error)) or "the caller was cancelled")

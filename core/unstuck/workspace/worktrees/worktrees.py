@@ -33,6 +33,7 @@ _BRANCHES = "refs/heads/"
 _INTEGRATION = "_run"
 _BASELINE = "_baseline-"
 _SCRATCH = "_delivery"
+_WAY = "_way-"
 _OWN = ".unstuck"
 _MESSAGE_LIMIT = 10_000
 _SIDE_LIMIT = 8_000
@@ -102,7 +103,8 @@ class Worktrees:
             await self._point(self._base_reference, base, unless_there=True)
             await self._point(self._branch(_INTEGRATION), base, unless_there=True)
             await sweep(self._directory)
-            for leftover in set(self._directory.glob(_BASELINE + "*")) - self._baselines:
+            left = {*self._directory.glob(_BASELINE + "*"), *self._directory.glob(_WAY + "*")} - self._baselines
+            for leftover in left:
                 await TreePlace(self._repo, leftover).dispose()
             return base
 
@@ -276,6 +278,44 @@ class Worktrees:
                 await asyncio.shield(place.dispose())
             self._baselines.discard(place.path)
 
+    async def captured(self, task: str) -> str:
+        """Return a commit on no branch with the files of the task's tree, from which approaches start."""
+        async with self._lock:
+            place = self._existing(task)
+            return await self._captured(place, await self._seen(_own_name(task), place))
+
+    async def add_way(self, task: str, slot: int, base: str) -> Path:
+        """Return a new worktree for approach ``slot`` at ``task``, with the files of the commit ``base``."""
+        async with self._lock:
+            place = self._way(task, slot)
+            await place.dispose()
+            await place.add(base, "--detach", base)
+            return place.path
+
+    async def take_way(self, task: str, slot: int, base: str) -> None:
+        """Bring the files of approach ``slot`` into the task's tree, which still has those of ``base``."""
+        async with self._lock:
+            way = self._way(task, slot)
+            commit = await self._captured(way, await scan(way.git))
+            await self._existing(task).git("read-tree", "-m", "-u", base, commit)
+
+    async def remove_way(self, task: str, slot: int) -> None:
+        """Remove the worktree of approach ``slot`` with its files."""
+        async with self._lock:
+            await self._way(task, slot).dispose()
+
+    def _way(self, task: str, slot: int) -> TreePlace:
+        return self._place(f"{_WAY}{safe_name(task)}-{slot}")
+
+    async def _captured(self, place: TreePlace, seen: Scan) -> str:
+        await place.unlock()
+        found = without(seen, _OWN)
+        await stage(place.git, removed=found.removed, present=found.present)
+        tree, parent = (await place.git("write-tree")).line, await place.commit() or await self.tip()
+        if tree == (await self._git("rev-parse", parent + "^{tree}")).line:
+            return parent
+        return (await place.git("commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", "so far")).line
+
     def is_set_up(self, task: str) -> bool:
         """Return whether the plan's setup has run in the task's tree; a new tree needs a new setup."""
         return self._place(_own_name(task)).is_set_up
@@ -445,7 +485,7 @@ class Worktrees:
             return f"process {pids[0]} works in it"
         if not place.is_linked:
             return "it is no longer a worktree of this repository" if any(place.path.iterdir()) else ""
-        if place.start is None or name == _INTEGRATION or name.startswith((_BASELINE, _SCRATCH)):
+        if place.start is None or name == _INTEGRATION or name.startswith((_BASELINE, _SCRATCH, _WAY)):
             return ""  # no agent ever had it
         return await held_in(place, tip, self.branch, _OWN)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, clock_time, full_time, limit_of, span
-from unstuck.words.labels import PASSED_BEFORE_WORK, counted, failure_words, level_word, replaced_words
+from unstuck.words.labels import PASSED_BEFORE_WORK, WAY_ENDS, counted, failure_words, level_word, replaced_words
 from unstuck.words.story import story_line
 
 Row = Mapping[str, Any]
@@ -106,7 +106,7 @@ def _task(row: Row) -> list[str]:
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
         *_ending(row),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
-        *(_moment(moment) for moment in row["timeline"][-_MOST:]),
+        *(line for moment in row["timeline"][-_MOST:] for line in (_moment(moment), *_ways(moment))),
     ]
 
 
@@ -140,6 +140,14 @@ def _ending(row: Row) -> list[str]:
         return []
     said = [one_line(line, 160) for line in str(row["said"]).splitlines()][-_SAID_LINES:]
     return [f"    ! the agent {one_line(row['ending'], 160)}", *(f"      | {line}" for line in said)]
+
+
+def _ways(moment: Row) -> list[str]:
+    """The approaches of an attempt that were worked at the same time."""
+    return [
+        f"      {WAY_ENDS[way['result']][0]} approach {way['slot']} {way['result']}: {one_line(way['approach'], 120)}"
+        for way in moment.get("ways") or ()
+    ]
 
 
 def _moment(moment: Row) -> str:

@@ -1,0 +1,221 @@
+"""Several new approaches at the same time, each in a worktree of its own: the first that passes is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.plans.conftest import Bench
+from tests.waiting import become
+
+CHECK = "test -f done.txt || { echo 'AssertionError: not done'; exit 1; }"
+WAYS = ("way one", "way two", "way three")
+SETTINGS: dict[str, Any] = {
+    "pivot": {"parallel": 3},
+    "failure_handler": {
+        "max_retries": 0,
+        "max_pivots": 3,
+        "max_research": 0,
+        "patterns": [
+            {"pattern": "AssertionError", "approach": way, "confidence": 0.9 - number / 10}
+            for number, way in enumerate(WAYS)
+        ],
+    },
+}
+TOGETHER = (
+    'me=first; for way in one two three; do grep -q "Approach: way $way" "$UNSTUCK_PROMPT_FILE" && me=$way; done\n'
+    'echo "$me" >> "$OUT/began"; echo "$UNSTUCK_SLOT $UNSTUCK_PORT $UNSTUCK_PORTS" > "$OUT/slot-$me"\n'
+    'pwd > "$OUT/pwd-$me"; echo $$ > "$OUT/pid-$me"; echo $me > mine.txt\n'
+    "[ $me = first ] && exit 0\n"
+    'while [ $(wc -l < "$OUT/began") -lt ${FOUR:-4} ]; do sleep 0.05; done\n'
+)
+"""Each approach goes on only once all three have begun, so one after another would never end."""
+
+
+def plan(bench: Bench, script: str, *, isolation: str = "worktree", **settings: Any) -> Path:
+    """One task with a worktree of its own, whose first attempt fails."""
+    task = {"id": "web", "prompt": "Build it.", "check": CHECK, "isolation": isolation}
+    agents = {"worker": bench.agent("worker", TOGETHER + script)}
+    return bench.plan(agents=agents, tasks=[task], settings=SETTINGS | settings)
+
+
+def ways(bench: Bench) -> dict[str, str]:
+    return {event["data"]["approach"]: event["data"]["result"] for event in bench.events("approach_ended")}
+
+
+def left(bench: Bench) -> list[str]:
+    """The worktrees of approaches that are still there."""
+    listed = bench.git("worktree", "list", "--porcelain")
+    return [line for line in listed.splitlines() if line.startswith("worktree ") and "_way-" in line]
+
+
+def alive(bench: Bench, *names: str) -> list[int]:
+    """The agents that are still at work."""
+    pids = [int((bench.outside / f"pid-{name}").read_text()) for name in names]
+    return [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+def test_three_are_worked_at_once_and_the_first_that_passes_is_taken(bench: Bench) -> None:
+    """The others are stopped, their worktrees are removed, and the result holds the files of the one that passed."""
+    done = bench.run(plan(bench, "[ $me = two ] && { touch done.txt; exit 0; }; sleep 600"))
+    assert done.code == 0, done.out + done.err
+    assert ways(bench) == {"way one": "stopped", "way two": "passed", "way three": "stopped"}
+    assert bench.result("mine.txt") == "two\n"
+    assert len({(bench.outside / f"pwd-{name}").read_text() for name in ("first", "one", "two", "three")}) == 4
+    assert left(bench) == []
+    assert alive(bench, "one", "two", "three") == []
+    (event,) = bench.events("directive_issued")
+    assert event["data"]["approaches"] == list(WAYS)
+    assert event["data"]["climb"]["pivots"] == 3
+    (row,) = bench.state.tasks.values()
+    assert (row.status, row.attempts) == ("succeeded", 2)
+    assert "→ New approaches at the same time: way one · way two · way three" in done.out
+    assert "✓ approach 2 passed: way two" in done.out
+    assert "■ approach 1 stopped: way one" in done.out
+    shown = bench.call("show").out
+    assert "way two" in shown
+
+
+def test_each_has_a_number_and_ports_of_its_own(bench: Bench) -> None:
+    """`UNSTUCK_SLOT` and `UNSTUCK_PORTS` differ, for the agent and for its check."""
+    check = f'[ -f done.txt ] && echo "$UNSTUCK_SLOT $UNSTUCK_PORT" > {bench.outside}/checked-$(cat mine.txt); {CHECK}'
+    task = {"id": "web", "prompt": "Build it.", "check": check, "isolation": "worktree"}
+    script = TOGETHER + "[ $me = three ] && touch done.txt || sleep 600"
+    bench.run(bench.plan(agents={"worker": bench.agent("worker", script)}, tasks=[task], settings=SETTINGS))
+    told = [(bench.outside / f"slot-{name}").read_text().split() for name in ("one", "two", "three")]
+    assert [slot for slot, _, _ in told] == ["1", "2", "3"]
+    ranges = [tuple(map(int, ports.split("-"))) for _, _, ports in told]
+    assert [first for first, _ in ranges] == [int(port) for _, port, _ in told]
+    assert all(one[1] < two[0] for one, two in pairwise(ranges))
+    assert (bench.outside / "slot-first").read_text().split() == []
+
+
+def test_where_all_fail_each_is_remembered(bench: Bench) -> None:
+    """None of them is tried again, and the question names all."""
+    done = bench.run(plan(bench, "exit 0"))
+    assert done.code == 3, done.out + done.err
+    assert ways(bench) == dict.fromkeys(WAYS, "failed")
+    (gate,) = bench.gates().values()
+    assert set(WAYS) <= set(gate.context["approaches"])
+    assert left(bench) == []
+    assert (bench.tree("web") / "mine.txt").read_text() == "one\n"
+    rows = [json.loads(line) for line in bench.call("memory", "list", "--json").out.splitlines()]
+    assert {row["approach"] for row in rows if row["outcome"] == "failed"} >= set(WAYS)
+
+
+def test_budgets_count_all(bench: Bench) -> None:
+    """The tokens of every approach are in the sum of the run."""
+    usage = """echo 'UNSTUCK {"signal": "complete", "tokens": 100}'"""
+    bench.run(plan(bench, f"{usage}"))
+    assert bench.state.run.tokens == 300
+
+
+@pytest.mark.parametrize("where", ["shared", "no git"])
+def test_where_there_are_no_worktrees_one_is_worked(bench: Bench, where: str) -> None:
+    """A task in the project's own directory works one approach after another, and the run says why."""
+    if where == "no git":
+        shutil.rmtree(bench.root / ".git")
+    script = "[ $me = two ] && touch done.txt"
+    (bench.outside).mkdir(exist_ok=True)
+    path = plan(bench, script, isolation="shared")
+    (bench.outside / "worker.sh").write_text((bench.outside / "worker.sh").read_text().replace("${FOUR:-4}", "0"))
+    done = bench.run(path)
+    assert done.code == 0, done.out + done.err
+    assert ways(bench) == {}
+    assert bench.attempts("web") == 3
+    assert "one at a time: several need a worktree of the task and a check" in done.out
+
+
+@pytest.mark.parametrize("moment", ["restore_done", "agent_spawned", "approach_ended", "result_integrated"])
+def test_a_killed_run_has_one_next_step_and_leaves_no_worktree(bench: Bench, moment: str) -> None:
+    """Kill -9 before, while and after three are at work: resumed, the task ends once, and nothing is left over."""
+    waits = moment == "agent_spawned"
+    script = '[ -e "$OUT/go" ] || sleep 600; [ $me = two ] && touch done.txt && exit 0; sleep 600'
+    if not waits:
+        (bench.outside / "go").touch()
+    process = bench.start("run", plan(bench, script), "--headless")
+    began = bench.outside / "began"
+
+    def come() -> bool:
+        if waits:
+            return began.exists() and len(began.read_text().split()) == 4
+        return bool((bench.root / ".git" / "unstuck").exists() and _logged(bench, moment)) or process.poll() is not None
+
+    asyncio.run(become(come))
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.communicate()
+    before = [int(path.read_text()) for path in bench.outside.glob("pid-*")]
+    began.write_text("first\n")
+    (bench.outside / "go").touch()
+    done = bench.resume()
+    assert done.code == 0, done.out + done.err
+    assert [pid for pid in before if psutil.pid_exists(pid)] == []
+    assert left(bench) == []
+    assert sorted(began.read_text().split()) in (["first"], sorted(["first", "one", "two", "three"]))
+    assert bench.result("mine.txt") == "two\n"
+    assert [event["data"]["status"] for event in bench.events("task_ended")] == ["succeeded"]
+    started = [event["attempt"] for event in bench.events("attempt_started")]
+    assert started == [f"web.{number}" for number in range(1, len(started) + 1)]
+    assert len(started) <= 3
+
+
+def _logged(bench: Bench, name: str) -> bool:
+    return any(name in log.read_text("utf-8") for log in (bench.root / ".git" / "unstuck").glob("runs/*/events.jsonl"))
+
+
+def test_setup_runs_in_each_and_commits_of_an_agent_are_taken(bench: Bench) -> None:
+    """The plan's setup comes first in each worktree; what an agent has committed is in the result, too."""
+    bench.write({".gitignore": "env/\n"})
+    script = (
+        "test -f env/ready || exit 9\n"
+        "[ $me = three ] || sleep 600\n"
+        "git add -A && git -c user.name=a -c user.email=a@b commit -q -m work && touch done.txt"
+    )
+    task = {"id": "web", "prompt": "Build it.", "check": CHECK, "isolation": "worktree"}
+    agents = {"worker": bench.agent("worker", TOGETHER + script)}
+    setup = f"mkdir -p env && touch env/ready && echo set >> {bench.outside}/setups"
+    done = bench.run(bench.plan(agents=agents, tasks=[task], setup=setup, settings=SETTINGS))
+    assert done.code == 0, done.out + done.err
+    assert bench.results() >= {"done.txt", "mine.txt"}
+    assert bench.result("mine.txt") == "three\n"
+    assert len((bench.outside / "setups").read_text().split()) == 4
+
+
+def test_an_outage_of_all_is_waited_for_and_nothing_counts_as_failed(bench: Bench) -> None:
+    """Agents that are refused say nothing about their approaches: the same ones are worked again after the wait."""
+    refused = "API Error: 529 Overloaded. This is a server-side issue, usually temporary, retry after 0.01 s"
+    script = (
+        f'[ -e "$OUT/again-$me" ] || {{ touch "$OUT/again-$me"; echo "{refused}"; exit 1; }}\n'
+        "[ $me = two ] && touch done.txt"
+    )
+    path = Path(bench.agent("worker", TOGETHER + script)["command"][0])
+    named = bench.outside / "claude"
+    path.rename(named)
+    task = {"id": "web", "prompt": "Build it.", "check": CHECK, "isolation": "worktree"}
+    done = bench.run(bench.plan(agents={"worker": {"command": [str(named)]}}, tasks=[task], settings=SETTINGS))
+    assert done.code == 0, done.out + done.err
+    ends = [(event["data"]["approach"], event["data"]["result"]) for event in bench.events("approach_ended")]
+    assert dict(ends[:3]) == dict.fromkeys(WAYS, "stopped")
+    assert ("way two", "passed") in ends[3:]
+    assert bench.events("transient_error_retry")
+
+
+def test_a_stop_ends_all_of_them(bench: Bench) -> None:
+    """A time limit stops every approach, and no worktree is left."""
+    script = "sleep 600"
+    task = {"id": "web", "prompt": "B.", "check": CHECK, "isolation": "worktree", "timeout": "2s"}
+    agents = {"worker": bench.agent("worker", TOGETHER + script)}
+    settings = SETTINGS | {"ask": "never", "task_failure_limit": 1}
+    done = bench.run(bench.plan(agents=agents, tasks=[task], settings=settings))
+    assert done.code == 4, done.out + done.err
+    assert left(bench) == []
+    assert alive(bench, "one", "two", "three") == []
