@@ -111,6 +111,29 @@ def test_where_all_fail_each_is_remembered(bench: Bench) -> None:
     assert {row["approach"] for row in rows if row["outcome"] == "failed"} >= set(WAYS)
 
 
+def test_the_next_ones_start_from_the_beginning(bench: Bench) -> None:
+    """After two that failed, the next two find none of their files, and none of the four is tried twice."""
+    patterns = [
+        {"pattern": "AssertionError", "approach": way, "confidence": 0.9 - number / 10}
+        for number, way in enumerate((*WAYS, "way four"))
+    ]
+    handler = SETTINGS["failure_handler"] | {"max_pivots": 4, "patterns": patterns}
+    script = (
+        '[ -e mine.txt ] && [ $n != 1 ] && echo yes > "$OUT/dirty"; echo 1 > mine.txt\n'
+        'grep "^Approach: " "$UNSTUCK_PROMPT_FILE" >> "$OUT/ways"; true'
+    )
+    task = {"id": "web", "prompt": "Build it.", "check": CHECK, "isolation": "worktree"}
+    settings = {"pivot": {"parallel": 2}, "failure_handler": handler}
+    agents = {"worker": bench.agent("worker", script)}
+    done = bench.run(bench.plan(agents=agents, tasks=[task], settings=settings))
+    assert done.code == 3, done.out + done.err
+    assert sorted((bench.outside / "ways").read_text().splitlines()) == sorted(
+        f"Approach: {way}" for way in (*WAYS, "way four")
+    )
+    assert not (bench.outside / "dirty").exists()
+    assert bench.attempts("web") == 3
+
+
 def test_budgets_count_all(bench: Bench) -> None:
     """The tokens of every approach are in the sum of the run."""
     usage = """echo 'UNSTUCK {"signal": "complete", "tokens": 100}'"""
@@ -187,7 +210,7 @@ def test_setup_runs_in_each_and_commits_of_an_agent_are_taken(bench: Bench) -> N
     assert done.code == 0, done.out + done.err
     assert bench.results() >= {"done.txt", "mine.txt"}
     assert bench.result("mine.txt") == "three\n"
-    assert len((bench.outside / "setups").read_text().split()) == 4
+    assert len((bench.outside / "setups").read_text().split()) == 5  # and once more for what is taken
 
 
 def test_an_outage_of_all_is_waited_for_and_nothing_counts_as_failed(bench: Bench) -> None:

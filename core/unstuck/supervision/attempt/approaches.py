@@ -167,6 +167,9 @@ class Approaches:
         if first or not self._is_stopping:
             try:
                 await trees.take_way(task.id, number, base)
+                if self._core.setup:  # ignored files, such as installed packages, do not come along
+                    again = replace(guidance, attempt=f"{guidance.attempt}{APART}taken")
+                    await self._set_up(self._core.verifier, again, guidance.workdir)
             except WorkspaceError as error:
                 report = replace(report, how="crashed", error=admit(f"its files could not be taken: {error}"))
         costs = [one.report.cost for one in ended.values() if one.report.cost is not None]

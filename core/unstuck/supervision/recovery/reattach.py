@@ -130,6 +130,8 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
     run, row = core.head.run, core.row(attempt.task)
     if run.state == "draining" or attempt.state == "stopping":
         return None  # its end was decided before
+    if attempt.guidance.ways:
+        return None  # nothing could compare its approaches any more
     if not attempt.pid or row.attempt != attempt.id or row.state != "running":
         return None
     remains = Remains(attempt.pid, attempt.spawned)
