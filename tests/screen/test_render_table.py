@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
-from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
+from unstuck.contract import Gate, Guidance, OutcomeStatus, Task, Way
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import AttemptRow, CheckRow, Failover, GateRow, RunRow, State, TaskRow, TaskState
@@ -97,6 +97,20 @@ def test_no_name_is_cut_while_cells_are_free(width: int, agent: str) -> None:
     now = columns(found, width, task=6, agent=len(agent), pips=10)
     told = "".join(cell.text for cell in task_cells(found, found.tasks["models"], now, now=NOW, limits=LIMITS))
     assert agent in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_several_approaches_are_told(width: int) -> None:
+    """The level of a task says how many approaches work now, and how many of them have ended."""
+    found = at_work(left=60, limit=100)
+    way = Way(approach=Clean("one"), text=Clean("x"))
+    attempt = found.attempts["web.1"]
+    found.attempts["web.1"] = replace(attempt, guidance=replace(attempt.guidance, level="pivot", ways=(way, way, way)))
+    assert "3 at once" in line(found, width=width)
+    found.attempts["web.1"] = replace(found.attempts["web.1"], ways=((2, "failed"),))
+    assert "3 at once" in line(found, width=width)
+    if width == 200:
+        assert "3 at once, 1 ended" in line(found, width=width)
 
 
 @pytest.mark.parametrize("width", [60, 80, 84, 120, 200])
