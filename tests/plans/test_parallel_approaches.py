@@ -77,7 +77,8 @@ def test_three_are_worked_at_once_and_the_first_that_passes_is_taken(bench: Benc
     assert event["data"]["climb"]["pivots"] == 3
     (row,) = bench.state.tasks.values()
     assert (row.status, row.attempts) == ("succeeded", 2)
-    assert "→ New approaches at the same time: way one · way two · way three" in done.out
+    assert "→ 3 new approaches at once:" in done.out
+    assert all(f"    {way}\n" in done.out for way in WAYS)
     assert "✓ approach 2 passed: way two" in done.out
     assert "■ approach 1 stopped: way one" in done.out
     shown = bench.call("show").out

@@ -259,7 +259,7 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot" if event.approaches:
-            return f"  → New approaches at the same time: {' · '.join(event.approaches)}"
+            return [f"  → {len(event.approaches)} new approaches at once:", *(f"    {way}" for way in event.approaches)]
         case "pivot":
             taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
             return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
