@@ -85,3 +85,13 @@ def test_of_what_has_ended_nothing_is_foretold(row: TaskRow) -> None:
 def test_it_fits(row: TaskRow, width: int) -> None:
     """No line is wider than its pane."""
     shown(row, width)
+
+
+def test_another_agent_that_is_left_comes_before_the_question(row: TaskRow) -> None:
+    """The end of the levels is the next agent of the failover that has not tried, and then the person again."""
+    other = replace(row, failover=("codex", "gemini"))
+    assert "→ codex goes on" in shown(other, width=300)
+    assert "before codex goes on" in shown(other, width=300)
+    assert "asks you (if" not in shown(other, width=300)
+    alone = replace(row, failover=("codex",), task=replace(row.task, agent="codex"))
+    assert "before you are asked" in shown(alone, width=300)

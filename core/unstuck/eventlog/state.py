@@ -241,6 +241,12 @@ class TaskRow:
     def id(self) -> str:
         return self.task.id
 
+    @property
+    def agents_left(self) -> tuple[str, ...]:
+        """The agents that may still go on with it, in their order."""
+        tried = {self.task.agent, *(change.before for change in self.failovers)}
+        return tuple(name for name in self.failover if name not in tried)
+
     def agent_of(self, number: int) -> str:
         """Return the name of the agent of attempt ``number``."""
         later = (change.before for change in self.failovers if number <= change.attempts)

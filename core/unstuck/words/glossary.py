@@ -65,6 +65,7 @@ GLOSSARY: Mapping[str, tuple[Term, ...]] = {
         ),
         Term("research", "Unstuck collects the code around the failure for the next attempt.", on_screen=True),
         Term("research finding", "One piece of information from research.", "`insight`"),
+        Term("failover", "Another agent goes on with a task instead of a question or a long wait.", "`agent_replaced`"),
         Term("loop", "An agent repeats the same steps without progress.", "`loop_detected`"),
         Term("memory", "What Unstuck remembers about a repository: approaches, findings, your answers, rules."),
     ),

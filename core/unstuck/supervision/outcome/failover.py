@@ -79,11 +79,8 @@ def agents_tried(core: RunContext, row: TaskRow) -> dict[str, list[str]]:
 
 def _next_agent(core: RunContext, row: TaskRow) -> tuple[str, list[str]]:
     """Return the next agent that has not tried and can be used, and those before it that cannot, with the reason."""
-    tried = {row.task.agent, *(change.before for change in row.failovers)}
     skipped: list[str] = []
-    for name in row.failover:
-        if name in tried:
-            continue
+    for name in row.agents_left:
         why = core.unfit(name)
         if not why:
             return name, skipped

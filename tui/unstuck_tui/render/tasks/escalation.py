@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from unstuck.contract import Level
@@ -92,9 +92,9 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
     if not ahead:
         yield "then", "nothing has failed yet: the first failure decides the level"
         return
-    yield "then", f"{_told(ahead)} (if the same failure comes again each time)"
+    yield "then", f"{_told(ahead, row)} (if the same failure comes again each time)"
     left = sum(step.kind not in ("human", "halt") for step in ahead)
-    end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
+    end = _end(row, ahead)
     yield "left", f"{counted(left, 'more attempt')} before {end}"
 
 
@@ -110,16 +110,26 @@ def outlook(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True)
     if not ahead or needs_person(state, row):
         return tried
     left = sum(step.kind not in ("human", "halt") for step in ahead)
-    end = "you are asked" if ahead[-1].kind == "human" else "the run is halted"
+    end = _end(row, ahead)
     if not left:
         return f"{tried} If this one fails, {end}."
-    return f"{tried} Next: {_told(ahead[:1])}. After {counted(left, 'more failure')}, {end}."
+    return f"{tried} Next: {_told(ahead[:1], row)}. After {counted(left, 'more failure')}, {end}."
 
 
-def _told(ahead: Iterable[Step]) -> str:
+def _end(row: TaskRow, ahead: Sequence[Step]) -> str:
+    """The end of the steps: another agent where one is left, else the question or the end of the run."""
+    if row.agents_left:
+        return f"{row.agents_left[0]} goes on"
+    return "you are asked" if ahead[-1].kind == "human" else "the run is halted"
+
+
+def _told(ahead: Iterable[Step], row: TaskRow) -> str:
     """The steps in words, the same ones in a row counted: ``retry ×2 → pivot (use the queue) → asks you``."""
     parts = []
     for (kind, approach), steps in groupby(ahead, key=lambda step: (step.kind, step.approach)):
         count = len(list(steps))
+        if kind in ("human", "halt") and row.agents_left:
+            parts.append(_end(row, ()))
+            continue
         parts.append(_WORDS[kind] + (f" ({approach})" if approach else "") + (f" ×{count}" if count > 1 else ""))
     return " → ".join(parts)
