@@ -158,8 +158,9 @@ class TaskTable(Lines, can_focus=True):
 
     def _measure_failures(self, tasks: Iterable[str]) -> None:
         """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
-        rows = (self._state.tasks.get(task) for task in tasks)
-        widest = max((problem_width(self._state, row) for row in rows if row is not None), default=0)
+        rows = (row for task in tasks if (row := self._state.tasks.get(task)) is not None)
+        failed = (row for row in rows if row.diagnosis is not None or row.state == "blocked")
+        widest = max((problem_width(self._state, row) for row in failed), default=0)
         if widest > self._needs.failure:
             self._needs = replace(self._needs, failure=widest)
             self.refresh()
