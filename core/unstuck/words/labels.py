@@ -252,7 +252,7 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "budget":
         used, limit = (context.get(name) for name in ("used", "limit"))
         if isinstance(used, int | float) and isinstance(limit, int | float):
-            return "all agents are paused", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
+            return "all agents are held", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
     text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return who, str(text or kind.replace("_", " "))
 

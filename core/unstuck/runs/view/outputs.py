@@ -97,10 +97,12 @@ class Outputs:
 
 
 def _standing(state: State, row: TaskRow) -> str:
-    """Return whether the agent of ``row`` is at work or paused."""
+    """Return whether the agent of ``row`` is at work, held or suspended."""
     attempt, gate = state.attempts.get(row.attempt), state.gates.get(row.gate)
-    runs_on = gate is not None and gate.gate.standing == "runs_on"
-    return "is paused" if attempt is not None and attempt.state == "held" and not runs_on else "is at work"
+    standing = gate.gate.standing if gate is not None else ""
+    if attempt is None or attempt.state != "held" or standing == "runs_on":
+        return "is at work"
+    return "is suspended" if standing == "frozen" else "is held"
 
 
 def session_of(state: State, row: TaskRow) -> str:
