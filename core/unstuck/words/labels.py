@@ -117,7 +117,17 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     return row.state == "running" and stands and not needs_person(state, row)
 
 
+def is_checking(state: State, row: TaskRow) -> bool:
+    """True while the check of the task runs, after an attempt or, on the first files, before any."""
+    if row.state != "ready":
+        return row.state == "judging"
+    is_first = row.attempts == 0 and row.baseline not in ("", "none") and row.baseline_check is None
+    return bool(row.task.verify) and is_first and state.run.state == "running" and state.run.kind != "watch"
+
+
 def _live(state: State, row: TaskRow, still: bool) -> str:
+    if row.state == "ready" and is_checking(state, row):
+        return "judging"
     if asks_in_terminal(state, row):
         return "asks"
     return "held" if is_held(state, row, still=still) else row.state
@@ -161,7 +171,13 @@ def rung_label(level: Level, climb: Climb, limit: int) -> str:
 
 def level_word(level: str) -> str:
     """An escalation level as people read it; ``pivot`` is its id."""
-    return {"pivot": "new approach", "human": "asked you"}.get(level, level)
+    return {"first": "first try", "pivot": "new approach", "human": "asked you", "asked": "asked you"}.get(level, level)
+
+
+def solved_by(resolution: str) -> str:
+    """What got past a failure, as the log's summary keeps it: the escalation level and its approach."""
+    level, colon, approach = resolution.partition(":")
+    return f"{level_word(level)}{colon}{approach}"
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:

@@ -272,6 +272,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("dialog.send", "ctrl+s", "send", "send", "Send what you wrote.", "dialog"),
     Action("dialog.back", "escape,q", "back", "back", "Go back from the text to the choices, then close.", "dialog"),
     Action("dialog.next", "tab", "next_question", "next question", "Go to the next question that waits.", "dialog"),
+    Action("dialog.pager", "o", "pager", "output",
+        "Show the output of its check, then with 3 to 6 its changes, agent and prompt.", "dialog"),
     Action("dialog.copy", "ctrl+y", "copy", "copy", "Copy the question, also to a file.", "dialog"),
     Action("dialog.shell", "ctrl+o", "by_hand('shell')", "in a shell",
         "Fix it yourself: open $SHELL in the task's files.", "dialog"),

@@ -21,7 +21,7 @@ from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.run_view import RunView
-from unstuck.words.labels import ENDED, group_of
+from unstuck.words.labels import ENDED, group_of, is_checking
 from unstuck_tui.runs.activity import Activity
 from unstuck_tui.runs.history import History, may_tell
 
@@ -196,7 +196,7 @@ class Tracker:
                 since = attempt.deadline - SOON_S
         elif state == "backoff":
             since, self._waits = -inf, True
-        elif state != "judging":
+        elif not is_checking(self.state, row):
             self.timed.pop(task, None)
             return
         self.timed[task] = since
