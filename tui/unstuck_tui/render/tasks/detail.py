@@ -118,11 +118,16 @@ def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
     room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
+    is_held = moment.live and attempt is not None and attempt.state == "held"
+    glyph = Cell("‖ ", "wait") if is_held else Cell(f"{moment.glyph} ", moment.tone)
     return (
         Cell(time, "quiet"),
         Cell(label, "plain" if is_attempt else "quiet"),
-        Cell(f"{moment.glyph} ", moment.tone),
-        Cell(fit(moment.text or ("at work" if moment.live else ""), room), "plain" if is_attempt else "quiet"),
+        glyph,
+        Cell(
+            fit(moment.text or ("held" if is_held else "at work" if moment.live else ""), room),
+            "plain" if is_attempt else "quiet",
+        ),
         Cell(f"{seconds} ", "quiet"),
     )
 

@@ -15,6 +15,7 @@ from unstuck.words.amounts import span
 from unstuck.words.labels import (
     Tone,
     agent_mark,
+    asked_about,
     doubts_about,
     failure_of,
     failure_words,
@@ -258,6 +259,9 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     diagnosis = row.diagnosis
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
         return "before any work" if is_checking(state, row) else "waits for a free place"
+    if diagnosis is None and row.gate and needs_person(state, row):
+        gate = state.gates[row.gate].gate
+        return asked_about(gate.type, gate.context)
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
     if words := _agent_words(row):
