@@ -161,7 +161,7 @@ async def test_the_file_opens_in_the_editor_at_its_line(
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
         await stage.press("view.pager", "pager.trouble", "pager.edit")
-        assert "is opened in code" in stage.text
+        assert any("is opened in code" in said.message for said in stage.app._notifications)
         while not told.exists():
             await stage.settled()
         goto, place = told.read_text(encoding="utf-8").split()

@@ -175,7 +175,7 @@ def level_word(level: str) -> str:
 
 
 def solved_by(resolution: str) -> str:
-    """What got past a failure, as the log's summary keeps it: the escalation level and its approach."""
+    """Resolution of a failure in words: the escalation level and its approach."""
     level, colon, approach = resolution.partition(":")
     return f"{level_word(level)}{colon}{approach}"
 
