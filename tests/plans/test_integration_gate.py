@@ -140,7 +140,7 @@ def test_what_needs_a_result_that_does_not_fit_waits(bench: Bench) -> None:
     assert "two.txt" not in bench.results()
     (gate,) = bench.gates().values()
     assert set(gate.context["answers"]) == {"retry", "skip", "abandon"}
-    assert "retry: it is checked and brought to" in done.out
+    assert "retry: you have merged it in the task's worktree" in done.out
 
 
 def test_an_agent_resolves_it_with_what_i_say(bench: Bench) -> None:

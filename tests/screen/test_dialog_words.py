@@ -269,7 +269,7 @@ def test_an_answer_is_never_cut() -> None:
 
 def test_what_happens_while_it_is_left_open() -> None:
     """About a task, its agent takes no step; a question about the whole run speaks of no agent."""
-    assert "the agent is paused" in question_of(state_of(task("web")), gate("stuck")).leaving
+    assert "the agent waits" in question_of(state_of(task("web")), gate("stuck")).leaving
     for kind in ("remediation", "budget"):
         assert "agent" not in question_of(state_of(), gate(kind, task="", attempts=0)).leaving
 

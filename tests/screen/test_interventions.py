@@ -61,7 +61,7 @@ async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Showing) -> Non
         working, process = await at_work(stage, "web")
         await stage.pilot.press("h")
         await asked(stage)
-        assert "web is paused" in stage.text
+        assert "web is held" in stage.text
         assert process.status() == psutil.STATUS_STOPPED
         await stage.pilot.press("l")
         (place(stage) / "web.go").touch()
@@ -181,7 +181,7 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         assert "Not possible: it has not begun" in stage.text
         await stage.pilot.press("escape", "h")
         await asked(stage)
-        assert "You paused it before it started. What next?" in stage.text
+        assert "You held it before it started. What next?" in stage.text
         assert "Skip this part for now" in stage.text
         assert "In your own words" not in stage.text
         await stage.pilot.press("s")
@@ -217,7 +217,7 @@ async def test_a_rung_is_chosen_for_an_agent_at_work(showing: Showing) -> None:
         working, process = await at_work(stage, "web")
         await stage.pilot.press("2")
         await stage.settled()
-        assert "h pauses it · m changes" in stage.text
+        assert "h holds it · m changes" in stage.text
         await stage.pilot.press("escape", "m")
         await asked(stage)
         await stage.pilot.press("p")

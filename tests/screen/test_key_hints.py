@@ -94,4 +94,4 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
         assert await offered() == "search follow automatic back help quit"
         await stage.press("logs.back", "logs.back")
         stage.story.task("web")
-        assert await offered() == "open answer filter sort pause decide full screen edit by hand help quit"
+        assert await offered() == "open answer filter sort hold decide full screen edit by hand log help quit"

@@ -540,3 +540,28 @@ async def test_n_goes_through_the_tasks_that_need_me(showing: Showing) -> None:
             await stage.press("gate.next")
             seen.append(stage.selected)
         assert seen == ["b", "d", "b"]
+
+
+async def test_a_check_before_any_work_is_seen_while_it_runs(showing: Showing) -> None:
+    """The check runs on the first files: its row says so with its time, and what it prints is shown as it comes."""
+    async with showing(size=(120, 40)) as stage:
+        stage.story.task("web", verify="pytest -q")
+        await stage.settled()
+        assert "waits for a free place" in stage.text
+        stage.story.append(e.CheckpointCreated(id="chk-1", reason="baseline", purpose="baseline"), "web")
+        output = stage.story.core.folder / "output" / "web.baseline.check.log"
+        output.parent.mkdir(exist_ok=True)
+        output.write_text("part 1 of 2\n", encoding="utf-8")
+        await stage.pass_time(3)
+        (row,) = (row for row in stage.rows() if "before any work" in row and " web " in row)
+        assert "checking" in row
+        assert "3s" in row
+        assert "▷ 1 working" in stage.rows()[0] or "▶ 1 working" in stage.rows()[0]
+        with output.open("a", encoding="utf-8") as more:
+            more.write("part 2 of 2\n")
+        await stage.pass_time(1)
+        assert "part 2 of 2" in stage.text
+        assert "the check runs before any work" in stage.text
+        stage.story.append(e.TaskBaselineChecked(result="failed", checkpoint="chk-1"), "web")
+        await stage.settled()
+        assert "waits for a free place" in stage.text

@@ -90,8 +90,8 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("pause", "Pause  (h)"),
-        ("stop", "Pause  (h)"),
+        ("pause", "Hold  (h)"),
+        ("stop", "Hold  (h)"),
         ("theme", "Colours  (^t)"),
         ("retry", "Decide  (m)"),
         ("diff", "Changes  (3)"),
@@ -213,7 +213,7 @@ async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
 async def test_a_wide_footer_has_the_keys_that_matter(showing: Showing) -> None:
     """A wide footer also has the keys to decide, pause, edit and look further."""
     async with showing(size=(80, 24), story=True, pops=False) as stage:
-        more = ("h pause", "m decide", "w edit by hand", "b browse", "l log", "d graph")
+        more = ("h hold", "m decide", "w edit by hand", "b browse", "l log", "d graph")
         assert not any(hint in stage.rows()[-1] for hint in more)
         await stage.pilot.resize_terminal(160, 40)
         await stage.settled()

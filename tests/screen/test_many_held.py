@@ -39,4 +39,4 @@ async def test_the_twentieth_agent_is_held_before_the_first_save_ends() -> None:
         await Interventions(app, view, questions)._hold(TASKS)
     assert run.begun == list(TASKS)
     assert any("no agent works at t7" in text for text in notes)
-    assert "19 are paused and wait for you." in notes
+    assert "19 are held and wait for you." in notes

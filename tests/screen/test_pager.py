@@ -8,6 +8,7 @@ import pytest
 from tests.screen.conftest import WRONG_STATUS, Showing, Stage
 
 from unstuck.eventlog import events as e
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of
 from unstuck_tui.screens.pager import PagerLines, PagerScreen
 
@@ -160,7 +161,7 @@ async def test_the_file_opens_in_the_editor_at_its_line(
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
         await stage.press("view.pager", "pager.trouble", "pager.edit")
-        assert "is opened in code" in stage.text
+        assert any("is opened in code" in said.message for said in stage.app._notifications)
         while not told.exists():
             await stage.settled()
         goto, place = told.read_text(encoding="utf-8").split()
@@ -263,3 +264,21 @@ async def test_what_an_agent_said_is_read_in_all_its_attempts(showing: Showing) 
         assert len(stage.app.screen.query_one(PagerLines).texts) > before
         await stage.press("pager.raw")
         assert '{"' in stage.text
+
+
+async def test_the_output_is_one_key_away_in_a_question(showing: Showing) -> None:
+    """o over the dialog shows the check's output, a digit the rest; then the question is there again, and waits."""
+    async with showing(size=(120, 40), story=True) as stage:
+        await stage.pass_time(0.3)
+        dialog = stage.app.screen
+        assert isinstance(dialog, QuestionDialog)
+        assert "o output, changes, prompt" in stage.text
+        await stage.press("dialog.pager")
+        assert isinstance(stage.app.screen, PagerScreen)
+        assert f"{dialog.question.gate.task} · " in stage.rows()[0]
+        await stage.press("pager.prompt")
+        assert "· prompt of attempt" in stage.rows()[0]
+        await stage.pilot.press("q")
+        await stage.settled()
+        assert stage.app.screen is dialog
+        assert stage.story.supervisor.state.open_gates()

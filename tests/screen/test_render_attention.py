@@ -100,9 +100,9 @@ def test_what_is_blocked_is_said_before_the_problem() -> None:
 
 def test_a_question_that_blocks_others_begins_with_that() -> None:
     """A question without a failure begins with the tasks that it blocks, without a mark."""
-    found = gate("question", question="You paused it before it started.")
+    found = gate("question", question="You held it before it started.")
     found.tasks["later"] = TaskRow(task=Task(id="later", prompt=Clean("x"), needs=("web",)))
-    assert told(found).split(maxsplit=2)[2].startswith("blocks later · You paused it before it started.")
+    assert told(found).split(maxsplit=2)[2].startswith("blocks later · You held it before it started.")
 
 
 def test_a_stuck_task_says_what_was_tried() -> None:
@@ -151,7 +151,7 @@ def test_a_full_disk_comes_before_every_question() -> None:
     )
     said = "".join(cell.text for cell in attention_cells(first, 120))
     assert "no space on the disk: events.jsonl: No space left on device" in said
-    assert "agents are paused" in said
+    assert "agents are suspended" in said
     assert first.gate == ""
     assert second.gate == "g1"
 

@@ -56,7 +56,7 @@ def test_it_says_what_led_there_and_what_follows(row: TaskRow) -> None:
     text = " ".join(shown(row).split())
     assert "because AssertionError: expected 200 but got 401, 4 times in a row" in text
     assert "failed body as text" in text
-    assert "then new approach (" in text
+    assert "next new approach (" in text
     assert "research ×2 → asks you (if the same failure comes again each time)" in text
     assert "left 4 more attempts before you are asked" in text
 
@@ -78,7 +78,7 @@ def test_of_what_has_ended_nothing_is_foretold(row: TaskRow) -> None:
     """An ended task says how it ended."""
     ended = shown(replace(row, state="ended", status="abandoned", reason="not needed"))
     assert "ended      abandoned: not needed" in ended
-    assert "then" not in ended
+    assert "next" not in ended
 
 
 @pytest.mark.parametrize("width", [24, 40, 60, 250])

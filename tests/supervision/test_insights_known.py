@@ -10,6 +10,7 @@ from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.escalation.research_targets import insights_about
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, Remembered
+from unstuck.runs.memory_commands import memory_rows
 from unstuck.settings.models import Settings
 from unstuck.text import Clean
 
@@ -22,7 +23,9 @@ FAILS = (
 )
 
 
-async def worked(root: Path, task: str, *, passes: int, answer: Answer | None = None) -> list[str]:
+async def worked(
+    root: Path, task: str, *, passes: int, answer: Answer | None = None, settings: Settings = SETTINGS
+) -> list[str]:
     """Return the prompts of one run's agent until attempt number ``passes``, which passes the check."""
     told: list[str] = []
     (root / "shop.py").write_text("def total(cart):\n    return check(sum(cart))\n", encoding="utf-8")
@@ -35,7 +38,7 @@ async def worked(root: Path, task: str, *, passes: int, answer: Answer | None = 
         return Report()
 
     work = Task(id=task, prompt=admit("Work."), verify=f'test -f right || {{ printf "{FAILS}\\n"; exit 1; }}')
-    async with Supervisor.open(root, SETTINGS, person=True) as supervisor:
+    async with Supervisor.open(root, settings, person=True) as supervisor:
         working = asyncio.ensure_future(supervisor.supervise(work, agent))
         async for record in supervisor.events():
             if isinstance(record.event, e.GateOpened) and answer is not None:
@@ -64,6 +67,23 @@ async def test_what_did_not_help_is_not_told(repo: Path) -> None:
     memory = Memory(next(repo.rglob("memory.jsonl")))
     memory.load()
     assert {entry.outcome for entry in memory.entries("insight")} == {""}
+
+
+async def test_each_finding_is_listed_and_forgotten_once(repo: Path) -> None:
+    """Two rounds of research find the same, and it helps: one row each, and what is forgotten does not come back."""
+    twice = Settings.model_validate({"failure_handler": LIMITS | {"max_research": 2}})
+    await worked(repo, "cart", passes=4, settings=twice)
+    memory = Memory(next(repo.rglob("memory.jsonl")))
+    memory.load()
+    rows = list(memory_rows(memory, "insight"))
+    notes = [row["note"] for row in rows]
+    assert notes
+    assert len(notes) == len(set(notes))
+    assert {row["outcome"] for row in rows} == {"worked"}
+    assert len(memory.entries("insight")) == 2 * len(rows)  # as it was found, and as it helped
+    memory.forget([rows[0]["memory"]])
+    memory.load()
+    assert [row["note"] for row in memory_rows(memory, "insight")] == notes[1:]
 
 
 def known(**changes: Any) -> Remembered:

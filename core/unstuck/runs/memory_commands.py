@@ -33,13 +33,17 @@ def memory_damage(place: Project) -> str:
 
 
 def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
-    """Yield a row for each entry, oldest first. ``holds`` is true for a rule that agents get.
+    """Yield a row for each entry, oldest first; for a research finding its newest one.
 
-    ``given``, ``worked`` and ``runs`` are the evidence of an answer that is offered as a rule.
+    ``holds`` is true for a rule that agents get. ``given``, ``worked`` and ``runs`` are the evidence of an answer that
+    is offered as a rule.
     """
     offered = offers(memory.entries())
     newest: dict[str, Remembered] = {entry.signature: entry for entry in reversed(memory.entries("rule"))}
+    findings = {entry.finding: entry for entry in reversed(memory.entries("insight"))}
     for entry in reversed(memory.entries(kind)):
+        if entry.kind == "insight" and findings[entry.finding] is not entry:
+            continue
         row = {"memory": entry.id} | asdict(entry)
         if entry.kind == "rule":
             row["holds"] = newest[entry.signature] is entry and entry.outcome != "failed"

@@ -119,7 +119,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("extend", "e", "More time", "The attempt gets more time; then you are asked again."),
         ChoiceWords("show_me", "t", "Show it how", "You write what to do; each agent follows it."),
         ChoiceWords("retry", "r", "Another approach", "Each agent restarts with your approach."),
-        ChoiceWords("continue", "l", "Let it continue", "Resumes what you paused."),
+        ChoiceWords("continue", "l", "Let it continue", "Resumes what you held."),
         ChoiceWords("skip", "s", "Skip for now", "You are asked again when you resume."),
         ChoiceWords("abandon", "x", "Abandon", "The task ends without a result."),
         ChoiceWords("first", "b", "Restart", "Each agent restarts with the same task."),

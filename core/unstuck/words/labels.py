@@ -119,7 +119,17 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     return row.state == "running" and stands and not needs_person(state, row)
 
 
+def is_checking(state: State, row: TaskRow) -> bool:
+    """True while the check of the task runs, after an attempt or, on the first files, before any."""
+    if row.state != "ready":
+        return row.state == "judging"
+    is_first = row.attempts == 0 and row.baseline not in ("", "none") and row.baseline_check is None
+    return bool(row.task.verify) and is_first and state.run.state == "running" and state.run.kind != "watch"
+
+
 def _live(state: State, row: TaskRow, still: bool) -> str:
+    if row.state == "ready" and is_checking(state, row):
+        return "judging"
     if asks_in_terminal(state, row):
         return "asks"
     return "held" if is_held(state, row, still=still) else row.state
@@ -167,7 +177,13 @@ def rung_label(level: Level, climb: Climb, limit: int) -> str:
 
 def level_word(level: str) -> str:
     """An escalation level as people read it; ``pivot`` is its id."""
-    return {"pivot": "new approach", "human": "asked you"}.get(level, level)
+    return {"first": "first try", "pivot": "new approach", "human": "asked you", "asked": "asked you"}.get(level, level)
+
+
+def solved_by(resolution: str) -> str:
+    """Resolution of a failure in words: the escalation level and its approach."""
+    level, colon, approach = resolution.partition(":")
+    return f"{level_word(level)}{colon}{approach}"
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:
@@ -269,7 +285,7 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "budget":
         used, limit = (context.get(name) for name in ("used", "limit"))
         if isinstance(used, int | float) and isinstance(limit, int | float):
-            return "all agents are paused", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
+            return "all agents are held", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
     text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
     return who, str(text or kind.replace("_", " "))
 

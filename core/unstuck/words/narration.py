@@ -145,7 +145,7 @@ def summary(
 
 def no_room(problem: str, gate: str) -> str:
     """That nothing can be recorded for the moment: it is nowhere in the record, so it names its gate itself."""
-    text = f"! no space on the disk: {problem}; the agents are paused and continue when there is space"
+    text = f"! no space on the disk: {problem}; the agents are suspended and continue when there is space"
     return one_line(f"{text} (or: unstuck answer {gate} retry | abandon)", 2 * _WIDTH)
 
 
@@ -464,7 +464,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.LivenessJudged: ("", "◷", "quiet"),
     e.SilenceEnded: ("silence", "◷", "quiet"),
     e.CheckFlaked: ("flaky", "~", "wait"),
-    e.InfrastructureBlocked: ("paused", "‖", "wait"),
+    e.InfrastructureBlocked: ("held", "‖", "wait"),
     e.TaskEnded: ("ended", "-", "plain"),
     e.TaskReopened: ("reopened", "○", "plain"),
 }

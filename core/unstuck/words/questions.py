@@ -13,17 +13,18 @@ from unstuck.words.amounts import clock_time, span, time_of_day, used_of
 from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
-    "waits": "the agent is paused meanwhile",
+    "waits": "the agent waits meanwhile",
     "held": "the agent is held at its next tool call meanwhile",
     "frozen": "the agent is suspended meanwhile, and its timeouts are paused",
     "runs_on": "the agent cannot be held and keeps running meanwhile",
     "": "nothing is decided without you",
 }
-_ASKS = {HELD: "is paused", AGENT: "has an agent that needs you", DENIED: "has an agent that lacks a permission"}
+_ASKS = {HELD: "is held", AGENT: "has an agent that needs you", DENIED: "has an agent that lacks a permission"}
 _FACT_LIMIT = 2_000
 _SAID_LIMIT, _FOUND_LINES = 300, 3
 _SIGNAL = "UNSTUCK {"
 _HEADS = ("diff --git ", "index ", "--- ", "new file mode ", "deleted file mode ")
+_DIFF_HEADS = (*_HEADS, "+++ ", "@@ ")
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
@@ -49,7 +50,7 @@ def question_title(gate: Gate) -> str:
         + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The baseline check fails: no task can start",
         "integration": f"{task} is done, but its result conflicts" if gate.task else "The results have to wait",
-        "budget": f"The {said(gate.context.get('kind')) or 'run'} budget is used up: all agents are paused",
+        "budget": f"The {said(gate.context.get('kind')) or 'run'} budget is used up: all agents are held",
         "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
     }
@@ -154,7 +155,8 @@ def _findings(state: State, row: GateRow) -> str:
     begins: dict[str, str] = {}
     for insight in task.climb.insights if task is not None else ():
         head, _, body = insight.partition("\n")
-        lines = (_NUMBERED.sub("", line).strip() for line in body.splitlines())
+        told = (line for line in body.splitlines() if not line.startswith(_DIFF_HEADS))
+        lines = (_NUMBERED.sub("", line).strip() for line in told)
         begins[one_line(head, 200)] = "; ".join(list(filter(None, lines))[:_FOUND_LINES])
     shown = [name for name in names if not name.startswith("code at ")] or names
     return "\n".join(

@@ -98,12 +98,12 @@ def test_quitting_asks_while_a_check_runs(desk: Desk) -> None:
 
 
 def test_suspended_agents_keep_the_run_in_the_foreground(work: Working) -> None:
-    """Ctrl+Z while the only agent is paused: the run is not suspended, so answers from elsewhere arrive."""
+    """Ctrl+Z while the only agent is held: the run is not suspended, so answers from elsewhere arrive."""
     terminal = at_work(work)
     terminal.press(key_of("task.hold"))
-    terminal.until("task is paused", "esc leaves it open")
+    terminal.until("task is held", "esc leaves it open")
     terminal.press(key_of("dialog.back"))
-    terminal.gone("task is paused")
+    terminal.gone("task is held")
     terminal.press(key_of("app.quit"))
     terminal.until("Leave the screen?", "1 agent is suspended: task", "esc stays")
     terminal.press(key_of("quit.stay"))

@@ -23,6 +23,7 @@ from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.screens.main import MainScreen
 
 if TYPE_CHECKING:
+    from unstuck.runs.view.outputs import OutputKind
     from unstuck.supervision.recovery.review import Standstill
 
 
@@ -167,6 +168,15 @@ class UnstuckApp(BaseApp):
             await run_program(words, lambda line: self.notify(line, severity="warning", timeout=20, markup=False))
 
         self.run_worker(run(), group="notifications")
+
+    @on(QuestionDialog.Read)
+    def _read(self, event: QuestionDialog.Read) -> None:
+        from unstuck_tui.screens.pager import PagerScreen
+
+        row = self.view.state.tasks.get(event.task)
+        if row is not None:
+            content: OutputKind = "check" if row.check is not None else "agent"
+            self.push_screen(PagerScreen(self.view, event.task, content, self.questions.takeover.lend))
 
     @on(QuestionDialog.Copied)
     def _copied(self, event: QuestionDialog.Copied) -> None:

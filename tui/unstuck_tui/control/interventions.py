@@ -63,7 +63,7 @@ class Interventions:
         if len(tasks) == len(gates) == 1:
             self._questions.ask(gates[0])
         elif gates:
-            self._app.notify(f"{len(gates)} are paused and wait for you.", markup=False)
+            self._app.notify(f"{len(gates)} are held and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         try:

@@ -261,6 +261,9 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def action_copy(self) -> None:
         """Nothing to copy here."""
 
+    def action_pager(self) -> None:
+        """No output to show here."""
+
     def action_by_hand(self, program: Literal["shell", "editor"]) -> None:
         """Nothing to do by hand here."""
 

@@ -48,6 +48,12 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
         text: str
 
+    @dataclass
+    class Read(Message):
+        """The output, the changes and the prompt of the task are wanted on a screen of their own."""
+
+        task: str
+
     DEFAULT_CSS = """
     QuestionDialog {
         #line, #lines { display: none; border: tall $border-blurred; }
@@ -100,9 +106,9 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     def on_mount(self) -> None:
         number, all_of_them = self._place
-        if all_of_them > 1:
-            place = f"{number} of {all_of_them} · {spoken('dialog.next')} next"
-            entitle(self.query_one("#dialog"), self.question.title, place)
+        parts = [f"{spoken('dialog.pager')} output, changes, prompt"] if self.question.gate.task else []
+        parts += [f"{number} of {all_of_them} · {spoken('dialog.next')} next"] if all_of_them > 1 else []
+        entitle(self.query_one("#dialog"), self.question.title, " · ".join(parts))
         if self._before and self.query(Choices):
             self.complain(self._before)
 
@@ -188,6 +194,10 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     def action_copy(self) -> None:
         self.post_message(self.Copied(question_text(self.question)))
+
+    def action_pager(self) -> None:
+        if self.question.gate.task:
+            self.post_message(self.Read(self.question.gate.task))
 
     def action_by_hand(self, program: Program) -> None:
         shown = next((option for option in self.question.options if option.choice == "show_me"), None)

@@ -46,9 +46,13 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     ) -> None:
         self._taken, self._back, self._notes, self._drafts = taken, back, notes, drafts
         self.about = taken.task
-        does = "the agent is told what you changed, and why" if back.files else "what to do, in your words"
-        again = "you continue to edit its files"
-        checks = "the result is checked and brought in" if gate.type == "integration" else "without the agent"
+        does = "The agent is told what you changed, and why." if back.files else "What to do, in your words."
+        again = "You continue to edit its files."
+        checks = (
+            "The result is checked and brought in."
+            if gate.type == "integration"
+            else "The check runs now, without the agent."
+        )
         said = {"tell": ("Tell the agent", does), "check": ("Check again", checks), "again": ("Keep editing", again)}
         offered = {"tell": "show_me" in gate.choices, "check": "check" in gate.choices or gate.type == "integration"}
         choices = [choice for choice in choices_of("hands", said) if offered.get(choice.name, True)]

@@ -34,7 +34,7 @@ _ALSO = {
     "table.filter": "search find",
     "task.decide": "retry restart stop skip abandon time approach research",
     "task.edit": "takeover",
-    "task.hold": "stop suspend freeze halt resume continue",
+    "task.hold": "pause stop suspend freeze halt resume continue",
     "task.shell": "takeover terminal",
     "view.browse": "checkpoints restore undo signatures memory delete",
     "view.copy": "clipboard",

@@ -54,7 +54,7 @@ def attentions(
     blocked = _blocked_by({row.gate.task for row in gates}, state)
     found = [_of_gate(state, row, ages.get(row.id, 0.0), now, blocked.get(row.gate.task, ())) for row in gates]
     if held:
-        found.insert(0, Attention(ALL, "‖", f"no space on the disk: {held}", "agents are paused", "bad", asked))
+        found.insert(0, Attention(ALL, "‖", f"no space on the disk: {held}", "agents are suspended", "bad", asked))
     if state.run.state == "blocked" and not any(item.task == ALL for item in found):
         issue = broken_check(state.run.blocked)
         then = f"remediation {state.run.remediation} at work" if state.run.remediation else "no task starts"

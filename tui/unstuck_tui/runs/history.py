@@ -69,7 +69,9 @@ class History:
         if isinstance(record.event, e.CheckFinished):
             self._count_failure(record, record.event)
             self._checks.pop(task, None)
-        elif isinstance(record.event, e.AttemptEnded | e.GateAnswered):
+        elif isinstance(record.event, e.AttemptEnded | e.GateAnswered) or (
+            isinstance(record.event, e.CheckpointCreated) and record.event.purpose == "baseline"
+        ):
             self._checks[task] = record.mono
         unread = self._unread.get(task)
         if unread is None:

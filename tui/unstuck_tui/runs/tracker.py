@@ -21,7 +21,7 @@ from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.run_view import RunView
-from unstuck.words.labels import ENDED, group_of
+from unstuck.words.labels import ENDED, group_of, is_checking
 from unstuck_tui.runs.activity import Activity
 from unstuck_tui.runs.history import History, may_tell
 
@@ -72,6 +72,7 @@ class Tracker:
         """The number of tasks that are counted under each word."""
         self.timed: dict[str, float] = {}
         """The tasks on whose line a clock runs, and from when on (monotonic) that clock needs attention."""
+        self._due = inf
         self.gates: tuple[GateRow, ...] = self.state.open_gates()
         """The gates that wait for an answer, oldest first, as of the last frame."""
         self.placed = 0
@@ -188,21 +189,25 @@ class Tracker:
         if place != self._places.get(task):
             self._places[task] = place
             self.placed += 1
+        since = inf
         if state == "running":
             attempt = self.state.attempts.get(row.attempt)
-            deadline = attempt.deadline if attempt is not None else None
-            self.timed[task] = inf if deadline is None else deadline - SOON_S
-        elif state == "judging":
-            self.timed[task] = inf
+            if attempt is not None and attempt.deadline is not None:
+                since = attempt.deadline - SOON_S
         elif state == "backoff":
-            self.timed[task] = -inf
-            self._waits = True
-        else:
+            since, self._waits = -inf, True
+        elif not is_checking(self.state, row):
             self.timed.pop(task, None)
+            return
+        self.timed[task] = since
+        self._due = min(self._due, since)
 
     def soon(self) -> list[str]:
         """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
         now = self.clock.monotonic()
+        if now < self._due:  # of ten thousand clocks none is near its end, most of the time
+            return []
+        self._due = min(self.timed.values(), default=inf)
         return [task for task, since in self.timed.items() if since <= now]
 
     @property

@@ -15,7 +15,7 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.runs.view.outputs import OutputKind, OutputTail
 from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
-from unstuck.words.labels import needs_person
+from unstuck.words.labels import is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
 from unstuck_tui.render.format import Cell, Line, fit
@@ -371,10 +371,10 @@ class Detail(Horizontal):
         """The output that the person chose; else the agent's while it works, the check's once that has run."""
         if self._chosen:
             return self._chosen
+        if is_checking(self._tracker.state, row):
+            return "check"
         if row.state == "ready" or row.state == "blocked":
             return "prompt"
-        if row.state == "judging":
-            return "check"
         is_working = row.state == "running" and not needs_person(self._tracker.state, row)
         return "agent" if is_working or row.check is None else "check"
 

@@ -106,7 +106,8 @@ class KeyHints(Widget, can_focus=False):
 
     def render(self) -> Content:
         room, width = self._room, self.size.width
-        keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in self.hints[self._first :])
+        whole = (hint for _, hint in self._places() if hint.key and hint is not self._palette)
+        keys = Content("").join(hint.content(hovered=hint is self._hovered) for hint in whole)
         if self._palette is None:
             return keys.truncate(width)
         palette = self._palette.content(hovered=self._palette is self._hovered)
@@ -119,11 +120,13 @@ class KeyHints(Widget, can_focus=False):
         return max(0, self.size.width - taken)
 
     def _places(self) -> Iterator[tuple[int, Hint]]:
-        """The ends of the hints that are in view."""
+        """The ends of the hints that are in view, each as a whole."""
         end = 0
         for hint in self.hints[self._first :]:
             end += hint.width
-            yield min(end, self._room), hint
+            if end > self._room:
+                break
+            yield end, hint
         if self._palette is not None:
             yield self._room, Hint("", "", "", False, "")  # what is left between them
             yield self.size.width, self._palette

@@ -36,6 +36,7 @@ BaseApp {
     &:nocolor .tone--chip { background: ansi_default; color: $text-error; text-style: bold reverse; }
     .tone--good { color: $text-success; }
     .tone--bad { color: $text-error; }
+    &:nocolor .tone--ask, &:nocolor .tone--bad { color: $foreground; }
     .tone--keyword { color: $text-accent; }
     .tone--string { color: $text-success; }
     .tone--number { color: $text-warning; }

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
-from unstuck.words.labels import group_of
+from unstuck.words.labels import group_of, is_checking
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
@@ -114,7 +114,7 @@ class TaskTable(Lines, can_focus=True):
         now = self._tracker.clock.monotonic()
         history = self._tracker.history
         spent = history.spent(row.id) if row.state == "ended" else 0.0
-        if row.state == "judging" and (since := history.checked_since(row.id)) is not None:
+        if is_checking(self._state, row) and (since := history.checked_since(row.id)) is not None:
             spent = now - since
         return task_cells(
             self._state,
@@ -150,7 +150,7 @@ class TaskTable(Lines, can_focus=True):
             task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
             names = (name, *(f"⇄ {other}" for other in row.failover))
             agent = max(agent, *(width_of(flat(one[:_NAME_LIMIT])) for one in names))
-            if its_kind != name:
+            if its_kind not in (name, "default"):
                 kind = max(kind, width_of(flat(its_kind[:_NAME_LIMIT])))
             failure = max(failure, problem_width(self._state, row))
         self._needs = Needs(task, agent, kind, needs.pips, failure)
@@ -158,8 +158,9 @@ class TaskTable(Lines, can_focus=True):
 
     def _measure_failures(self, tasks: Iterable[str]) -> None:
         """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
-        rows = (self._state.tasks.get(task) for task in tasks)
-        widest = max((problem_width(self._state, row) for row in rows if row is not None), default=0)
+        rows = (row for task in tasks if (row := self._state.tasks.get(task)) is not None)
+        failed = (row for row in rows if row.diagnosis is not None or row.state in ("blocked", "ready"))
+        widest = max((problem_width(self._state, row) for row in failed), default=0)
         if widest > self._needs.failure:
             self._needs = replace(self._needs, failure=widest)
             self.refresh()

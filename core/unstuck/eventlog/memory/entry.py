@@ -52,6 +52,11 @@ class Remembered:
     when: Clean = Clean("")
 
     @property
+    def finding(self) -> tuple[str, ...]:
+        """Identity of a research finding of one task, whether or not it has helped since."""
+        return self.signature, self.note, self.task, self.run
+
+    @property
     def id(self) -> str:
         """Id for commands: a hash of the whole entry."""
         return hashlib.sha256(_body(self) + b"\n").hexdigest()[:10]

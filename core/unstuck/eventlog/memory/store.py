@@ -120,14 +120,22 @@ class Memory:
     def forget(self, ids: Collection[str]) -> tuple[Remembered, ...]:
         """Remove the entries with these ids from the file, and return them. Blocks. Raises RecordError.
 
-        With a rule go the rules that it had replaced, which would be active again.
+        With a rule go the rules that it had replaced, which would be active again; with a research finding its earlier
+        entries.
         """
         gone: list[Remembered] = []
 
         def select(entries: list[Remembered], size: int, lines: int) -> list[Remembered] | None:
             named = [entry for entry in entries if entry.id in ids]
             rules = {entry.signature for entry in named if entry.kind == "rule"}
-            kept = [e for e in entries if e not in named and not (e.kind == "rule" and e.signature in rules)]
+            findings = {entry.finding for entry in named if entry.kind == "insight"}
+            kept = [
+                e
+                for e in entries
+                if e not in named
+                and not (e.kind == "rule" and e.signature in rules)
+                and not (e.kind == "insight" and e.finding in findings)
+            ]
             gone.extend(named)
             return kept if named else None
 

@@ -16,6 +16,7 @@ from unstuck.history.entries import Entry
 from unstuck.history.locations import kept_session
 from unstuck.history.output_reader import OutputReader
 from unstuck.text import Clean, admit
+from unstuck.words.labels import is_checking
 
 OutputKind = Literal["check", "agent", "prompt"]
 _TAIL = 16_384
@@ -53,7 +54,7 @@ class Outputs:
         if row is None:
             return OutputTail()
         if kind == "check":
-            return await _check_output(log.parent / "output", row, live=live)
+            return await _check_output(log.parent / "output", state, row, live=live)
         if kind == "prompt":
             return await _prompt(log.parent / "prompts", row)
         if not row.attempt:
@@ -97,10 +98,12 @@ class Outputs:
 
 
 def _standing(state: State, row: TaskRow) -> str:
-    """Return whether the agent of ``row`` is at work or paused."""
+    """Return whether the agent of ``row`` is at work, held or suspended."""
     attempt, gate = state.attempts.get(row.attempt), state.gates.get(row.gate)
-    runs_on = gate is not None and gate.gate.standing == "runs_on"
-    return "is paused" if attempt is not None and attempt.state == "held" and not runs_on else "is at work"
+    standing = gate.gate.standing if gate is not None else ""
+    if attempt is None or attempt.state != "held" or standing == "runs_on":
+        return "is at work"
+    return "is suspended" if standing == "frozen" else "is held"
 
 
 def session_of(state: State, row: TaskRow) -> str:
@@ -115,12 +118,12 @@ def workdir_of(state: State, row: TaskRow) -> str:
     return str(attempt.guidance.workdir) if attempt is not None else ""
 
 
-async def _check_output(folder: Path, row: TaskRow, *, live: bool) -> OutputTail:
+async def _check_output(folder: Path, state: State, row: TaskRow, *, live: bool) -> OutputTail:
     """The check's output; of a file that is gone, the end of it that the log kept."""
-    if live and row.state == "judging":
+    if live and is_checking(state, row):
         with suppress(OSError):
-            text, _ = await _tail(folder / f"{row.attempt}.check.log")
-            return OutputTail(text, "the check runs")
+            text, _ = await _tail(folder / f"{row.attempt or f'{row.id}.baseline'}.check.log")
+            return OutputTail(text, "the check runs" if row.attempt else "the check runs before any work")
     check = row.check
     if check is None or check.result == "none":
         return OutputTail(note="its check has not run yet" if row.task.verify else "it has no check")

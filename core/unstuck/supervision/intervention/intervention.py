@@ -45,7 +45,7 @@ def _keep_from_starting(core: RunContext, row: TaskRow) -> str:
     context = {
         "task_id": row.id,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": f"You paused it {'while it waited' if waits else 'before it started'}. What next?",
+        "question": f"You held it {'while it waited' if waits else 'before it started'}. What next?",
         "checkpoint": "",
         "not_saved": "nothing: no agent is at work" if waits else _NOT_BEGUN,
         **({IN_WAIT: True} if waits else {}),
@@ -130,7 +130,7 @@ def _held_question(core: RunContext, task: str) -> Question | None:
     context: dict[str, Any] = {
         "task_id": task,
         "agent_id": row.task.agent or row.task.agent_type,
-        "question": "You paused it. What next?",
+        "question": "You held it. What next?",
     }
     return Question(
         type="question", key=HELD, context=context, task=task, attempt=row.attempt, choices=CHOICES, actor="human"

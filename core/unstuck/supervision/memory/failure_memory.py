@@ -26,7 +26,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import LEARNT
 from unstuck.escalation.research_targets import insights_about
-from unstuck.eventlog.memory.entry import Kind, Result, learnt
+from unstuck.eventlog.memory.entry import Kind, Result, clean, learnt
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.memory.answer_memory import keep, remember_answers, told_before
@@ -120,10 +120,14 @@ def remember_flaky(core: RunContext, row: TaskRow, failure: Diagnosis) -> tuple[
 
 
 def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -> None:
-    """Record findings about the failure, with its headline to recognise similar ones."""
-    headline = row.diagnosis.headline if row.diagnosis is not None else ""
+    """Record findings about the failure, each once per task, with its headline to recognise similar ones."""
+    identity, headline = (row.diagnosis.identity, row.diagnosis.headline) if row.diagnosis is not None else ("", "")
+    own = core.memory.entries("insight", signature=identity)
+    known = {one.note for one in own if (one.run, one.task) == (core.run, row.id)}
     for insight in insights:
         found = shorten(insight, _INSIGHT_LIMIT)
+        if clean(found) in known:
+            continue
         _remember_failure(core, row, "insight", approach=headline, outcome="", note=found)
 
 

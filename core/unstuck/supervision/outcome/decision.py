@@ -487,8 +487,8 @@ async def _sides(worktrees: Worktrees, task: str, paths: list[str]) -> dict[str,
 
 def _what_answers_do(task: str, branch: str) -> dict[str, str]:
     return {
-        "retry": f"it is checked and brought to {branch} again: merge it in the task's worktree first "
-        f"(git merge {branch}); with a text the agent merges it, and hears the text",
+        "retry": f"you have merged it in the task's worktree (git merge {branch}): it is checked and brought to that "
+        "branch again; with a text the agent merges it, and is given the text",
         "skip": "the result is left out; the task is offered again when you resume",
         "abandon": f"the result is left out; it stays on {branch.removesuffix('_run')}{task}",
     }

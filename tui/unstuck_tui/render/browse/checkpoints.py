@@ -77,7 +77,7 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("saved", f"{full_time(row['created'])} (the time in the id is UTC)", width)
     lines += field_lines("why", reason_words(str(row["reason"])), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
-    lines += field_lines("tree", row["tree"], width)
+    lines += field_lines("worktree", row["tree"], width)
     lines += field_lines("covers", f"{row['files']} files, {sized(row['size'])} added to the store", width)
     for entry in row["not_covered"][:_NAMED]:
         lines += field_lines("without", f"{entry['path']} ({entry['why']})", width, tone="wait")

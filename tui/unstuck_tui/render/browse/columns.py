@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, fit, named_lines, width_of, wrapped
+from unstuck_tui.render.format import Cell, fit, fit_middle, named_lines, width_of, wrapped
 
 _MARGIN = 2
 _BARS = "▁▂▃▄▅▆▇█"
@@ -19,7 +19,7 @@ _AROUND, _LEAST_NOTE = 5, 8
 class Column:
     """``width`` cells under ``name``; with a ``share`` at least so many, and that part of what is left over.
 
-    It is left out where the line has less than ``least`` cells.
+    It is left out where the line has less than ``least`` cells. ``middle``: its texts differ at their ends.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Column:
     share: int = 0
     least: int = 0
     right: bool = False
+    middle: bool = False
 
 
 def _widths(columns: Sequence[Column], width: int) -> list[tuple[Column, int]]:
@@ -49,7 +50,9 @@ def row_cells(
     room = width - _MARGIN
     for column, own in _widths(columns, width):
         own = min(own, room)
-        text = fit(texts.get(column.name, ""), own, right=column.right) + " " * (own < room)
+        told = texts.get(column.name, "")
+        text = fit_middle(told, own) if column.middle else fit(told, own, right=column.right)
+        text += " " * (own < room)
         cells.append(Cell(text, tones.get(column.name, "plain")))
         room -= own + 1
         if room <= 0:

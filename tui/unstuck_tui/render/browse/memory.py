@@ -35,7 +35,7 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
     outcome = _outcome(row)
     texts = {
         "WHEN": day_time(str(row["when"])) if row["when"] else "-",
-        "KIND": str(row["kind"]),
+        "KIND": _kind(row),
         "OUTCOME": outcome,
         "TASK": str(row["task"] or "-"),
         "WHAT": memory_text(row),
@@ -46,15 +46,19 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
 def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     told = "given to agents" if row.get("holds") else "no longer used"
     lines = field_lines("what", memory_text(row), width, most=20)
-    lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)
+    lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else _kind(row), width)
     lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))
     if row.get("given"):
         evidence = f"given {row['given']} times to this failure, worked {row['worked']} times"
         lines += field_lines("offered", f"as a rule: {evidence}", width, tone="ask")
-    lines += field_lines("cause", row["cause"], width)
+    lines += field_lines("cause", str(row["cause"]).replace("_", " "), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("about", row["signature"], width)
     return lines + field_lines("id", row["memory"], width)
+
+
+def _kind(row: Row) -> str:
+    return "finding" if row["kind"] == "insight" else str(row["kind"])
 
 
 def _outcome(row: Row) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from unstuck.eventlog.state import State
 from unstuck.words.amounts import time_of_day
-from unstuck.words.labels import Tone, error_name, failure_words, level_word, some
+from unstuck.words.labels import Tone, error_name, failure_words, level_word, solved_by, some
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
 
@@ -16,9 +16,9 @@ COLUMNS = (
     Column("TIMES", 5, right=True),
     Column("LAST", 5),
     Column("TYPE", 14, share=1),
-    Column("WHERE", 16, share=3),
-    Column("FAILURE TYPE", 15, least=110),
-    Column("CATEGORY", 14, least=130),
+    Column("WHERE", 16, share=3, middle=True),
+    Column("FAILURE TYPE", 15, least=130),
+    Column("CATEGORY", 14, least=150),
     Column("TASKS", 5, right=True, least=72),
     Column("GOT AS FAR AS", 13),
     Column("SOLVED BY", 12, share=2, least=96),
@@ -84,7 +84,7 @@ def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
         "CATEGORY": failure_words("", str(row.get("category", ""))) or "-",
         "TASKS": str(len(row["tasks"])),
         "GOT AS FAR AS": level_word(str(row["rung"])),
-        "SOLVED BY": str(row["worked"] or "nothing yet"),
+        "SOLVED BY": solved_by(str(row["worked"])) or "nothing yet",
         "OVER TIME": failure.spark,
     }
     tones: dict[str, Tone] = {
@@ -108,7 +108,9 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
     lines += field_lines("tasks", some(row["tasks"], _NAMED), width)
     lines += field_lines("agents", some(failure.agents, _NAMED), width)
-    lines += field_lines("solved by", row["worked"] or "nothing yet", width, tone="good" if row["worked"] else "quiet")
+    lines += field_lines(
+        "solved by", solved_by(str(row["worked"])) or "nothing yet", width, tone="good" if row["worked"] else "quiet"
+    )
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
     lines += field_lines("identity", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):

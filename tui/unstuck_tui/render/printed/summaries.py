@@ -7,7 +7,15 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, clock_time, full_time, limit_of, span
-from unstuck.words.labels import PASSED_BEFORE_WORK, WAY_ENDS, counted, failure_words, level_word, replaced_words
+from unstuck.words.labels import (
+    PASSED_BEFORE_WORK,
+    WAY_ENDS,
+    counted,
+    failure_words,
+    level_word,
+    replaced_words,
+    solved_by,
+)
 from unstuck.words.story import story_line
 
 Row = Mapping[str, Any]
@@ -52,7 +60,7 @@ def failure_cells(row: Row, now: float) -> tuple[str, ...]:
         one_line(row["location"] or "-", 28),
         str(len(row["tasks"])),
         level_word(row["rung"]),
-        one_line(row["worked"] or "-", 26),
+        one_line(solved_by(row["worked"]) or "-", 26),
         f"{one_line(row['headline'], 90)}{failed and f'  ({failed})'}",
     )
 

@@ -118,11 +118,16 @@ def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
     room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
+    is_held = moment.live and attempt is not None and attempt.state == "held"
+    glyph = Cell("‖ ", "wait") if is_held else Cell(f"{moment.glyph} ", moment.tone)
     return (
         Cell(time, "quiet"),
         Cell(label, "plain" if is_attempt else "quiet"),
-        Cell(f"{moment.glyph} ", moment.tone),
-        Cell(fit(moment.text or ("at work" if moment.live else ""), room), "plain" if is_attempt else "quiet"),
+        glyph,
+        Cell(
+            fit(moment.text or ("held" if is_held else "at work" if moment.live else ""), room),
+            "plain" if is_attempt else "quiet",
+        ),
         Cell(f"{seconds} ", "quiet"),
     )
 
@@ -138,7 +143,7 @@ def failure_lines(
     if needs_person(state, row):
         context = state.gates[row.gate].gate.context
         text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
-        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 4, "ask")
+        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 6, "ask")
     diagnosis = row.diagnosis
     if diagnosis is not None:
         name = error_name(diagnosis.signature.error_type.value)
@@ -153,7 +158,7 @@ def failure_lines(
             lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
         kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
-        lines += _field("hint", diagnosis.fix_hint, width, 2)
+        lines += _field("hint", diagnosis.fix_hint, width, 4)
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
@@ -161,7 +166,7 @@ def failure_lines(
     lines += _field("approach", row.prepared.approach if row.prepared else row.climb.approach, width, 2)
     for insight in row.climb.insights[:_INSIGHTS]:
         lines += _field("finding", insight.partition("\n")[0].rstrip(":"), width, 1)
-    lines += _field("people", _asked(state, row), width, 2)
+    lines += _field("asked", _asked(state, row), width, 2)
     lines += _field("passing" if _has_passed(row) else "start", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 2)
     return lines
@@ -178,7 +183,7 @@ def _asked(state: State, row: TaskRow) -> str:
     load = load_of(state, 0.0, task=row.id)
     if not load.answered and load.asked < 2:
         return ""
-    times = "asked once" if load.asked == 1 else f"asked {load.asked} times"
+    times = "once" if load.asked == 1 else f"{load.asked} times"
     answered = f", answered in {span(load.to_answer)}" if load.to_answer is not None else ""
     return f"{times}{answered}{' on average' if load.answered > 1 else ''}"
 

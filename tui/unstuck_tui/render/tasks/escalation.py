@@ -47,11 +47,11 @@ def ladder_lines(
     lines = [_rung(state, row, limits, level, label, width) for level, label in _RUNGS]
     lines.append((Cell(" "),))
     room = max(10, width - 14)
-    for name, text in _facts(row, limits, may_ask):
+    for name, text in _facts(state, row, limits, may_ask):
         lines += named_lines(name, text, room, 4, before=_BEFORE)
     if row.state != "ended" and with_keys:
         hold, decide = spoken("task.hold"), spoken("task.decide")
-        said = f"{hold} pauses it · {decide} changes the level, gives time, skips"
+        said = f"{hold} holds it · {decide} changes the level, gives time, skips"
         lines += named_lines("from here", said, room, 4, before=_BEFORE)
     return lines
 
@@ -76,7 +76,7 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
     return mark, Cell(fit(label, _LABEL), tone), Cell(fit(text + way, room).rstrip(), tone)
 
 
-def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
+def _facts(state: State, row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
     climb, diagnosis = row.climb, row.diagnosis
     if row.state == "ended":
         yield "ended", f"{row.status}{f': {row.reason}' if row.reason else ''}"
@@ -88,14 +88,16 @@ def _facts(row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, s
         yield "chosen", f"{_CHOSEN.get(row.chosen, row.chosen)} comes next, as you chose"
     if climb.failed_approaches:
         yield "failed", " · ".join(climb.failed_approaches)
+    if needs_person(state, row):
+        return
     ahead = forecast(climb, diagnosis, limits, direct=row.mode == "direct", may_ask=may_ask)
     if not ahead:
-        yield "then", "nothing has failed yet: the first failure decides the level"
+        yield "next", "nothing has failed yet: the first failure decides the level"
         return
-    yield "then", f"{_told(ahead, row)} (if the same failure comes again each time)"
+    yield "next", f"{_told(ahead, row)} (if the same failure comes again each time)"
     left = sum(step.kind not in ("human", "halt") for step in ahead)
-    end = _end(row, ahead)
-    yield "left", f"{counted(left, 'more attempt')} before {end}"
+    if left:
+        yield "left", f"{counted(left, 'more attempt')} before {_end(row, ahead)}"
 
 
 def outlook(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True) -> str:

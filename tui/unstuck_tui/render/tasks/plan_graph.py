@@ -15,7 +15,7 @@ from unstuck_tui.render.format import Cell, Line, fit, named_lines, width_of
 
 _DEEPEST = 10
 _STATE = 12
-_LABEL = 10
+_LABEL = 12
 _NAMED = 6
 _FALLEN = ("skipped", "abandoned", "failed", "cancelled")
 

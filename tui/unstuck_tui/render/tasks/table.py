@@ -15,10 +15,12 @@ from unstuck.words.amounts import span
 from unstuck.words.labels import (
     Tone,
     agent_mark,
+    asked_about,
     doubts_about,
     failure_of,
     failure_words,
     glyph_of,
+    is_checking,
     is_held,
     needs_person,
     repeats_of,
@@ -155,7 +157,7 @@ def task_cells(
     if columns.agent:
         cells.append(Cell(fit_middle(agent_mark(row), columns.agent) + " ", "wait" if row.failovers else "quiet"))
     if columns.kind:
-        kind = row.task.agent_type if row.task.agent_type != row.task.agent else ""
+        kind = row.task.agent_type if row.task.agent_type not in (row.task.agent, "default") else ""
         cells.append(Cell(fit(kind, columns.kind) + " ", "quiet"))
     level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
@@ -237,7 +239,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
     elif row.state == "running":
         attempt = state.attempts.get(row.attempt)
         text = span(attempt.used(now)) if attempt is not None else ""
-    elif row.state == "judging" and spent:
+    elif is_checking(state, row) and spent:
         text = span(spent)
     elif row.state == "ended" and spent:
         text = f"took {span(spent)}" if is_wide else span(spent)
@@ -256,7 +258,10 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
         return f"waits for {needs}" if width_of(needs) + 10 <= width else f"for {needs}"
     diagnosis = row.diagnosis
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
-        return "waits for a free place"
+        return "before any work" if is_checking(state, row) else "waits for a free place"
+    if diagnosis is None and row.gate and needs_person(state, row):
+        gate = state.gates[row.gate].gate
+        return asked_about(gate.type, gate.context)
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else ""
     if words := _agent_words(row):
@@ -274,7 +279,7 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
 
 def problem_width(state: State, row: TaskRow) -> int:
     """The cells that the last failure of a task needs to stand there whole, without its type."""
-    if row.state == "blocked":
+    if row.state in ("blocked", "ready"):
         return width_of(problem_of(state, row, _MOST))
     if row.diagnosis is None or row.state == "ended":
         return 0
