@@ -51,7 +51,7 @@ def test_a_command_says_whether_it_is_spoken_with(command: list[str], protocol: 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing starts, and one line says what to install."""
     monkeypatch.setitem(sys.modules, "acp", None)
-    with pytest.raises(AgentNotFound, match=re.escape('pip install "unstuck[acp]"')):
+    with pytest.raises(AgentNotFound, match=re.escape('pip install ".[acp]"')):
         require_agent(("acp:sh",), tmp_path, os.environ)
 
 

@@ -29,7 +29,7 @@ def test_a_missing_extra_says_what_to_install(repo: Path, inside: Inside) -> Non
     """One line with the command that installs it, and nothing has started."""
     code, _, errors = inside(repo, "run", "--headless", "--agent", "claude-sdk", "Do it.")
     assert code != 0
-    assert 'pip install "unstuck[claude]"' in errors
+    assert 'pip install ".[claude]"' in errors
     assert len(errors.strip().splitlines()) == 1
     assert not (repo / ".git" / "unstuck" / "runs").exists()
 

@@ -11,14 +11,18 @@ from typing import Any
 
 from unstuck.errors import AgentNotFound, UsageError
 
-MCP_INSTALL = 'pip install "unstuck[mcp]"'
 _SDK = "claude_agent_sdk"
+
+
+def install_words(extra: str) -> str:
+    """Return how to install ``extra`` of unstuck: from its checkout, since no package index has it."""
+    return f'in the checkout of unstuck: pip install ".[{extra}]" (or uv tool install, pipx install, with --force)'
 
 
 def require_acp() -> None:
     """Raise AgentNotFound with the command to install the ``acp`` package if it is missing."""
     if find_spec("acp") is None:
-        raise AgentNotFound('the Agent Client Protocol\'s package is not installed: pip install "unstuck[acp]"')
+        raise AgentNotFound(f"the Agent Client Protocol's package is not installed: {install_words('acp')}")
 
 
 def has_mcp() -> bool:
@@ -29,14 +33,14 @@ def has_mcp() -> bool:
 def require_mcp() -> None:
     """Raise UsageError if the ``mcp`` package is missing."""
     if not has_mcp():
-        raise UsageError(f"the Model Context Protocol needs the package mcp: {MCP_INSTALL}")
+        raise UsageError(f"the Model Context Protocol needs the package mcp: {install_words('mcp')}")
 
 
 def require_sdk() -> Path:
     """Return the folder of the Claude Agent SDK without importing it. Raises AgentNotFound."""
     found = find_spec(_SDK)
     if found is None or found.origin is None:
-        raise AgentNotFound('the Claude Agent SDK is not installed: pip install "unstuck[claude]"')
+        raise AgentNotFound(f"the Claude Agent SDK is not installed: {install_words('claude')}")
     return Path(found.origin).parent
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LISTED = 12
+_NEAREST = 3
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -16,7 +17,11 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean …?)`` where a known word is near, else the known ones."""
+    """`` (did you mean …?)`` where a known word is near, else the known ones; of many, those most like it."""
+    from difflib import get_close_matches
+
     known = list(known)
-    more = ", …" if len(known) > _LISTED else ""
-    return near(word, known) or f" (known: {', '.join(known[:_LISTED]) or 'none'}{more})"
+    if found := near(word, known):
+        return found
+    shown = known if len(known) <= _LISTED else [*get_close_matches(word, known, n=_NEAREST, cutoff=0.0), "…"]
+    return f" (known: {', '.join(shown) or 'none'})"

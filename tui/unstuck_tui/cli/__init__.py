@@ -109,7 +109,10 @@ def main() -> None:
         sys.exit(2)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "unstuck"
-        _complain(f"{error.format_message()} ({path} --help)", 2)
+        cure = ""
+        if isinstance(error, click.NoSuchOption) and path == "unstuck run":
+            cure = " A program and its options go after --."
+        _complain(f"{' '.join(error.format_message().split())}{cure} ({path} --help)", 2)
     except click.ClickException as error:
         _complain(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):

@@ -23,10 +23,10 @@ _WITH_COMPLETION = "(( $+functions[compdef] )) || { autoload -Uz compinit && com
 
 
 @click.command(name="completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL. Put it where your shell reads it at its start."""
+    """Print the completion script of SHELL: bash, zsh or fish. Put it where your shell reads it at its start."""
     if (found := get_completion_class(shell)) is not None:
         script = found(ctx.find_root().command, {}, "unstuck", "_UNSTUCK_COMPLETE").source()
         click.echo(script.replace("#compdef unstuck\n", f"#compdef unstuck\n{_WITH_COMPLETION}", 1))

@@ -64,7 +64,7 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
         echo(f"forgotten: {entry.kind} {entry.id}")
 
 
-@command.command(name="approaches")
+@command.command(name="approaches", short_help="List the approaches against a failure, in order.")
 @click.argument("signature", default="")
 @_json_option
 @project_option

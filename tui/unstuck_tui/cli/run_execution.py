@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +85,19 @@ async def _plan(
 
 
 async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, Any]) -> tuple[Plan, Project]:
-    if len(words) != 1:
-        raise UsageError("give a plan (unstuck run plan.yaml) or a command after -- (unstuck run -- AGENT…)")
     only = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]]
+    is_plan = bool(words) and (words[0].endswith((".yaml", ".yml")) or os.path.exists(words[0]))
+    if words and not is_plan and (only or len(words) > 1 or " " in words[0].strip()):
+        task, check = one_line(" ".join(words), 60), one_line(options["verify"] or "CMD", 60)
+        cure = f'unstuck run --check {shlex.quote(check)} --agent claude "{task}"'
+        raise UsageError(f"there is no plan file `{task}`. To give an agent this task: {cure}")
+    if len(words) != 1:
+        raise UsageError(
+            'give a plan (unstuck run plan.yaml), a task for a known agent (unstuck run --agent claude "TASK") or a '
+            "command after -- (unstuck run -- AGENT…)"
+        )
     if only:
         raise UsageError(f"{', '.join(only)} goes with one command after --; write it in the plan")
-    if " " in words[0].strip() and not Path(words[0]).exists():
-        task = one_line(words[0], 60)
-        cure = f'unstuck run --check CMD --agent claude "{task}"'
-        raise UsageError(f"there is no plan file `{task}`. To give an agent this task: {cure}")
     from unstuck.runs.plans.plan_file import load_plan
 
     plan = load_plan(Path(words[0]), parallel_worktrees=place.repository is not None)

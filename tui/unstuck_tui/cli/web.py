@@ -132,9 +132,11 @@ def require_web() -> None:
     """Raise UsageError where the packages of the page are not installed."""
     from importlib.util import find_spec
 
+    from unstuck.agents.optional_packages import install_words
+
     missing = [name for name in ("starlette", "jinja2", "uvicorn", "segno") if find_spec(name) is None]
     if missing:
-        raise UsageError(f"the page needs {', '.join(missing)}: install unstuck with its extra, `unstuck[web]`")
+        raise UsageError(f"the page needs {', '.join(missing)}: {install_words('web')}")
 
 
 def _access(place: Project) -> Any:

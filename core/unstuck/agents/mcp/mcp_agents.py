@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from unstuck.agents.config.settings_files import ConfiguredAgent, Scope, SettingsFile
 from unstuck.agents.mcp.server_entries import PROGRAM, JsonEntry, TomlEntry
 from unstuck.agents.mcp.tools import SERVER
-from unstuck.agents.optional_packages import MCP_INSTALL, has_mcp
+from unstuck.agents.optional_packages import has_mcp, install_words
 from unstuck.text import one_line
 
 CALL_S = 24 * 60 * 60
@@ -99,5 +99,5 @@ def trouble_with(file: SettingsFile[CallingAgent]) -> tuple[str, str]:
     if file.state == "outdated":
         return f"{file.path} is not as this version writes it", again
     if file.state == "installed" and not has_mcp():
-        return f"{file.path} starts a server that needs the package mcp", MCP_INSTALL
+        return f"{file.path} starts a server that needs the package mcp", install_words("mcp")
     return "", ""
