@@ -255,8 +255,8 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"
         case "pivot":
-            taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
-            return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
+            told = [] if event.reason[:5] in ("", "from ") and "," not in event.reason else [f"    {event.reason}"]
+            return [f"  → New approach {climb.pivots}{of}: {event.approach}", *told]
         case "research":
             return f"  → Research {climb.research}{of}: Reading the code around the failure"
         case "continue":
@@ -464,6 +464,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),
     e.LoopTold: ("told", "↻", "quiet"),
+    e.FilesCollide: ("collides", "⇄", "wait"),
     e.AgentTimeout: ("time is up", "◷", "wait"),
     e.LivenessJudged: ("", "◷", "quiet"),
     e.SilenceEnded: ("silence", "◷", "quiet"),
@@ -576,6 +577,9 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: (
         f"  ↻ repeats itself {event.repeats} times{_DEAF[event.deaf]}: {event.evidence}"
+    ),
+    e.FilesCollide: lambda event, record: (
+        f"  ⇄ {event.other} changes {', '.join(event.paths[:_NAMED]) or 'no file of it any more'}, too"
     ),
     e.LoopTold: lambda event, record: "  ↻ the agent has been told that it repeats itself",
     e.CheckpointCreated: _checkpoint,
