@@ -70,7 +70,7 @@ async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Showing) -> Non
 
 
 async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -> None:
-    """Both rows name the other and the file; H, on the row of the first, holds the later one and asks what now."""
+    """Both rows name the other and the file; L, on the row of the first, holds the later one and asks what now."""
     async with showing(size=(120, 40)) as stage:
         stage.story.task("api")
         working, process = await at_work(stage, "web")
@@ -80,7 +80,7 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         assert [row.split("⇄")[0].split()[1] for row in rows][:2] == ["api", "web"]
         assert "⇄ web changes src/prices.py" in rows[0]
         assert "⇄ api changes src/prices.py" in rows[1]
-        await stage.pilot.press("g", "H")
+        await stage.pilot.press("g", "L")
         await asked(stage)
         assert "web is paused" in stage.text
         assert process.status() == psutil.STATUS_STOPPED
@@ -92,10 +92,10 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
 
 
 async def test_without_a_collision_nothing_is_held(showing: Showing) -> None:
-    """H does nothing where no other task changes the same file."""
+    """L does nothing where no other task changes the same file."""
     async with showing() as stage:
         working, process = await at_work(stage, "web")
-        await stage.pilot.press("H")
+        await stage.pilot.press("L")
         await stage.settled()
         assert stage.story.core.head.open_gates() == ()
         assert process.status() != psutil.STATUS_STOPPED

@@ -114,7 +114,7 @@ ACTIONS: tuple[Action, ...] = (
         "Select the next task that needs you.", "main", "wide"),
     Action("task.hold", "h", "hold", "pause",
         "Pause the agents of the selected or marked tasks.", "main", "wide"),
-    Action("task.hold_later", "H", "hold_later", "pause the later",
+    Action("task.hold_later", "L", "hold_later", "pause the later",
         "Pause the later of the tasks that change the same file as the selected one.", "main", "wide"),
     Action("task.decide", "m", "decide", "decide",
         "Give time, change the approach or skip: for the selected or marked tasks.", "main", "wide"),
