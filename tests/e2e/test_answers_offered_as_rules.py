@@ -28,11 +28,7 @@ class Asked:
         return self._unstuck.inside(*self._run, env=self._env).code == 0
 
     def answered(self, *answer: str) -> str:
-<<<<<<< HEAD
         """The words after this answer; the run then ends well."""
-=======
-        """Answer a question like this; the run then ends well. Return the printed text."""
->>>>>>> ace93b69 (Pause the later task with L, and sum only what is known)
         said = self._unstuck.inside("answer", self.question(), *answer).out
         assert self._unstuck.inside("run", "--headless", "--resume", "last", env=self._env).code == 0
         return said

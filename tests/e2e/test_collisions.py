@@ -79,8 +79,8 @@ def test_both_rows_are_marked_at_that_moment(unstuck: Unstuck, first: str, secon
     assert (row["task"], row["data"]) == ("two", {"other": "one", "paths": [path]})
     assert two.shown() == both(path)
     said = unstuck.inside("show").out
-    assert f"⇄ also changed by two: {path}" in said
-    assert f"⇄ also changed by one: {path}" in said
+    assert f"⋈ also changed by two: {path}" in said
+    assert f"⋈ also changed by one: {path}" in said
     two.ends("one")
     unstuck.until(two.live, b"result_integrated")
     unstuck.until(two.live, b"task_ended")

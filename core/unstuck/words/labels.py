@@ -227,7 +227,7 @@ def replaced_words(before: str, agent: str, why: str) -> str:
 def collision_words(state: State, row: TaskRow) -> str:
     """Return the live tasks that change the same files as ``row``, with a file; empty without any."""
     return "; ".join(
-        f"⇄ {one.other} changes {one.paths[0]}{f' and {len(one.paths) - 1} more' if one.paths[1:] else ''}, too"
+        f"⋈ {one.other} changes {one.paths[0]}{f' and {len(one.paths) - 1} more' if one.paths[1:] else ''}, too"
         for one in state.collisions_of(row)
     )
 

@@ -347,11 +347,7 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
-_DEAF = {
-    "": "",
-    "agent": ", and cannot be told before its turn ends",
-    "subagent": " in a sub-agent, which cannot be told",
-}
+_DEAF = {"agent": ", and cannot be told before its turn ends", "subagent": " in a sub-agent, which cannot be told"}
 _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
@@ -464,7 +460,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),
     e.LoopTold: ("told", "↻", "quiet"),
-    e.FilesCollide: ("collides", "⇄", "wait"),
+    e.FilesCollide: ("collides", "⋈", "wait"),
     e.AgentTimeout: ("time is up", "◷", "wait"),
     e.LivenessJudged: ("", "◷", "quiet"),
     e.SilenceEnded: ("silence", "◷", "quiet"),
@@ -576,10 +572,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.SilenceEnded: lambda event, record: f"  ◷ active again after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: (
-        f"  ↻ repeats itself {event.repeats} times{_DEAF[event.deaf]}: {event.evidence}"
+        f"  ↻ repeats itself {event.repeats} times{_DEAF.get(event.deaf, '')}: {event.evidence}"
     ),
     e.FilesCollide: lambda event, record: (
-        f"  ⇄ {event.other} changes {', '.join(event.paths[:_NAMED]) or 'no file of it any more'}, too"
+        f"  ⋈ {event.other} changes {', '.join(event.paths[:_NAMED]) or 'no file of it any more'}, too"
     ),
     e.LoopTold: lambda event, record: "  ↻ the agent has been told that it repeats itself",
     e.CheckpointCreated: _checkpoint,

@@ -103,7 +103,7 @@ def _task(row: Row) -> list[str]:
         *_before_work(row),
         *_proved(row.get("proof") or {}),
         *(
-            f"    ⇄ also changed by {one_line(one['other'], 40)}: {one_line(', '.join(one['paths']), 120)}"
+            f"    ⋈ also changed by {one_line(one['other'], 40)}: {one_line(', '.join(one['paths']), 120)}"
             for one in row.get("collisions", ())
         ),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
