@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
+from unstuck.eventlog import events as e
 from unstuck.runs.answers.batch_question import decision_outcome
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
@@ -64,6 +65,40 @@ async def test_an_agent_is_held_looked_at_and_let_go_on(showing: Showing) -> Non
         assert "web is held" in stage.text
         assert process.status() == psutil.STATUS_STOPPED
         await stage.pilot.press("l")
+        (place(stage) / "web.go").touch()
+        assert (await working).status == "succeeded"
+
+
+async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -> None:
+    """Both rows name the other and the file; L, on the row of the first, holds the later one and asks what now."""
+    async with showing(size=(120, 40)) as stage:
+        stage.story.task("api")
+        working, process = await at_work(stage, "web")
+        stage.story.core.append(e.FilesCollide(other="api", paths=(admit("src/prices.py"), admit("b"))), task="web")
+        await stage.settled()
+        rows = [row for row in stage.rows() if "⋈" in row and "src/prices.py and 1 more, too" in row]
+        assert [row.split("⋈")[0].split()[1] for row in rows][:2] == ["api", "web"]
+        assert "⋈ web changes src/prices.py" in rows[0]
+        assert "⋈ api changes src/prices.py" in rows[1]
+        await stage.pilot.press("g", "L")
+        await asked(stage)
+        assert "web is paused" in stage.text
+        assert process.status() == psutil.STATUS_STOPPED
+        await stage.pilot.press("l")
+        (place(stage) / "web.go").touch()
+        assert (await working).status == "succeeded"
+        await stage.settled()
+        assert "⋈ web changes" not in stage.text
+
+
+async def test_without_a_collision_nothing_is_held(showing: Showing) -> None:
+    """L does nothing where no other task changes the same file."""
+    async with showing() as stage:
+        working, process = await at_work(stage, "web")
+        await stage.pilot.press("L")
+        await stage.settled()
+        assert stage.story.core.head.open_gates() == ()
+        assert process.status() != psutil.STATUS_STOPPED
         (place(stage) / "web.go").touch()
         assert (await working).status == "succeeded"
 

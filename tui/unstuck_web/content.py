@@ -21,6 +21,7 @@ from unstuck.words.labels import (
     GROUPS,
     Tone,
     agent_mark,
+    collision_words,
     doubts_about,
     ended_as,
     failure_of,
@@ -205,7 +206,7 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
         failure=failure,
         where=where or (name if name and name not in failure else ""),
         kind=failure_words(failed.failure_type.value, failed.category.value) if failed is not None else "",
-        doubts=doubts_about(row),
+        doubts=collision_words(state, row) or doubts_about(row),
         gate=row.gate if asks else "",
     )
 

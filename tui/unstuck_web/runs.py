@@ -25,7 +25,7 @@ from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_offline import answer_offline
 from unstuck.runs.queries.run_list import find_run, is_live, live_run, run_rows
 from unstuck.runs.view.followed_run import FollowedRun
-from unstuck.runs.view.run_view import RunView
+from unstuck.runs.view.run_view import RunView, rows_after
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
 
@@ -51,7 +51,7 @@ class WatchedRun:
         self._unfollow = view.follow(self._see, self.wake)
 
     def _see(self, record: Record) -> None:
-        self.changed[record.task] = self.changed[""] = record.seq
+        self.changed |= dict.fromkeys(("", *rows_after(self.view.state, record)), record.seq)
         self.wake()
 
     def wake(self) -> None:

@@ -88,6 +88,15 @@ class Failover:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Collision:
+    """Files that a task and the task ``other`` both change. ``is_later``: the other one changed them first."""
+
+    other: str
+    paths: tuple[str, ...]
+    is_later: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectiveRow:
     """A decided directive and the progress of its preparation. ``instead_of`` is an agent that another one replaces."""
 
@@ -183,6 +192,7 @@ class TaskRow:
     check passed. ``files`` describes the present files, ``before`` those at the start of the last checked attempt.
     ``files_hash`` is that of the files after the last check that did not pass, unless ``files`` says more.
     ``paid`` is the number of attempts before the last answer, which do not count for the budget of the task.
+    ``collisions`` are with tasks that change the same files; with one that has ended they mean nothing.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
     at the end of a proof. ``failover`` are the agents that may go on with it, ``failovers`` the changes so far.
@@ -235,6 +245,7 @@ class TaskRow:
     proof: Proof | None = None
     files_hash: str = ""
     paid: int = 0
+    collisions: tuple[Collision, ...] = ()
     changed: int = 0
 
     @property
@@ -381,6 +392,14 @@ class State:
     decided: dict[int, Decided] = field(default_factory=dict)
     pages: dict[int, Page] = field(default_factory=dict)
     unknown: int = 0
+
+    def collisions_of(self, row: TaskRow) -> tuple[Collision, ...]:
+        """Return the collisions of ``row`` with tasks that have not ended."""
+        if row.state == "ended":
+            return ()
+        return tuple(
+            one for one in row.collisions if one.other in self.tasks and self.tasks[one.other].state != "ended"
+        )
 
     def open_gates(self) -> tuple[GateRow, ...]:
         """Return the open questions, oldest first."""

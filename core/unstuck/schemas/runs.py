@@ -144,6 +144,14 @@ class Failover(Row):
     attempts: int
 
 
+class Collision(Row):
+    """Files that a task and another live task both change. ``is_later``: the other one changed them first."""
+
+    other: str
+    paths: list[str]
+    is_later: bool
+
+
 class ShownTask(Row):
     """One task. ``checkpoint`` is its last passing one. ``rungs`` is the usage by escalation level.
 
@@ -169,6 +177,7 @@ class ShownTask(Row):
     waits: dict[str, Any] | None
     proof: Proof | None
     flaky: str
+    collisions: tuple[Collision, ...] = ()
     weakened: list[str]
     ending: str
     said: str

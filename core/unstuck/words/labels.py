@@ -257,6 +257,14 @@ def used_words(event: UsageCounted) -> str:
     return f"{event.tokens} tokens{cost}"
 
 
+def collision_words(state: State, row: TaskRow) -> str:
+    """Return the live tasks that change the same files as ``row``, with a file; empty without any."""
+    return "; ".join(
+        f"⋈ {one.other} changes {one.paths[0]}{f' and {len(one.paths) - 1} more' if one.paths[1:] else ''}, too"
+        for one in state.collisions_of(row)
+    )
+
+
 def doubts_about(row: TaskRow) -> str:
     """Return the doubts about the success of ``row``, in a few words; empty without any."""
     check = row.check

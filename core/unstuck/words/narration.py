@@ -261,8 +261,8 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
         case "pivot" if event.approaches:
             return [f"  → {len(event.approaches)} new approaches at once:", *(f"    {way}" for way in event.approaches)]
         case "pivot":
-            taken = f"  → New approach {climb.pivots}{of}: {event.approach}"
-            return taken if not event.reason or event.reason.startswith("from ") else [taken, f"    {event.reason}"]
+            told = [] if event.reason[:5] in ("", "from ") and "," not in event.reason else [f"    {event.reason}"]
+            return [f"  → New approach {climb.pivots}{of}: {event.approach}", *told]
         case "research":
             return f"  → Research {climb.research}{of}: Reading the code around the failure"
         case "continue":
@@ -353,11 +353,7 @@ def _details(event: e.GateOpened, record: Record) -> list[str]:
     return lines + [f"    details: unstuck show {record.run}"] * bool(event.report)
 
 
-_DEAF = {
-    "": "",
-    "agent": ", and cannot be told before its turn ends",
-    "subagent": " in a sub-agent, which cannot be told",
-}
+_DEAF = {"agent": ", and cannot be told before its turn ends", "subagent": " in a sub-agent, which cannot be told"}
 _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
@@ -460,6 +456,7 @@ MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.StopReceipt: ("stopped", "■", "quiet"),
     e.LoopWarned: ("loop", "↻", "wait"),
     e.LoopTold: ("told", "↻", "quiet"),
+    e.FilesCollide: ("collides", "⋈", "wait"),
     e.AgentTimeout: ("time is up", "◷", "wait"),
     e.LivenessJudged: ("", "◷", "quiet"),
     e.SilenceEnded: ("silence", "◷", "quiet"),
@@ -575,7 +572,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.SilenceEnded: lambda event, record: f"  ◷ active again after {_seconds(event.seconds)}: {event.sign}",
     e.SignalParseFailure: lambda event, record: f"  no signal that can be used: {event.raw_output_sample}",
     e.LoopWarned: lambda event, record: (
-        f"  ↻ repeats itself {event.repeats} times{_DEAF[event.deaf]}: {event.evidence}"
+        f"  ↻ repeats itself {event.repeats} times{_DEAF.get(event.deaf, '')}: {event.evidence}"
+    ),
+    e.FilesCollide: lambda event, record: (
+        f"  ⋈ {event.other} changes {', '.join(event.paths[:_NAMED]) or 'no file of it any more'}, too"
     ),
     e.LoopTold: lambda event, record: "  ↻ the agent has been told that it repeats itself",
     e.CheckpointCreated: _checkpoint,

@@ -33,6 +33,7 @@ COLUMNS = (
     ("▕━╸▏", "TIME LEFT", "The time that is left for this attempt; of a task that has ended, how long it took."),
     ("↻ ×2", "REPEATS", "The same failure or step so many times in a row; three times is a loop."),
     ("", "WHAT IS WRONG", "The last failure and its place, or what the task waits for."),
+    ("⋈", "collision", "Another task changes the same file. L pauses the one that changed it later."),
     ("*", "marked", "Marked with space, to decide about several tasks."),
     ("▸", "failure", "A line of the output that tells of the failure."),
 )

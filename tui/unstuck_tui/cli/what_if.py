@@ -12,7 +12,7 @@ from unstuck.errors import RecordDamaged, RecordError, SettingsError, UsageError
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.history.locations import AGENTS, Source, kept_sessions, sources_in
-from unstuck.history.reviews import Problem, Wanted, review_of
+from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt, reviewed
 from unstuck.runs.queries.run_list import find_run
 from unstuck.runs.queries.what_if import Comparison, RunReplay, compare_sessions, rows
 from unstuck.runs.queries.what_if_settings import changed, changes_in
@@ -78,14 +78,19 @@ def command(runs: tuple[str, ...], given: tuple[str, ...], everything: bool, pro
 def _compare(
     sources: Sequence[Source], own: Settings, changed: Settings, project: Path | None, found: Comparison
 ) -> None:
-    for source in sources:
+    with ended_at_interrupt():
         before, after = (
-            review_of(source, Wanted(project=project, window_size=one.window_size)) for one in (own, changed)
+            _reviews(sources, Wanted(project=project, window_size=one.window_size)) for one in (own, changed)
         )
-        if isinstance(before, Problem) and not before.foreign:
-            complain(before.reason)
-        elif isinstance(before, Problem) and project is None:
-            raise UsageError(before.reason)
-        elif before is not None and after is not None and not isinstance(before, Problem):
-            assert not isinstance(after, Problem)
-            compare_sessions(before, after, found)
+    for source in sources:
+        old, new = before.get(source), after.get(source)
+        if isinstance(old, Session) and isinstance(new, Session):
+            compare_sessions(old, new, found)
+        elif isinstance(old, Problem) and old.foreign and project is None:
+            raise UsageError(old.reason)
+        elif isinstance(old, Problem) and not old.foreign:
+            complain(old.reason)
+
+
+def _reviews(sources: Sequence[Source], wanted: Wanted) -> dict[Source, Session | Problem]:
+    return {one.source: one for one in reviewed(sources, wanted, lambda size: None)}

@@ -114,6 +114,8 @@ ACTIONS: tuple[Action, ...] = (
         "Select the next task that needs you.", "main", "wide"),
     Action("task.hold", "h", "hold", "hold",
         "Hold the agents of the selected or marked tasks.", "main", "wide"),
+    Action("task.hold_later", "L", "hold_later", "hold the later",
+        "Hold the later of the tasks that change the same file as the selected one.", "main", "wide"),
     Action("task.decide", "m", "decide", "decide",
         "Give time, change the approach or skip: for the selected or marked tasks.", "main", "wide"),
     Action("view.pager", "o", "pager", "full screen",

@@ -20,7 +20,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import GateRow, State
-from unstuck.runs.view.run_view import RunView
+from unstuck.runs.view.run_view import RunView, rows_after
 from unstuck.words.labels import ENDED, group_of, is_checking
 from unstuck_tui.runs.activity import Activity
 from unstuck_tui.runs.history import History, may_tell
@@ -118,7 +118,7 @@ class Tracker:
         quiet = not (self._tasks or self._rows or self._gates)
         self._last = record.time
         if task:
-            self._tasks.add(task)
+            self._tasks |= rows_after(self.state, record)
             self._look_at(task)
         elif name.startswith("budget_") or name == "gate_answered":
             for one in tuple(self.timed):  # agents are held, or go on

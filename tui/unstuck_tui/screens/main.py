@@ -243,6 +243,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             return not at_table or table.is_filtered or bool(table.marked)
         if action in ("open", "hold", "decide", "by_hand", "pager"):
             return bool(table.selected)
+        if action == "hold_later":
+            return bool(self._later_of(table.selected))
         if action == "next_question":
             return bool(self._tracker.gates)
         if action in ("filter", "sort") and not self._tracker.state.tasks:
@@ -319,6 +321,16 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_hold(self) -> None:
         self._interventions.hold(self._table.chosen)
+
+    def action_hold_later(self) -> None:
+        self._interventions.hold(self._later_of(self._table.selected))
+
+    def _later_of(self, task: str) -> tuple[str, ...]:
+        """Return the later tasks of the collisions of ``task`` that can be paused."""
+        state = self._tracker.state
+        row = state.tasks.get(task)
+        found = state.collisions_of(row) if row is not None else ()
+        return tuple(dict.fromkeys(task if one.is_later else one.other for one in found))
 
     def action_decide(self) -> None:
         self._interventions.decide(self._table.chosen, self._table.unmark)

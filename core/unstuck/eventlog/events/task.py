@@ -18,6 +18,7 @@ __all__ = [
     "CheckFinished",
     "CheckFlaked",
     "CheckProved",
+    "FilesCollide",
     "HandedBack",
     "HandedOver",
     "LoopTold",
@@ -313,6 +314,16 @@ class CheckFlaked(Event):
     exit_code: int | None = None
     test: Clean = Clean("")
     seen: int = 1
+
+
+class FilesCollide(Event):
+    """The task changes ``paths`` that the live task ``other`` has changed before it, in worktrees of their own.
+
+    No ``paths`` mean that they have no changed file in common any more.
+    """
+
+    other: str
+    paths: tuple[Clean, ...] = ()
 
 
 class HandedOver(Event):

@@ -13,7 +13,17 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.clock import WARN_SHARE
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, change_gate, change_task, end_task, is_current, on
-from unstuck.eventlog.state import AttemptRow, CheckRow, DirectiveRow, Proof, Standing, State, TaskBaseline, TaskRow
+from unstuck.eventlog.state import (
+    AttemptRow,
+    CheckRow,
+    Collision,
+    DirectiveRow,
+    Proof,
+    Standing,
+    State,
+    TaskBaseline,
+    TaskRow,
+)
 from unstuck.text import Clean
 
 HANDLERS: Handlers = {}
@@ -272,6 +282,15 @@ def _diagnosis(event: e.CheckFinished) -> Diagnosis | None:
 @_on(e.CheckFlaked)
 def _check_flaked(state: State, record: Record, event: e.CheckFlaked) -> None:
     change_task(state, record, flaky=event.test or event.command)
+
+
+@_on(e.FilesCollide)
+def _files_collide(state: State, record: Record, event: e.FilesCollide) -> None:
+    for task, other, is_later in ((record.task, event.other, True), (event.other, record.task, False)):
+        if (row := state.tasks.get(task)) is not None:
+            found = [one for one in row.collisions if one.other != other]
+            found += [Collision(other=other, paths=event.paths, is_later=is_later)] if event.paths else []
+            state.tasks[task] = replace(row, changed=record.seq, collisions=tuple(found))
 
 
 @_on(e.ProofStarted)

@@ -100,6 +100,7 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
         "waits": _waits(row, now),
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
+        "collisions": [asdict(one) for one in state.collisions_of(row)],
         "weakened": list(row.check.weakened) if row.check else [],
         "ending": row.check.ending if row.check else "",
         "said": row.check.said if row.check else "",

@@ -124,6 +124,13 @@ class RunView(Protocol):
         """A notification about ``tasks`` went out by ``way``; recorded where this process works the run."""
 
 
+def rows_after(state: State, record: Record) -> set[str]:
+    """Return the tasks whose rows may look different after ``record``: its own, and those with files in common."""
+    row = state.tasks.get(record.task)
+    others = {one.other for one in row.collisions} if row is not None else set()
+    return {record.task, getattr(record.event, "other", ""), *others} - {""}
+
+
 def limits_of(rules: Limits, window: int) -> dict[str, int]:
     """The number of tries on each escalation level, and of the repetitions that are a loop."""
     return {"retry": rules.max_retries, "pivot": rules.max_pivots, "research": rules.max_research, "loop": window}

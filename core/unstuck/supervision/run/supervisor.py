@@ -46,6 +46,7 @@ from unstuck.supervision.intervention.allowed import NextRung
 from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
 from unstuck.supervision.recovery.reattach import interrupt_running, take_over
 from unstuck.supervision.recovery.review import Standstill
+from unstuck.supervision.run.collisions import Collisions
 from unstuck.supervision.run.finish import clean_old, record_end
 from unstuck.supervision.run.open_questions import Question
 from unstuck.supervision.run.session import Session
@@ -121,6 +122,7 @@ class Supervisor:
         self._budget = Budget(core, deadlines)
         self.left = ""
         """The reason for which a watch is left; empty while it goes on."""
+        Collisions(core, deadlines)
         Timers(core, deadlines, answer=partial(answer_gate, core.journal, via="timer", actor="timer"))
         self.hooks: Hooks | None = None
         self.tools: Tools | None = None

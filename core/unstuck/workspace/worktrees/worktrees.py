@@ -205,6 +205,18 @@ class Worktrees:
         found = without(await scan(self._existing(task).git), _OWN)
         return tuple(sorted(found.nested | found.changed))
 
+    async def changed(self, task: str) -> dict[str, float]:
+        """Return the files that the task has changed since the last results it has, each with the time of its change.
+
+        The times are in seconds since 1970. Its agent may be at work.
+        """
+        place, tip = self._existing(task), await self.tip()
+        known = await place.git("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--merge-base", tip)
+        added = await place.git("ls-files", "-z", "--others", "--exclude-standard")
+        paths = (*split_paths(known.out), *split_paths(added.out))
+        own = [path for path in paths if path.split("/")[0] != _OWN]
+        return await asyncio.to_thread(lambda: {path: _changed_at(place.path / path) for path in own})
+
     async def remove(self, task: str) -> str:
         """Remove the task's tree, its ignored files and its branch; return why they stay, or an empty text."""
         async with self._lock:
@@ -524,3 +536,12 @@ def _has_markers(file: Path) -> bool:
         return any(line.startswith(b"<<<<<<< ") for line in read_bytes(file).splitlines())
     except OSError:
         return False
+
+
+def _changed_at(path: Path) -> float:
+    """Return the time of the last change of a file in seconds since 1970; of one that is gone, that of its folder."""
+    while True:
+        try:
+            return path.lstat().st_mtime
+        except OSError:
+            path = path.parent

@@ -110,6 +110,10 @@ def _task(row: Row) -> list[str]:
         *_waiting(row.get("waits") or {}),
         *_before_work(row),
         *_proved(row.get("proof") or {}),
+        *(
+            f"    ⋈ also changed by {one_line(one['other'], 40)}: {one_line(', '.join(one['paths']), 120)}"
+            for one in row.get("collisions", ())
+        ),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
         *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
         *_ending(row),

@@ -26,7 +26,7 @@ def what_if_lines(rows: Sequence[Row]) -> Iterator[str]:
     compared = f"{_counted(total['compared'], 'step')} compared in {' and '.join(sources) or 'no run'}"
     yield f"{named or 'nothing changed'}: {compared}, {differ}"
     if differences:
-        yield "in sum: " + ", ".join(f"{name} {_signed(total[name])}" for name in _AMOUNTS)
+        yield "in sum: " + ", ".join(f"{name} {_sum(name, differences)}" for name in _AMOUNTS)
     if total["unknown"]:
         short = f"; {total['short']} of them because the log ends before" if total["short"] else ""
         yield f"unknown: {_counted(total['unknown'], 'step')} after a step that differs, or not in the log{short}"
@@ -55,6 +55,12 @@ def _signed(amount: int | None) -> str:
     if amount is None:
         return "unknown"
     return f"{amount:+,}".replace("-", "−") if amount else "="
+
+
+def _sum(name: str, rows: Sequence[Row]) -> str:
+    known = [row[name] for row in rows if row[name] is not None]
+    rest = " and unknown" if known and len(known) < len(rows) else ""
+    return f"{_signed(sum(known) if known else None)}{rest}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -16,6 +16,7 @@ from unstuck.words.labels import (
     Tone,
     agent_mark,
     asked_about,
+    collision_words,
     doubts_about,
     failure_of,
     failure_words,
@@ -181,6 +182,7 @@ def task_cells(
         cells.append(Cell(name if width_of(name) < room - _LEAST_FAILURE else "⇄ ", "wait"))
         room -= len(cells[-1].text)
     doubts = doubts_about(row) if row.diagnosis is None or row.status == "succeeded" else ""
+    doubts = collision_words(state, row) or doubts
     if doubts and row.state != "blocked":
         cells.append(Cell(fit(doubts, room), "wait"))
     else:
@@ -279,6 +281,8 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
 
 def problem_width(state: State, row: TaskRow) -> int:
     """The cells that the last failure of a task needs to stand there whole, without its type."""
+    if words := collision_words(state, row):
+        return min(_MOST, width_of(words))
     if row.state in ("blocked", "ready"):
         return width_of(problem_of(state, row, _MOST))
     if row.diagnosis is None or row.state == "ended":
