@@ -53,6 +53,17 @@ async def test_a_recorded_session_is_understood(agent: str) -> None:
     assert stop["last_assistant_message"].endswith("All done.")
 
 
+def test_a_newer_qwen_has_an_event_for_a_failed_command() -> None:
+    """Of its text the output alone is read, with the exit code."""
+    said = f"Command: {FAILING}\nDirectory: (root)\nOutput: oops\nError: (none)\nExit Code: 3\nSignal: (none)\n"
+    call = {"tool_name": "run_shell_command", "tool_use_id": "1", "tool_input": {"command": FAILING}}
+    decoded = DIALECTS["qwen"].decode({"hook_event_name": "PostToolUseFailure", **call, "error": said})
+    assert decoded is not None
+    seen = observation(decoded, 0.0)
+    assert seen is not None
+    assert (seen.kind, seen.tool, seen.text, seen.exit_code) == ("failure", "bash", "oops", 3)
+
+
 def test_every_agent_with_hooks_has_its_dialect() -> None:
     """Each agent that can be installed is understood, and the events asked for are those that are read."""
     assert set(DIALECTS) == set(KNOWN)

@@ -29,15 +29,15 @@ Call = tuple[str, Mapping[str, Any]]
 class Turn:
     """Turn of the model: words, then one command to run, and calls of other tools, all at once.
 
-    With ``full`` it says nothing: its provider refuses the request, because it is longer than the model's context.
-    With ``spent`` the provider refuses it in these words, because the quota is used up.
+    With ``full`` it says nothing: its provider refuses the request, because it is longer than the model's context. With
+    ``refused`` it refuses with that status, kind of error and message.
     """
 
     text: str = ""
     command: str = ""
     calls: tuple[Call, ...] = ()
     full: bool = False
-    spent: str = ""
+    refused: tuple[int, str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,9 +237,8 @@ class _Handler(BaseHTTPRequestHandler):
         if turn.full:
             self._full(path)
             return
-        if turn.spent:
-            error = {"type": "rate_limit_error", "message": turn.spent}
-            self._send("application/json", json.dumps({"type": "error", "error": error}).encode(), 429)
+        if turn.refused is not None:
+            self._refuse(path, *turn.refused)
             return
         try:
             calls = _calls(body, turn)
@@ -305,6 +304,15 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             words = "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."
             self._json({"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}, 400)
+
+    def _refuse(self, path: str, status: int, kind: str, words: str) -> None:
+        """Refuse a request in the form of the protocol."""
+        if path.endswith("/messages"):
+            self._json({"type": "error", "error": {"type": kind, "message": words}}, status)
+        elif "enerateContent" in path:
+            self._json({"error": {"code": status, "message": words, "status": kind}}, status)
+        else:
+            self._json({"error": {"message": words, "type": kind, "code": kind}}, status)
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self.numbers):08d}"

@@ -22,7 +22,7 @@ def test_the_other_agent_finishes_and_no_call_is_made_twice(lab: Labs) -> None:
 
     def reads(asked: Asked) -> Turn:
         if asked.answered:
-            return Turn(spent=spent)
+            return Turn(refused=(429, "rate_limit_error", spent))
         return Turn(text="I look.", command="echo read >> calls.txt")
 
     def writes(asked: Asked) -> Turn:

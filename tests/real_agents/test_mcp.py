@@ -96,7 +96,7 @@ def test_it_is_answered_on_the_screen_after_two_minutes(name: str, lab: Labs) ->
     with screen(one, *recipe("unstuck watch").split()[1:]) as terminal:
         terminal.until("no sessions yet")
         with working(one) as process:
-            terminal.until(QUESTION)
+            terminal.until(QUESTION, "waits for you")
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(MINUTES_S)
             assert len(one.model.asked) == 1
@@ -133,7 +133,7 @@ def test_beside_hooks_it_is_the_same_session(name: str, lab: Labs) -> None:
     with screen(one) as terminal:
         terminal.until("no sessions yet")
         with working(one) as process:
-            terminal.until(QUESTION)
+            terminal.until(QUESTION, "waits for you")
             show_question(terminal)
             terminal.press("2")
             one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)
@@ -162,7 +162,7 @@ def test_in_a_run_of_ours_it_waits_and_goes_on(name: str, lab: Labs) -> None:
         arguments = ("--", "--allowedTools", "Bash", "mcp__unstuck")
     run = ("run", "--verify", "grep 80.0 port.txt", "--agent", name, TASK)
     with screen(one, *run, *(arguments if len(arguments) > 1 else ())) as terminal:
-        terminal.until(QUESTION)
+        terminal.until(QUESTION, "waits for you")
         show_question(terminal)
         terminal.press("2")
         one.model.wait(lambda asked: "chosen option 2: 8080" in asked.last, seconds=PATIENCE)

@@ -7,18 +7,17 @@ has other event names and no call ids. Gemini CLI and Qwen Code return the text 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from unstuck.agents.hooks.claude_hooks import CONTEXT_EVENTS, STOPPING_EVENTS
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.agents.streams.stream import mapping, text
 
 Payload = Mapping[str, Any]
 
-_EXIT_CODE = re.compile(r"^Exit Code: (\d{1,3})$", re.MULTILINE)
 _GEMINI_EVENTS = {
     "SessionStart": "SessionStart",
     "BeforeAgent": "UserPromptSubmit",
@@ -97,12 +96,14 @@ def _with_shell(payload: Payload) -> dict[str, Any] | None:
     decoded = dict(payload)
     if str(decoded.get("tool_name")) in _SHELLS:
         decoded["tool_name"] = "Bash"
+    if decoded.get("hook_event_name") == "PostToolUseFailure":
+        output, code = shell_result(text(payload, "error"))
+        return {**decoded, "error": f"Exit code {code}\n{output}"} if code else decoded
     said, shown, failed = _response(payload), text(mapping(payload, "tool_response"), "returnDisplay"), _error(payload)
-    found = _EXIT_CODE.search(said)
-    code = int(found[1]) if found else None
+    output, code = shell_result(said)
     if failed and not code:
         return _failed(decoded, failed)
-    return _judged(decoded, code if found else 0, shown or said)
+    return _judged(decoded, code or 0, shown or output)
 
 
 def _judged(decoded: dict[str, Any], code: int | None, said: str) -> dict[str, Any]:
@@ -157,6 +158,14 @@ DIALECTS: Mapping[str, Dialect] = {
             telling=CONTEXT_EVENTS - {"PreToolUse"},
             echoes=True,
         ),
-        Dialect(name="qwen", title="Qwen Code", decode=_qwen, encode=_renamed, stopping=frozenset(), echoes=True),
+        Dialect(
+            name="qwen",
+            title="Qwen Code",
+            decode=_qwen,
+            encode=_renamed,
+            stopping=frozenset(),
+            telling=CONTEXT_EVENTS - {"SessionStart"},
+            echoes=True,
+        ),
     )
 }

@@ -14,9 +14,6 @@ from unstuck.agents.streams.stream import Stream, mapping, number, text
 from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"^(?:Exit Code|Command exited with code):? (\d{1,3})\b", re.MULTILINE)
-_SHELL_RESULT = re.compile(
-    r"Command: .*?\nDirectory: [^\n]*\n(?:Output|Stdout): (.*)\nError: (.*?)\nExit Code: (\d{1,3})\n", re.DOTALL
-)
 _NOTHING = ("(empty)", "(none)")
 _PIECES_LIMIT = 64 * 1024
 
@@ -68,7 +65,11 @@ class GeminiStream(Stream):
 
 def shell_result(said: str) -> tuple[str, int | None]:
     """Return the output of a command alone, and its exit code, from the text of a result; None if none is there."""
-    if (found := _SHELL_RESULT.match(said)) is not None:
-        return "\n".join(part for part in found.groups()[:2] if part not in _NOTHING), int(found[3])
+    head, _, rest = said.partition("\nOutput: ")
+    output, is_whole, tail = rest.rpartition("\nError: ")
+    code = _EXIT_CODE.search(tail if is_whole else said)
+    if is_whole and code and head.startswith("Command: ") and "\nDirectory: " in head:
+        parts = output, tail[: code.start()].removesuffix("\n")
+        return "\n".join(part for part in parts if part not in _NOTHING), int(code[1])
     code = _EXIT_CODE.search(said)
     return said, int(code[1]) if code else None
