@@ -12,7 +12,7 @@ from unstuck.fleet.host_logs import Broken, Ended, HostLogs, Lines, Opened
 
 
 def test_every_line_is_yielded_once_and_unchanged(host: Callable[..., Host]) -> None:
-    """What is written meanwhile comes with the next look; a half-written line waits for its end."""
+    """Lines that are written meanwhile come with the next look; a half-written one waits for its end."""
     one = host()
     one.write(1, 3)
     logs = HostLogs(os.environ)

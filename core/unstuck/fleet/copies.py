@@ -51,14 +51,14 @@ class Copies:
     """
 
     def __init__(self, environ: Mapping[str, str], *, limit: int = LOG_LIMIT) -> None:
-        self._folder, self._limit = state_dir(environ) / _FOLDER, limit
+        self.folder, self._limit = state_dir(environ) / _FOLDER, limit
         self._ends: dict[tuple[str, str], Position] = {}
         self._refusals: dict[tuple[str, str], str] = {}
         self._numbers: dict[str, int] = {}
 
     def home(self, host: str, log: str) -> Path:
         """Return the folder that stands for the project's home of ``log``. Raises UsageError, ValueError."""
-        return self._folder / host_name(host) / log_name(log).project
+        return self.folder / host_name(host) / log_name(log).project
 
     def path(self, host: str, log: str) -> Path:
         """Return the file of a copy, which may not exist. Raises UsageError, ValueError."""
@@ -68,7 +68,7 @@ class Copies:
         """Return the names of the logs of which there are copies."""
         found = []
         with suppress(FileNotFoundError):
-            for project in sorted((self._folder / host_name(host)).iterdir()):
+            for project in sorted((self.folder / host_name(host)).iterdir()):
                 found += [str(LogName(project.name, run)) for run in run_names(project / "runs")]
         return [name for name in found if _is_log(name)]
 
@@ -127,7 +127,7 @@ class Copies:
         if not self.path(host, log).exists():
             self._numbers[host] += 1
             if self._numbers[host] > LOGS_LIMIT:
-                raise CopyRefused(f"{host} has more than {LOGS_LIMIT} logs: delete old copies in {self._folder / host}")
+                raise CopyRefused(f"{host} has more than {LOGS_LIMIT} logs: delete old copies in {self.folder / host}")
 
     def _write(self, host: str, log: str, start: Position, lines: bytes, end: Position) -> None:
         """Write the checked ``lines`` at ``start``, where another process may have written them already."""
@@ -170,7 +170,7 @@ class Copies:
         """Open the copy for reading and writing while no other process does. Raises RecordWriteFailed."""
         path = self.path(host, log)
         try:
-            refuse_links(self._folder, *list(path.parents)[:4])
+            refuse_links(self.folder, *list(path.parents)[:4])
             make_directory(path.parent)
             fd = open_for_writing(path, os.O_RDWR)
             try:

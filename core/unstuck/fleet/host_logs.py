@@ -121,8 +121,14 @@ class HostLogs:
                     log_name(log.name)
                 except ValueError:
                     continue  # a folder that unstuck has not named
-                if log.name in self._readings or log.name in self._cursors or not self._is_past(log):
+                if log.name in self._readings or self._is_wanted(log):
                     yield log
+
+    def _is_wanted(self, log: HostLog) -> bool:
+        """Return whether the run has not ended, or has gone on after the cursor that somebody gave for it."""
+        if log.name in self._cursors and _size(log.path) != self._cursors[log.name].offset:
+            return True
+        return not self._is_past(log)
 
     def _is_past(self, log: HostLog) -> bool:
         """Return whether the run has ended, without reading its log again while that has not changed."""

@@ -1,0 +1,71 @@
+"""``unstuck watch --host``: the runs of other machines in one list."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from unstuck.errors import UsageError
+from unstuck.eventlog.envelope import Record
+from unstuck.fleet.copies import Copies
+from unstuck.fleet.fleet_view import FleetView
+from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
+from unstuck.fleet.names import host_name
+from unstuck.processes import agent_sign
+from unstuck.words.narration import lines_of
+from unstuck_tui.cli.common import complain, echo
+from unstuck_tui.cli.streams import can_show
+
+_ALONE = ("answers", "budget", "sessions", "web", "as_json")
+
+
+async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
+    """Show the runs of the hosts in ``options`` until the person leaves; without a terminal print their events.
+
+    Raises UsageError for a host or an option that cannot be.
+    """
+    wrong = [*given, *(name.removeprefix("as_") for name in _ALONE if options[name])]
+    if wrong:
+        raise UsageError(f"--host shows runs of other machines: omit {', '.join(f'--{name}' for name in wrong)}")
+    if not options["hosts"]:
+        raise UsageError("--ssh-command goes with --host")
+    if sign := agent_sign(os.getpid()):
+        raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
+    hosts = [host_name(host) for host in options["hosts"]]
+    environ = dict(os.environ)
+
+    async def open_link(host: str) -> HostLink:
+        return await ProcessLink.open(ssh_command(host, environ, options["ssh_command"]), environ)
+
+    view = FleetView(hosts, open_link, Copies(environ))
+    if options["headless"] or options["plain"] or not can_show(environ):
+        await _print(view)
+        return 0
+    from unstuck_tui.app.fleet_app import FleetApp
+    from unstuck_tui.app.host import show_alone
+    from unstuck_tui.keys.preferences import preferences
+
+    await show_alone(FleetApp(view, preferences(environ)))
+    return 0
+
+
+async def _print(view: FleetView) -> None:
+    """Print a line for each event, and for each host that stands otherwise, until it is interrupted."""
+    stood: dict[str, tuple[str, str]] = {}
+
+    def see(record: Record) -> None:
+        for line in lines_of(record):
+            echo(line)
+
+    def stand() -> None:
+        for host in view.hosts:
+            if stood.get(host.name) != (now := (host.standing, host.problem)):
+                stood[host.name] = now
+                complain(host.words)
+
+    view.follow(see, stand)
+    with suppress(asyncio.CancelledError):
+        await view.follow_hosts()
