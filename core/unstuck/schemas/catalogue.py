@@ -49,7 +49,7 @@ SCHEMAS: dict[str, Schema] = {
     "signatures": Schema(1, project.Failure),
     "truth": Schema(1, project.Truth),
     "watch": Schema(1, runs.EventRecord | runs.RunResult),
-    "socket-request": Schema(3, control.REQUESTS),
+    "socket-request": Schema(4, control.REQUESTS),
     "socket-reply": Schema(1, control.REPLIES),
 }
 
