@@ -154,7 +154,7 @@ class Viewer:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until ``condition`` holds, for what the view says has changed."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(30):
             while not condition():
                 self._changed.clear()
                 with suppress(TimeoutError):

@@ -29,6 +29,8 @@ from unstuck.text import Clean, one_line
 
 _MERGE_S = 0.2
 _EXACT_S = 1.0
+_WIDE = ("gate_", "timer_", "task_ended")
+"""Beginnings of the names of events about one task that change others as well."""
 
 
 class FleetView:
@@ -88,7 +90,7 @@ class FleetView:
         return run, own if prefix in self._owners else ""
 
     def absent(self, task: str) -> tuple[str, str]:
-        run = self._owners.get(task.rpartition("/")[0])
+        run = self._owners.get(task.rpartition("/")[0]) or self._owners.get(task)
         if run is None:
             return "", ""
         host = self._host(run)
@@ -186,7 +188,7 @@ class FleetView:
         else:
             self._merge_about(run, record)
         self.state.seq += 1
-        if run not in self._due:
+        if run not in self._due and (not record.task or record.name.startswith(_WIDE)):
             self._due.add(run)
             asyncio.get_running_loop().call_later(_MERGE_S, self._merge, run)
         relayed = self._relayed(run, record)
