@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -42,6 +43,38 @@ def relined(lines: list[bytes], old: bytes, new: bytes) -> list[bytes]:
         framed_line, crc = framed(seq, body.replace(old, new), crc)
         found.append(framed_line)
     return found
+
+
+ASKED = "20270115-080000"
+"""The run of :func:`asking_lines`."""
+
+
+def asking_lines(*more: tuple[str, dict[str, Any]], ahead: float = 0.0, boot: float = 0.0) -> list[bytes]:
+    """The log of a run that has just asked about its task ``web``, and ``more`` events about that.
+
+    The clocks of its host differ from those here by ``ahead`` and ``boot`` seconds.
+    """
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + ahead))
+    work = {"id": "web", "prompt": "Build it.", "agent": "", "agent_type": "default", "needs": []}
+    question = {"gate": "g1", "type": "stuck", "context": {}, "choices": ["skip"], "attempt_id": ""}
+    told = [("run_started", {"project": "shop", "kind": "plan"}), ("task_added", {"work": work})]
+    told += [("gate_opened", question), *more]
+    crc, lines = 0, []
+    for seq, (event, data) in enumerate(told, start=1):
+        task = "" if event == "run_started" else "web"
+        mono = time.monotonic() + boot
+        head = {
+            "time": stamp,
+            "mono": mono,
+            "run": ASKED,
+            "actor": "policy",
+            "task": task,
+            "event": event,
+            "data": data,
+        }
+        line, crc = framed(seq, json.dumps(head, separators=(",", ":")).encode(), crc)
+        lines.append(line)
+    return lines
 
 
 class Host:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fleet.conftest import Viewer, lines_of, relined, run_of
+from tests.fleet.conftest import Viewer, asking_lines, lines_of, relined, run_of
 
 from unstuck.errors import UsageError
 from unstuck.eventlog.log.log_format import framed
@@ -144,26 +144,9 @@ async def test_a_host_that_says_no_frames_is_cut_off(scripted: Scripted) -> None
 async def test_countdowns_are_right_though_the_clock_of_a_host_is_an_hour_off(scripted: Scripted) -> None:
     """A question that is answered in ten minutes is answered in ten minutes, whatever the host's clocks say."""
     hour, boot = 3600.0, 12_345.0
-    there, mono = time.time() - hour, time.monotonic() + boot
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(there))
-
-    def record(event: str, data: dict[str, Any], task: str = "web") -> bytes:
-        head = {"time": stamp, "mono": mono, "run": RUN, "actor": "policy", "task": task, "event": event, "data": data}
-        return json.dumps(head, separators=(",", ":")).encode()
-
-    work = {"id": "web", "prompt": "Build it.", "agent": "", "agent_type": "default", "needs": []}
-    question = {"gate": "g1", "type": "stuck", "context": {}, "choices": ["skip"], "attempt_id": ""}
-    bodies = [
-        record("run_started", {"project": "shop", "kind": "plan"}, ""),
-        record("task_added", {"work": work}),
-        record("gate_opened", question),
-        record("timer_started", {"gate": "g1", "seconds": 600.0, "choice": "skip"}),
-    ]
-    crc, raw = 0, []
-    for seq, body in enumerate(bodies, start=1):
-        line, crc = framed(seq, body, crc)
-        raw.append(line)
-    viewer = Viewer(scripted(hello(now=there, mono=mono), opened(), lines(raw)), "a")
+    raw = asking_lines(("timer_started", {"gate": "g1", "seconds": 600.0, "choice": "skip"}), ahead=-hour, boot=boot)
+    there = hello(now=time.time() - hour, mono=time.monotonic() + boot)
+    viewer = Viewer(scripted(there, opened(), lines(raw)), "a")
     async with viewer.following() as view:
         await viewer.until(lambda: view.state.gates and view.state.gates["a/shop/g1"].gate.acts_at is not None)
         row = view.state.gates["a/shop/g1"]

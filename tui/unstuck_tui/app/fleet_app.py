@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from textual.app import ComposeResult
 
@@ -79,9 +81,21 @@ class FleetApp(UnstuckApp):
     def __init__(self, view: FleetView, settings: ScreenSettings | None = None) -> None:
         super().__init__(view, settings)
         self._fleet = view
+        self._following: asyncio.Task[None]
 
     def get_default_screen(self) -> MainScreen:
         return FleetScreen(self._fleet, self)
 
     def on_mount(self) -> None:
-        self.run_worker(self._fleet.follow_hosts(), group="hosts")
+        self._following = asyncio.create_task(self._fleet.follow_hosts())
+        self.run_worker(self._notice(self._following), group="hosts")
+
+    async def _notice(self, following: asyncio.Task[None]) -> None:
+        """Let what goes wrong with it be the screen's trouble."""
+        await asyncio.shield(following)
+
+    async def on_unmount(self) -> None:
+        """End the connections, and wait for that: nothing is left running."""
+        self._following.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await self._following
