@@ -17,13 +17,14 @@ GROUPS = {
         "export": "Export a run as an OpenTelemetry trace.",
         "review": "Review past sessions of your agents: loops, failures, claims.",
         "truth": "Compare what agents claimed with what their checks found.",
+        "what-if": "Compare past runs under other settings: what would differ.",
         "signatures": "List the failures of this project and what solved them.",
         "diagnose": "Diagnose a failure from a file or standard input.",
     },
     "Decide": {
         "answer": "Answer an open question, from any terminal.",
         "web": "Serve runs as a page: read and answer from a phone or a browser.",
-        "memory": "List, promote or delete what unstuck remembers.",
+        "memory": "List, explain, promote or delete what unstuck remembers.",
         "permissions": "List or revoke what you have allowed agents to do.",
     },
     "Files": {
@@ -64,6 +65,11 @@ _EXAMPLES = {
     "events": ("events last --follow", "events --type gate_opened --since 10m", "events --decided-without-me"),
     "review": ("review --since 7d", "review --agent claude --json", "review session.jsonl"),
     "truth": ("truth", "truth --all"),
+    "what-if": (
+        "what-if --set max_retries=2",
+        "what-if --set window_size=4 --all",
+        "what-if --set window_size=4 session.jsonl",
+    ),
     "signatures": ("signatures",),
     "diagnose": ("diagnose pytest.log", "diagnose --json < pytest.log"),
     "answer": (
@@ -74,6 +80,7 @@ _EXAMPLES = {
     "web": ("web", "web last --qr", "web --read-only", "web link", "web sessions --revoke all"),
     "memory": ("memory list", "memory promote 1f0c9a"),
     "memory list": ("memory list --kind rule", "memory list --json"),
+    "memory approaches": ("memory approaches", "memory approaches 3f2a", "memory approaches --json"),
     "memory forget": ("memory forget 1f0c9a",),
     "memory promote": ("memory promote 1f0c9a",),
     "checkpoints": ('checkpoints create -m "before I tidy up"', "checkpoints list"),
@@ -111,6 +118,11 @@ _EXAMPLES = {
     "completion": ("completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/unstuck.fish"),
     "help": ("help run", "help hooks install"),
 }
+
+
+def module_of(name: str) -> str:
+    """Return the module of a command."""
+    return f"unstuck_tui.cli.{name.replace('-', '_')}"
 
 
 def examples_of(name: str) -> str:
