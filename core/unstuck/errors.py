@@ -168,12 +168,12 @@ class GateUnknown(GateError):
 
 
 class GateClosed(GateError):
-    """The question has its answer already. ``by`` is the actor, ``when`` an ISO 8601 time."""
+    """The question has its answer already. ``by`` is the actor, ``when`` an ISO 8601 time, ``what`` the answer."""
 
-    def __init__(self, gate: str, by: str, when: str) -> None:
-        self.gate, self.by, self.when = gate, by, when
+    def __init__(self, gate: str, by: str, when: str, what: str = "") -> None:
+        self.gate, self.by, self.when, self.what = gate, by, when, what
         who = {"human": "a person", "policy": "a rule", "timer": "a timer"}.get(by, by)
-        super().__init__(f"{gate} is closed already: by {who}, {when}")
+        super().__init__(f"{gate} is closed already: by {who}, {when}" + (f": {what}" if what else ""))
 
 
 class AnswerRefused(GateError):

@@ -50,7 +50,7 @@ SCHEMAS: dict[str, Schema] = {
     "truth": Schema(1, project.Truth),
     "watch": Schema(1, runs.EventRecord | runs.RunResult),
     "what-if": Schema(1, project.WhatIfDifference | project.WhatIfRules | project.WhatIfTotal),
-    "socket-request": Schema(3, control.REQUESTS),
+    "socket-request": Schema(4, control.REQUESTS),
     "socket-reply": Schema(1, control.REPLIES),
 }
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from unstuck.contract import Choice, GateTypeName, OutcomeStatus, Scope, Standing
 from unstuck.schemas.base import Row
 from unstuck.schemas.runs import EventRecord
 
-Via = Literal["command", "attached_screen", "page", "socket"]
+Via = Literal["command", "attached_screen", "page", "socket"] | Annotated[str, Field(pattern=r"^fleet:[\w.@-]{1,80}$")]
 
 
 class _Request(Row):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unstuck.diagnosis.model import Diagnosis
     from unstuck.escalation.ladder_state import Climb
     from unstuck.eventlog.events import StopReceipt, UsageCounted
-    from unstuck.eventlog.state import State, TaskRow
+    from unstuck.eventlog.state import GateRow, State, TaskRow
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """Label of a check that needed no work to pass."""
@@ -59,6 +59,22 @@ VIAS = {
     "option": "with an option of the run",
 }
 """Ways in which an answer came in, in words. A rule and a timer are named by the actor."""
+
+
+def answer_words(row: GateRow) -> str:
+    """The answer that a person gave on another machine, and their name there; empty for any other."""
+    if row.answer is None or not row.via.startswith("fleet:"):
+        return ""
+    text = one_line(row.answer.text, _LONGEST_ASKED)
+    answer = row.answer.choice.replace("_", " ") + (f" ({text})" if text else "")
+    return f"{answer}, {via_words(row.via)}"
+
+
+def via_words(via: str) -> str:
+    """The way in which an answer came in, in words; empty where there are none for it."""
+    return f"from another machine, by {via.removeprefix('fleet:')}" if via.startswith("fleet:") else VIAS.get(via, "")
+
+
 ENDED: dict[str, tuple[str, Tone]] = {
     "succeeded": ("✓", "good"),
     "unverified": ("~", "wait"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from unstuck.text import one_line
-from unstuck.words.labels import ACTORS, VIAS, Tone, level_word
+from unstuck.words.labels import ACTORS, Tone, level_word, via_words
 
 _CHECKS: Mapping[str, tuple[str, Tone]] = {
     "passed": ("✓", "good"),
@@ -53,7 +53,7 @@ def answer_words(moment: Mapping[str, Any]) -> str:
     if not moment["choice"]:
         return "waits for an answer" if moment["status"] == "open" else str(moment["status"])
     text = f" {one_line(moment['text'], 80)}" if moment["text"] else ""
-    via = f" {VIAS[moment['via']]}" if moment["via"] in VIAS else ""
+    via = f" {words}" if (words := via_words(moment["via"])) else ""
     return f"{moment['choice']}{text}, by {ACTORS.get(moment['by'], moment['by'])}{via}"
 
 

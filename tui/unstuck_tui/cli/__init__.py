@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
-from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, OLD_NAMES, examples_of, module_of
+from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = OLD_NAMES.get(cmd_name, cmd_name)
-        if name not in COMMANDS:
+        if name not in COMMANDS and name not in HIDDEN:
             return None
         command: click.Command = importlib.import_module(module_of(name)).command
-        command.epilog = examples_of(name)
+        command.epilog = examples_of(name) if name in COMMANDS else None
         for below, one in command.commands.items() if isinstance(command, click.Group) else ():
             one.epilog = examples_of(f"{name} {below}")
         if not gc.isenabled():
@@ -44,7 +44,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not name.startswith("-") and name not in COMMANDS and name not in OLD_NAMES and not ctx.resilient_parsing:
+        known = (*COMMANDS, *HIDDEN, *OLD_NAMES)
+        if not name.startswith("-") and name not in known and not ctx.resilient_parsing:
             from unstuck.words.did_you_mean import near
 
             ctx.fail(f"there is no command {name}{near(name, COMMANDS)}")

@@ -44,6 +44,8 @@ GROUPS = {
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 OLD_NAMES = {"verify": "fsck"}
+HIDDEN = ("serve",)
+"""Commands that programs start and no person."""
 
 _EXAMPLES = {
     "run": (
@@ -52,7 +54,7 @@ _EXAMPLES = {
         'run --check "pytest -q" -- my-agent --now',
         "run --resume last",
     ),
-    "watch": ("watch", 'watch --check "pytest -q"'),
+    "watch": ("watch", 'watch --check "pytest -q"', "watch --host build1 --host ann@build2"),
     "replay": ("replay last",),
     "demo": ("demo", "demo --speed 2"),
     "runs": ("runs", "runs --days", "runs --json"),

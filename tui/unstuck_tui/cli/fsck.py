@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -15,10 +16,14 @@ from unstuck_tui.cli.names import run_ids
 
 @click.command(name="fsck")
 @click.argument("run", default="last", shell_complete=run_ids)
-@json_option("One JSON object.")
+@click.option("--host", metavar="HOST", help="Check the copies of this host's logs, see `unstuck watch --host`.")
+@json_option("One JSON object for each log.")
 @project_option
-def command(run: str, project: Path, as_json: bool) -> None:
+def command(run: str, host: str | None, project: Path, as_json: bool) -> None:
     """Check every record of an event log. Exits with 6 for a damaged one, and names file, line and byte."""
+    if host is not None:
+        _check_copies(host, as_json)
+        return
     place = here(project)
     run = find_run(place, run)
     found = check(place.runs / run)
@@ -29,6 +34,24 @@ def command(run: str, project: Path, as_json: bool) -> None:
     if damage:
         echo(f"! {damage}")
     echo(f"{run}: {found.records} records, {found.bytes} bytes, all intact{_besides(found)}")
+
+
+def _check_copies(host: str, as_json: bool) -> None:
+    """Check all copies of a host's logs, whichever of its runs they are of."""
+    from unstuck.fleet.copies import Copies
+
+    copies = Copies(os.environ)
+    for log in copies.logs(host):
+        found = check(copies.path(host, log).parent)
+        if as_json:
+            print_json([{"run": log, "ok": True, **found._asdict(), "memory": "good"}])
+        else:
+            refused = copies.refusal(host, log)
+            echo(f"{log}: {found.records} records, {found.bytes} bytes, all intact{_besides(found)}")
+            if refused:
+                echo(f"! {refused}")
+    if not copies.logs(host) and not as_json:
+        echo(f"there is no copy of a log of {host} here")
 
 
 def _besides(found: LogCheck) -> str:

@@ -38,6 +38,12 @@ from unstuck_tui.cli.output import Output, answers_in, page_of, screen
     "--answers", metavar="FILE", type=click.Path(path_type=Path), help="Answer questions with the rules in FILE."
 )
 @budget_option
+@click.option(
+    "--host", "hosts", metavar="HOST", multiple=True, help="Show the runs of HOST, over ssh; repeat it for several."
+)
+@click.option(
+    "--ssh-command", default="", metavar="CMD", help="With --host: program in the place of ssh, such as `ssh -p 2222`."
+)
 @click.option("--sessions", is_flag=True, help="Supervise sessions even if a run is live; the run continues.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @web_option
@@ -52,7 +58,14 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
     changes nothing. With --sessions it supervises sessions beside that run.
 
     Each of their sessions is a task. Install their hooks with `unstuck hooks install AGENT`.
+
+    With --host it shows all your runs on other machines in one list, and takes answers for them. Unstuck has to be
+    installed there.
     """
+    if options["hosts"] or options["ssh_command"]:
+        from unstuck_tui.cli.fleet_watch import watch_hosts
+
+        ctx.exit(asyncio.run(watch_hosts(options, ["check"] if verify else [])))
     ctx.exit(asyncio.run(_watch(project, verify, options)).exit_code)
 
 

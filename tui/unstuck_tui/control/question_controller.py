@@ -23,7 +23,7 @@ from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck.words.amounts import time_of_day
-from unstuck.words.labels import ACTORS, asked_about, named
+from unstuck.words.labels import ACTORS, answer_words, asked_about, named
 from unstuck_tui.control.takeover import TakeoverController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
@@ -296,7 +296,7 @@ class QuestionController:
         except AnswerRefused as refused:
             return str(refused)
         except GateClosed as closed:
-            self._tell(row.gate.task, _answered(closed.by, closed.when))
+            self._tell(row.gate.task, _answered(closed.by, closed.when, closed.what))
         except UnstuckError as error:
             self._app.notify(str(error), severity="error", timeout=20, markup=False)
         else:
@@ -344,7 +344,7 @@ class QuestionController:
         row = self._tracker.state.gates.get(dialog.question.gate.id) if dialog is not None else None
         if dialog is None or row is None or row.status == "open" or not dialog.is_active:
             return
-        text = _answered(row.by, row.closed) if row.by else "its question is closed."
+        text = _answered(row.by, row.closed, answer_words(row)) if row.by else "its question is closed."
         if dialog.overtake(text):
             self._tell(row.gate.task, text)
 
@@ -395,9 +395,9 @@ class QuestionController:
         self._app.notify(said, severity="warning", timeout=20, markup=False)
 
 
-def _answered(by: str, when: str) -> str:
-    """The actor who answered first, and the time where it is known."""
+def _answered(by: str, when: str, what: str = "") -> str:
+    """The actor who answered first, the time where it is known, and the answer of a person elsewhere."""
     text = f"answered meanwhile by {ACTORS.get(by, by)}"
     with suppress(ValueError):
         text += f" at {time_of_day(when)}"
-    return f"{text}."
+    return f"{text}: {what}." if what else f"{text}."

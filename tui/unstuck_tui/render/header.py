@@ -79,7 +79,7 @@ def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tupl
         f" {time}",
     )
     text = "".join(f"  {part}" for part in (state, muted) if part)
-    way = next((way for way in ways if cell_len(way + text) <= room), ways[-1])
+    way = next((way for way in (ways if run.id else ways[3:]) if cell_len(way + text) <= room), ways[-1])
     text = fit(text, min(cell_len(text), max(0, room - cell_len(way))))  # a task's name may be as long as it likes
     return (Cell(way), Cell(text, tone)) if text else (Cell(way),)
 

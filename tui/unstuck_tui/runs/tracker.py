@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -89,6 +89,8 @@ class Tracker:
         self.held: Callable[[], str] = lambda: ""
         """The reason why nothing can be recorded for the moment; empty where it can."""
         self.unrecorded: Callable[[], GateRow | None] = lambda: None
+        self.absent: Callable[[str], tuple[str, str]] = lambda task: ("", "")
+        """A word in the place of a task's state, and its age, while nothing is heard of it."""
         self.wake: Callable[[], None] = lambda: None
         for task in self.state.tasks:
             self._look_at(task)
@@ -100,6 +102,7 @@ class Tracker:
         tracker.title = view.title
         tracker.held = lambda: view.held
         tracker.unrecorded = lambda: view.unrecorded
+        tracker.absent = view.absent
         tracker._unfollow = view.follow(tracker.see, tracker.trouble)
         return tracker
 
@@ -242,13 +245,17 @@ class Tracker:
     async def look_back(self, log: Path) -> None:
         """Read what happened before this tracker was there from ``log``, off the event loop."""
         limit = self.state.seq
+        # Not a line further: the writer may be in the middle of it.
+        lines = islice(read_lines(log), limit)
+        await self.look_back_on(decoded(log, line) for line in lines if may_tell(line.raw))
+
+    async def look_back_on(self, records: Iterable[Record]) -> None:
+        """Take in what happened before this tracker was there, off the event loop."""
         before = History()
 
         def read() -> None:
-            # Not a line further: the writer may be in the middle of it.
-            for line in islice(read_lines(log), limit):
-                if may_tell(line.raw):
-                    before.see(decoded(log, line))
+            for record in records:
+                before.see(record)
             before.read_all()
 
         self.history = History()

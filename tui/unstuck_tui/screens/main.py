@@ -122,8 +122,12 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Read the history from before this screen, where there is any."""
         if self._tracker.state.attempts:
             await self._tracker.look_back(self._view.log)
-            self.query_one(Detail).draw()
-            self._table.refresh()
+            self.redraw_details()
+
+    def redraw_details(self) -> None:
+        """Draw what is told of the past: it has become known."""
+        self.query_one(Detail).draw()
+        self._table.refresh()
 
     async def _look_for_hooks(self) -> None:
         self.query_one(AttentionList).tell_hooks(await self._view.hooks())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from textual import events
@@ -92,6 +92,7 @@ class AttentionList(Lines, can_focus=True):
         items = attentions(
             tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held, asked=asked
         )
+        items = [self._as_known(item) for item in items]
         asking = sum(bool(item.gate) for item in items)
         self.set_class(bool(asking), "-asks")
         entitle(self, f"! needs you · {asking}" if asking else "nothing needs you", self._keys() if items else "")
@@ -108,6 +109,11 @@ class AttentionList(Lines, can_focus=True):
         if many:
             self.resized()
         self.refresh()
+
+    def _as_known(self, item: Attention) -> Attention:
+        """The line of ``item``, without a countdown where nothing is heard of its task."""
+        word, age = self._tracker.absent(item.task)
+        return replace(item, glyph="?", then=f"{word} for {age}" if age else word, tone="wait") if word else item
 
     @staticmethod
     def _keys() -> str:

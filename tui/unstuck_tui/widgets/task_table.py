@@ -126,6 +126,7 @@ class TaskTable(Lines, can_focus=True):
             marked=row.id in self._marked,
             still=bool(self._tracker.held()),
             printed=self._tracker.activity.of(row.attempt, now) if row.state == "running" else (),
+            absent=self._tracker.absent(row.id) if row.state != "ended" else ("", ""),
         )
 
     def heading(self, width: int) -> Sequence[Cell]:

@@ -47,7 +47,8 @@ class GateAnswered(Event):
 
     ``via`` is how the answer came in: ``screen``, ``attached_screen``, ``page``, ``command`` (to a live run), ``file``
     (into the log of a run that is not live), ``socket`` (of another program), ``program`` (that has imported Unstuck),
-    ``option``, ``rule`` or ``timer``. It is empty in logs of earlier versions.
+    ``fleet:WHO`` (a screen on another machine, with the name that it gave), ``option``, ``rule`` or ``timer``. It is
+    empty in logs of earlier versions.
     """
 
     gate: str

@@ -99,6 +99,15 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
         raise RecordError(f"{path}: cannot be read: {problem.strerror or problem}") from problem
 
 
+def next_line(raw: bytes, end: Position) -> Line:
+    """Return ``raw`` as the record after ``end``. Raises ValueError with the problem of a line that is not."""
+    seq, crc = end.seq + 1, zlib.crc32(raw[:-_SEAL_SIZE], end.crc)
+    version = _version(raw, seq)
+    if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc or len(raw) > LINE_LIMIT:
+        raise ValueError(_problem(raw, seq))
+    return Line(seq, end.offset, raw, version, crc)
+
+
 def verify(path: Path, *, start: Position = START, safe: int = 0) -> Inspection:
     """Check every record from ``start`` on. Raises as ``read_lines`` does."""
     end = start

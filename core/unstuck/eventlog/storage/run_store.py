@@ -71,14 +71,24 @@ def _order(run: str) -> tuple[str, int]:
 
 def ended(folder: Path, run: str) -> Ended | None:
     """Return the run if the last record of its log is its end; None for an unfinished or damaged run."""
+    time = _end_time(folder / run)
+    return Ended(run, time, _size(folder / run)) if time is not None else None
+
+
+def has_ended(folder: Path) -> bool:
+    """Return whether the last record of the log in the ``folder`` of a run is its end."""
+    return _end_time(folder) is not None
+
+
+def _end_time(folder: Path) -> float | None:
     try:
-        with open_for_reading(folder / run / _LOG) as log:
+        with open_for_reading(folder / _LOG) as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
             *_, last, rest = log.read().split(b"\n")
         record = json.loads(last)
         if rest or record["event"] != "run_ended":
             return None
-        return Ended(run, datetime.fromisoformat(record["time"]).timestamp(), _size(folder / run))
+        return datetime.fromisoformat(record["time"]).timestamp()
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

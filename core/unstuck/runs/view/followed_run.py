@@ -73,6 +73,9 @@ class FollowedRun:
         """True while some process works it."""
         return is_live(self.place, self.run)
 
+    def absent(self, task: str) -> tuple[str, str]:
+        return "", ""
+
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         follower = (see, trouble)
         self._followers.append(follower)

@@ -82,6 +82,9 @@ class LiveRun:
     def recovery(self) -> Standstill | None:
         return self._supervisor.standstill
 
+    def absent(self, task: str) -> tuple[str, str]:
+        return "", ""
+
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         journal = self._core.journal
         journal.on_durable(see)

@@ -90,6 +90,9 @@ class RunView(Protocol):
     def recovery(self) -> Standstill | None:
         """The decisions that are due before this process resumes the run; None where there are none."""
 
+    def absent(self, task: str) -> tuple[str, str]:
+        """A word in the place of the state of ``task``, and its age, while nothing is heard of it; else empty ones."""
+
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         """Call ``see`` for every record that becomes durable, and ``trouble`` whenever ``held`` has changed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -78,6 +79,7 @@ _FOR_PEOPLE = {
     "stop": "an agent may not stop a run",
 }
 _RECORDS_BYTES, _RECORDS = 500_000, 200
+_FLEET = re.compile(r"fleet:[\w.@-]{1,80}")
 
 
 class Answers:
@@ -210,7 +212,9 @@ def _state(state: State) -> dict[str, Any]:
 def _via(message: dict[str, Any]) -> str:
     """Return what the sender says it is; a program of others is a socket. Nothing proves either."""
     said = message.get("via")
-    return said if said in ("command", "attached_screen", "page") else "socket"
+    if said in ("command", "attached_screen", "page"):
+        return str(said)
+    return said if isinstance(said, str) and _FLEET.fullmatch(said) else "socket"
 
 
 def _answer_in(message: dict[str, Any]) -> Answer:

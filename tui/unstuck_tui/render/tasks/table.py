@@ -139,19 +139,21 @@ def task_cells(
     marked: bool = False,
     still: bool = False,
     printed: Sequence[float] = (),
+    absent: tuple[str, str] = ("", ""),
 ) -> tuple[Cell, ...]:
     """The line of one task; ``spent`` is what its attempts or a check that runs have taken, in seconds.
 
     ``printed`` are the bytes that its agent printed of late, the latest last.
 
-    ``still``: nothing can be recorded for the moment, so no agent goes on.
+    ``still``: nothing can be recorded for the moment, so no agent goes on. ``absent``: a word in the place of the
+    state and its age, where nothing is heard of the task; empty where something is.
     """
-    tone = tone_of(state, row, still=still)
+    tone: Tone = "wait" if absent[0] else tone_of(state, row, still=still)
     quiet = row.state == "ended"
-    word = word_of(state, row, still=still)
+    word = absent[0] or word_of(state, row, still=still)
     word += f" {spinner(now)}" if tone == "work" and row.state == "running" else ""
     cells = [
-        Cell(f"{glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
+        Cell(f"{'?' if absent[0] else glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
         Cell(fit_middle(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
         *_state(word, columns.state, tone),
     ]
@@ -169,7 +171,8 @@ def task_cells(
     cells.append(Cell(fit(level, columns.level) + " ", "quiet" if quiet else "plain"))
     if columns.activity:
         cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
-    cells.append(_time(state, row, columns, now, spent, still))
+    age = fit(f"for {absent[1]}" if absent[1] else "", columns.time, right=True)
+    cells.append(Cell(f"{age} ", "wait") if absent[0] else _time(state, row, columns, now, spent, still))
     repeats, room = repeats_of(state, row), columns.failure
     again: Tone = "bad" if repeats >= limits.get("loop", 3) else "wait"
     if columns.repeats:

@@ -136,6 +136,9 @@ class ReplayedRun:
     def log(self) -> Path:
         return self.index.path
 
+    def absent(self, task: str) -> tuple[str, str]:
+        return "", ""
+
     def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
         self._see = see
         return lambda: None

@@ -1,0 +1,1 @@
+"""Runs of several machines in one list. Each host's event log stays the truth for its runs."""

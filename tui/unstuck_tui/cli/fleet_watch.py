@@ -1,0 +1,91 @@
+"""``unstuck watch --host``: the runs of other machines in one list."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from unstuck.errors import RecordError, UnstuckError, UsageError
+from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.storage.lock import read_holders
+from unstuck.eventlog.storage.project_list import listed_homes
+from unstuck.fleet.copies import Copies
+from unstuck.fleet.fleet_view import FleetView
+from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
+from unstuck.fleet.names import host_name
+from unstuck.processes import agent_sign
+from unstuck.settings.paths import state_dir
+from unstuck.words.narration import lines_of
+from unstuck.workspace.project import located as located_project
+from unstuck_tui.cli.common import complain, echo
+from unstuck_tui.cli.streams import can_show
+
+_ALONE = ("answers", "budget", "sessions", "web", "as_json")
+
+
+async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
+    """Show the runs of the hosts in ``options`` until the person leaves; without a terminal print their events.
+
+    Raises UsageError for a host or an option that cannot be.
+    """
+    wrong = [*given, *(name.removeprefix("as_") for name in _ALONE if options[name])]
+    if wrong:
+        raise UsageError(f"--host shows runs of other machines: omit {', '.join(f'--{name}' for name in wrong)}")
+    if not options["hosts"]:
+        raise UsageError("--ssh-command goes with --host")
+    if sign := agent_sign(os.getpid(), await asyncio.to_thread(_agents, os.environ)):
+        raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
+    hosts = [host_name(host) for host in options["hosts"]]
+    environ = dict(os.environ)
+
+    async def open_link(host: str) -> HostLink:
+        return await ProcessLink.open(ssh_command(host, environ, options["ssh_command"]), environ)
+
+    view = FleetView(hosts, open_link, Copies(environ))
+    if options["headless"] or options["plain"] or not can_show(environ):
+        await _print(view)
+        return 0
+    from unstuck_tui.app.fleet_app import FleetApp
+    from unstuck_tui.app.host import show_alone
+    from unstuck_tui.keys.preferences import preferences
+
+    await show_alone(FleetApp(view, preferences(environ)))
+    return 0
+
+
+def _agents(environ: Mapping[str, str]) -> list[tuple[int, float]]:
+    """Return the agents of the live runs of this user on this machine, by process id and start."""
+    found: list[tuple[int, float]] = []
+    homes = listed_homes(state_dir(environ))
+    with suppress(UnstuckError):  # an agent has no variables of ours, so the list may be another one
+        homes.append(located_project(Path()).home)
+    for home in homes:
+        for holder in read_holders(home):
+            with suppress(RecordError):
+                state, _ = current_state(home / "runs" / holder.run)
+                found += [(row.pid, row.spawned) for row in state.attempts.values() if row.pid]
+    return found
+
+
+async def _print(view: FleetView) -> None:
+    """Print a line for each event, and for each host that stands otherwise, until it is interrupted."""
+    stood: dict[str, tuple[str, str]] = {}
+
+    def see(record: Record) -> None:
+        for line in lines_of(record):
+            echo(line)
+
+    def stand() -> None:
+        for host in view.hosts:
+            if stood.get(host.name) != (now := (host.standing, host.problem)):
+                stood[host.name] = now
+                complain(host.words)
+
+    view.follow(see, stand)
+    with suppress(asyncio.CancelledError):
+        await view.follow_hosts()
