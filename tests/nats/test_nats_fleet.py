@@ -176,7 +176,7 @@ async def test_a_hostile_host_answers_nothing(fleet: Fleet) -> None:
     machine, mallory = fleet.machine("box1"), fleet.key("mallory")
     (gate,) = await machine.ask(1)
     subject = s.answers("box1", machine.log, gate, 1)
-    payload = json.dumps({"choice": "skip", "id": "x"}).encode()
+    payload = json.dumps({"choice": "skip"}).encode()
     async with connected(mallory) as session:
         own = s.events("mallory", "x")
         await session.publish(own, payload, mallory.headers(subject, "", payload))

@@ -43,7 +43,7 @@ def up(program: str, data: Path | None, listen: str, addresses: tuple[str, ...],
     Prints the line for each machine whose key was made. While it runs, the same command in another terminal makes
     more keys.
     """
-    _require_nats()
+    require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer, server_program
 
     server = NatsServer(_folder(data), listen=listen, addresses=addresses)
@@ -75,7 +75,7 @@ def join(url: str | None, creds: Path | None, foreground: bool) -> None:
 
     Without URL it starts the forwarder again, such as after a restart of the machine.
     """
-    _require_nats()
+    require_nats()
     membership = _membership()
     if (url is None) != (creds is None):
         raise UsageError("URL and --creds go together: unstuck fleet join tls://SERVER:4222 --creds FILE")
@@ -94,7 +94,7 @@ def join(url: str | None, creds: Path | None, foreground: bool) -> None:
 @command.command(name="leave")
 def leave() -> None:
     """End the forwarder and delete the keys here. Logs and copies stay."""
-    _require_nats()
+    require_nats()
     names = _membership().leave()
     echo(f"left as {', '.join(names)}" if names else "this machine is in no fleet")
 
@@ -103,7 +103,7 @@ def leave() -> None:
 @_json_option
 def status(as_json: bool) -> None:
     """Show what this machine has joined, and whether its forwarder works."""
-    _require_nats()
+    require_nats()
     membership = _membership()
     rows = []
     for key in membership.joined():
@@ -131,7 +131,7 @@ def status(as_json: bool) -> None:
 @_json_option
 def hosts(as_json: bool) -> None:
     """List the hosts of the fleet: when each was heard last, its version, and its logs."""
-    _require_nats()
+    require_nats()
     from unstuck.fleet.nats.report import host_rows
 
     rows = asyncio.run(host_rows(_membership().person(), os.environ))
@@ -149,7 +149,7 @@ def hosts(as_json: bool) -> None:
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
     """Look for gaps, lag, forged messages and other versions. Exits with 1 where something is wrong."""
-    _require_nats()
+    require_nats()
     from unstuck.fleet.nats.report import findings
 
     rows = asyncio.run(findings(_membership().person(), os.environ))
@@ -166,7 +166,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 @_data_option
 def revoke(name: str, data: Path | None) -> None:
     """Revoke the key of a host or a person, on the server's machine. A connection with it ends at once."""
-    _require_nats()
+    require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer
 
     NatsServer(_folder(data)).revoke(name)
@@ -181,7 +181,7 @@ def revoke(name: str, data: Path | None) -> None:
 @click.option("--scope", metavar="SCOPE", help="How long the answer holds, as for `unstuck answer`.")
 def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str | None) -> None:
     """Answer an open question of a host. Exactly one answer wins, and you are told whose."""
-    _require_nats()
+    require_nats()
     from unstuck.fleet.nats.report import give
     from unstuck.runs.answers.answer_rules import parse_answer
 
@@ -218,7 +218,8 @@ def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(run())
 
 
-def _require_nats() -> None:
+def require_nats() -> None:
+    """Raise UsageError where the packages of the fleet are not installed."""
     from importlib.util import find_spec
 
     if missing := [name for name in ("nats", "nkeys", "cryptography") if find_spec(name) is None]:

@@ -208,6 +208,7 @@ class Forwarder:
                 "protocol": s.PROTOCOL,
                 "version": __version__,
                 "now": self._clock.now(),
+                "mono": self._clock.monotonic(),
                 "logs": {log: list(end[0]) for log, end in self._ends.items()},
                 "over": sorted(self._over),
                 "live": await asyncio.to_thread(self._live),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from unstuck.errors import UsageError
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
@@ -40,8 +40,8 @@ class Membership:
     async def join(self, url: str, path: Path) -> Credentials:
         """Keep the credentials in ``path`` once the server at ``url`` takes them. Raises UsageError, FleetError."""
         given = read_credentials(path, url=url)
-        async with connected(given) as session:
-            await session.client.flush()
+        async with connected(given):
+            pass
         given.write(self._path("host" if given.role == "host" else "person"))
         return given
 
@@ -110,12 +110,15 @@ class Membership:
                 os.kill(process, signal.SIGTERM)
             time.sleep(_LOOK_S)
 
+    def _opened_lock(self) -> IO[bytes]:
+        return open(open_for_writing(self._lock, os.O_WRONLY), "wb")
+
     async def forward(self) -> None:
         """Forward until it is cancelled. Raises UsageError where another process does."""
         key = self.host()
         make_directory(self.folder)
         set_secret_values(secret_values(self._environ))
-        with open(open_for_writing(self._lock, os.O_WRONLY), "wb") as lock:
+        with self._opened_lock() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

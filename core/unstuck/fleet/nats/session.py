@@ -121,9 +121,12 @@ class Session:
         return found
 
     async def hear(self, subject: str, heard: Callable[[Msg], Awaitable[None]]) -> None:
-        """Call ``heard`` for each message on ``subject`` from now on."""
-        await self.client.subscribe(subject, cb=heard)
-        await self.client.flush(int(REPLY_S))
+        """Call ``heard`` for each message on ``subject`` from now on. Raises FleetError."""
+        try:
+            await self.client.subscribe(subject, cb=heard)
+            await self.client.flush(int(REPLY_S))
+        except (NatsError, OSError, TimeoutError) as problem:
+            raise FleetError(f"{subject}: {one_line(str(problem)) or 'no reply'}") from None
 
 
 @asynccontextmanager

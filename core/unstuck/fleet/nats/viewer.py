@@ -33,7 +33,7 @@ _FIRST = "it has not connected yet"
 
 
 class Given(NamedTuple):
-    """The answer that won: ``by`` whom it is, ``what`` was chosen, and whether it is the one just given."""
+    """The answer that won: ``by`` whom it is, ``what`` it says, and whether it is the one that was just given."""
 
     by: str
     what: dict[str, Any]
@@ -77,6 +77,7 @@ class Viewer:
         self.gaps: dict[tuple[str, str], int] = {}
         self.forged: dict[str, str] = {}
         self.refused: dict[tuple[str, str], str] = {}
+        self.copied: dict[str, set[str]] = {}
         self.lag = 0
         self.is_caught_up, self.problem = False, _FIRST
 
@@ -104,8 +105,7 @@ class Viewer:
 
         async def heard(message: Msg) -> None:
             self._hear(message.subject, message.headers, message.data, live=True)
-            async with self._changed:
-                self._changed.notify_all()
+            await self.wake()
 
         await session.hear(s.NEW, rung)
         await session.hear(s.host("*"), heard)
@@ -142,17 +142,21 @@ class Viewer:
         if not messages:
             self.lag = 0
             return False
-        await asyncio.to_thread(self._take_all, messages)
+        for host, log in await asyncio.to_thread(self._take_all, messages):
+            self.copied.setdefault(host, set()).add(log)
         self.lag, self._seq = messages[-1].pending, messages[-1].seq
         await asyncio.to_thread(write_secret, self._file, json.dumps([self._created, self._seq]))
-        async with self._changed:
-            self._changed.notify_all()
+        await self.wake()
         return True
 
-    def _take_all(self, messages: Sequence[Message]) -> None:
-        for message in messages:
-            _, _, host, log = message.subject.split(".", 3)
-            self._take(host, log, message.headers, message.payload)
+    def _take_all(self, messages: Sequence[Message]) -> set[tuple[str, str]]:
+        """Append the lines of all messages; return the hosts and logs of which there are more now."""
+        named = [tuple(message.subject.split(".", 3)[2:]) for message in messages]
+        return {
+            (host, log)
+            for (host, log), message in zip(named, messages, strict=True)
+            if self._take(host, log, message.headers, message.payload)
+        }
 
     def _take(self, host: str, log: str, headers: Mapping[str, str] | None, payload: bytes) -> bool:
         """Append the lines of a message to the copy; return whether something was appended."""
@@ -199,6 +203,7 @@ class Viewer:
                     reply = await self._request(session, name, log, {"do": "lines", "after": after})
                     if not await asyncio.to_thread(self._take, name, log, reply.headers, reply.data):
                         break
+                    self.copied.setdefault(name, set()).add(log)
 
     def _hear(
         self, subject: str, headers: Mapping[str, str] | None, payload: bytes, *, live: bool = False, time: str = ""
@@ -213,7 +218,10 @@ class Viewer:
             if len(self.forged) < _MOST:
                 self.forged[one_line(name, 200)] = one_line(str(problem), 300)
             return
-        host = self.hosts.setdefault(name, Host())
+        if name not in self.hosts:
+            self.hosts[name] = Host()
+            self.copied.setdefault(name, set()).update(self.copies.logs(name))
+        host = self.hosts[name]
         host.words, host.time = words, time or host.time
         if live:
             host.heard = self._clock.monotonic()
@@ -238,6 +246,15 @@ class Viewer:
         async with self._changed:
             await self._changed.wait()
 
+    async def wake(self) -> None:
+        """Let those go on who wait for a change."""
+        async with self._changed:
+            self._changed.notify_all()
+
+    def heard_ago(self, host: str) -> float:
+        """Return the seconds since the last words of a host."""
+        return self._clock.monotonic() - self.hosts[host].heard
+
     # Answering
 
     async def answer(self, host: str, log: str, gate: str, answer: Answer) -> Given:
@@ -247,21 +264,21 @@ class Viewer:
         """
         if self._key.role != "person":
             raise FleetError(f"the key {self._key.name} may look and not answer: ask for one with `--person`")
-        identity, found = uuid.uuid4().hex, self.hosts.get(host, Host())
+        found = self.hosts.get(host, Host())
         fields = {"choice": answer.choice, "text": answer.text, "number": answer.number, "scope": answer.scope}
-        payload = json.dumps({**fields, "id": identity}).encode()
+        payload = json.dumps(fields).encode()
         number = found.tries(log, gate) + 1
         while number <= s.TRIES:
             subject = s.answers(host, log, gate, number)
-            headers = {s.EXPECTED: "0", s.MESSAGE_ID: identity, **self._key.headers(subject, "", payload)}
+            headers = {s.EXPECTED: "0", **self._key.headers(subject, "", payload)}
             with suppress(Fenced):
                 await self._when_connected(lambda now, at=subject, had=headers: now.publish(at, payload, had))
-            if (given := await self.winner(host, log, gate, number, identity)) is not None:
-                return given
+            if (given := await self.winner(host, log, gate, number)) is not None:
+                return given._replace(mine=given.by == self._key.name and given.what == fields)
             number += 1
         raise FleetError(f"{gate}: {s.TRIES} answers were refused already: answer on {host} itself")
 
-    async def winner(self, host: str, log: str, gate: str, number: int = 1, identity: str = "") -> Given | None:
+    async def winner(self, host: str, log: str, gate: str, number: int = 1) -> Given | None:
         """Return the answer that won; None where there is none, or it was not signed by a person. Raises FleetError."""
         subject = s.answers(host, log, gate, number)
         message = await self._when_connected(lambda now: now.last(s.ANSWERS, subject))
@@ -270,8 +287,8 @@ class Viewer:
         try:
             who = checked(message.headers, self._key.owner, subject, "", message.payload, "person")
             what = json.loads(message.payload)
-            return Given(who.name, what, bool(identity) and what["id"] == identity)
-        except (Forged, ValueError, KeyError, TypeError):
+            return Given(who.name, what, False) if isinstance(what, dict) else None
+        except (Forged, ValueError):
             return None
 
     async def ask(self, host: str, log: str, message: Mapping[str, Any]) -> dict[str, Any]:
