@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -112,6 +113,7 @@ def admitted(owner_seed: str, name: str, role: Role, public: str) -> str:
     return f"{base64.b64encode(body).decode()}.{_sign(owner_seed, b'pass' + body)}"
 
 
+@lru_cache(maxsize=10_000)
 def checked_pass(written: str, owner: str) -> Pass:
     """Return what the owner has signed. Raises Forged."""
     body, _, signature = written.partition(".")

@@ -28,7 +28,7 @@ SILENT_S = 3 * ALIVE_S
 """Seconds after which a host that says nothing is cut off."""
 
 _POLL_S, _PAUSES, _MOST = 2.0, (0.2, 0.5, 1.0, 2.0, 5.0), 1000
-_TRIES, _WAIT_S = 5, 30.0
+_TRIES, _WAIT_S, _KEEP_S = 5, 30.0, 2.0
 _FIRST = "it has not connected yet"
 
 
@@ -73,6 +73,7 @@ class Viewer:
         self._session: Session | None = None
         self._changed, self._bell = asyncio.Condition(), asyncio.Event()
         self._created, self._seq = _seen(self._file)
+        self._kept = 0.0
         self.hosts: dict[str, Host] = {}
         self.gaps: dict[tuple[str, str], int] = {}
         self.forged: dict[str, str] = {}
@@ -145,7 +146,9 @@ class Viewer:
         for host, log in await asyncio.to_thread(self._take_all, messages):
             self.copied.setdefault(host, set()).add(log)
         self.lag, self._seq = messages[-1].pending, messages[-1].seq
-        await asyncio.to_thread(write_secret, self._file, json.dumps([self._created, self._seq]))
+        if self._clock.monotonic() - self._kept > _KEEP_S:  # what is read twice after a crash is not written twice
+            self._kept = self._clock.monotonic()
+            await asyncio.to_thread(write_secret, self._file, json.dumps([self._created, self._seq]))
         await self.wake()
         return True
 
