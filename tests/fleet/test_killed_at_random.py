@@ -20,7 +20,7 @@ from unstuck.eventlog.log.verify import check
 from unstuck.fleet.copies import Copies
 
 ROUNDS = int(os.environ.get("UNSTUCK_KILLS", "6"))
-PLAN = "agents:\n  hand: {command: [\"true\"]}\ntasks:\n" + "".join(
+PLAN = 'agents:\n  hand: {command: ["true"]}\ntasks:\n' + "".join(
     f'  - id: t{number}\n    prompt: Work.\n    check: "{FAILING}"\n    agent: hand\n' for number in range(4)
 )
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.nats.conftest import Machine, free_port
+
+from unstuck.schemas.catalogue import SCHEMAS
 
 START = (sys.executable, "-m", "unstuck")
 
@@ -54,6 +56,8 @@ def people(tmp_path: Path) -> Iterator[People]:
         process.communicate(timeout=30)
 
 
+@pytest.mark.nats
+@pytest.mark.timeout(400)
 def test_a_fleet_from_nothing_to_a_revoked_host(people: People) -> None:
     """Each printed line is typed as it stands; the question of a host is answered from another machine."""
     server, box, anna = (people.machine(name) for name in ("server", "box1", "anna"))
@@ -71,11 +75,12 @@ def test_a_fleet_from_nothing_to_a_revoked_host(people: People) -> None:
         code, out, errors = people.work(machine, *lines[1].split()[1:])
         assert (code, errors) == (0, "")
         assert f"as the {'host box1' if machine is box else 'person anna'}" in out
-    (row,) = (json.loads(line) for line in people.work(box, "fleet", "status", "--json")[1].splitlines())
-    assert row["role"] == "host"
+    (row,) = _rows(people, box, "status")
+    assert row.role == "host"
     try:
-        (row,) = (json.loads(line) for line in people.work(anna, "fleet", "hosts", "--json")[1].splitlines())
-        assert (row["host"], row["state"], row["logs"]) == ("box1", "connected", 1)
+        (row,) = _rows(people, anna, "hosts")
+        assert (row.host, row.state, row.logs) == ("box1", "connected", 1)
+        assert all(row.ok for row in _rows(people, anna, "doctor"))
         code, out, _ = people.work(anna, "fleet", "answer", "box1", gate, "retry", "keep", "the", "old", "name")
         assert (code, out) == (0, f"{gate} is answered, and box1 has written it down: retry keep the old name\n")
         assert b'"via":"fleet:anna"' in box.path.read_bytes()
@@ -93,11 +98,19 @@ def test_a_fleet_from_nothing_to_a_revoked_host(people: People) -> None:
     assert up.wait(30) == 0
 
 
+def _rows(people: People, machine: Machine, command: str) -> list[Any]:
+    """Return what a command prints with ``--json``, as its schema has it."""
+    said = people.work(machine, "fleet", command, "--json")[1]
+    return [SCHEMAS["fleet"].adapter.validate_json(line) for line in said.splitlines()]
+
+
 def _until_status_says(people: People, machine: Machine, words: str) -> None:
     while not re.search(words, people.work(machine, "fleet", "status")[1]):
         pass
 
 
+@pytest.mark.nats
+@pytest.mark.timeout(400)
 def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
     """`unstuck watch --fleet` prints the events of a host that ssh does not reach."""
     server, box, anna = (people.machine(name) for name in ("server", "box1", "anna"))

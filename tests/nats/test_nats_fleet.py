@@ -53,6 +53,7 @@ async def test_every_message_has_its_number_and_is_stored_once(fleet: Fleet) -> 
     ]
 
 
+@pytest.mark.nats
 async def test_deleting_every_stream_loses_nothing(fleet: Fleet) -> None:
     """The host publishes again by itself, and a person who joins later has everything."""
     async with fleet.host("box1") as (machine, _), fleet.viewer("anna") as anna:
@@ -96,6 +97,7 @@ async def test_one_of_two_people_wins_and_the_other_is_told_who_and_what(fleet: 
             await until(lambda: _gate(anna, machine.log, gate) == (won.what["choice"], f"fleet:{won.by}"))
 
 
+@pytest.mark.nats
 async def test_an_answer_that_the_host_refuses_leaves_the_question_open(fleet: Fleet) -> None:
     """A choice that the question does not take is refused by the host, and the next answer counts."""
     async with fleet.host("box1") as (machine, _), fleet.viewer("anna") as anna:
@@ -107,6 +109,7 @@ async def test_an_answer_that_the_host_refuses_leaves_the_question_open(fleet: F
         await until(lambda: _gate(anna, machine.log, gate)[0] == "skip")
 
 
+@pytest.mark.nats
 async def test_a_viewer_may_not_answer_and_a_host_neither(fleet: Fleet) -> None:
     """The role is in the key: the client says so, and the server refuses a client that does not ask itself."""
     (gate,) = await fleet.machine("box1").ask(1)
@@ -171,6 +174,7 @@ async def test_a_hostile_host_forges_no_event_of_another(fleet: Fleet, by: str) 
             await until(lambda: anna.copies.cursor("box1", machine.log).seq == len(LINES))
 
 
+@pytest.mark.nats
 async def test_a_hostile_host_answers_nothing(fleet: Fleet) -> None:
     """What it leads the server to store as an answer is refused by the host that it was meant for."""
     machine, mallory = fleet.machine("box1"), fleet.key("mallory")
@@ -192,6 +196,7 @@ async def test_a_hostile_host_answers_nothing(fleet: Fleet) -> None:
         await until(lambda: _gate(anna, machine.log, gate) == ("retry", "fleet:anna"))
 
 
+@pytest.mark.nats
 async def test_a_log_that_was_told_anew_is_refused_by_name(fleet: Fleet) -> None:
     """A host cannot take back what it has published: its copies stay, and the reason is shown."""
     async with fleet.host("box1") as (machine, _), fleet.viewer("anna") as anna:

@@ -276,7 +276,7 @@ class FleetKey(Row):
 
 
 class FleetHost(Row):
-    """A host of the fleet. ``state`` is ``connected`` or ``UNKNOWN``; ``logs`` are counted, and ``live`` of them live."""
+    """A host of the fleet. ``state`` is ``connected`` or ``UNKNOWN``, ``live`` of its ``logs`` are live."""
 
     host: str
     state: str

@@ -27,7 +27,7 @@ _START_S, _END_S, _LOOK_S = 10.0, 10.0, 0.05
 
 
 class Membership:
-    """What this user has joined on this machine: as a host, and as a person or a viewer."""
+    """The fleets that this user has joined on this machine: as a host, and as a person or a viewer."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
