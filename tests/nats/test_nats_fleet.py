@@ -176,7 +176,7 @@ async def test_a_hostile_host_forges_no_event_of_another(fleet: Fleet, by: str) 
 
 @pytest.mark.nats
 async def test_a_hostile_host_answers_nothing(fleet: Fleet) -> None:
-    """What it leads the server to store as an answer is refused by the host that it was meant for."""
+    """An answer that it leads the server to store is refused by the host that it was meant for."""
     machine, mallory = fleet.machine("box1"), fleet.key("mallory")
     (gate,) = await machine.ask(1)
     subject = s.answers("box1", machine.log, gate, 1)
