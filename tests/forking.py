@@ -145,7 +145,7 @@ def main() -> None:
     del sys.path[0]
     commands = importlib.import_module("unstuck_tui.cli")
     for name in commands.COMMANDS:
-        importlib.import_module(f"unstuck_tui.cli.{name}")
+        importlib.import_module(commands.module_of(name))
     for name in MORE:
         importlib.import_module(name)
     built(BaseModel)

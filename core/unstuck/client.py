@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -24,16 +21,16 @@ from unstuck.errors import ChannelError, GateError, GateUnknown, RecordError, Un
 from unstuck.eventlog.events import RunStarted, TaskAdded
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.eventlog.storage.run_store import run_names
+from unstuck.processes.background import start_in_background
 from unstuck.runs.queries.run_list import find_run, rows_of, run_rows
 from unstuck.schemas.catalogue import SCHEMAS
 from unstuck.schemas.control import EventsReply, StateReply
 from unstuck.schemas.runs import DamagedRun, EventRecord, OpenQuestion, Run, ShownRun, ShownTask
 from unstuck.settings.models import plain_name
 from unstuck.settings.paths import runtime_dir
-from unstuck.text import admit, one_line
 from unstuck.workspace.project import located
 
-_REPLY_S, _LOOK_S = 30.0, 0.05
+_REPLY_S = 30.0
 _Row = TypeVar("_Row")
 
 
@@ -145,30 +142,14 @@ class Client:
             raise UsageError("prompt, agent and check are text; agent may be a command: a list of text")
         words = [f"--agent={agent}"] if isinstance(agent, str) else ["--", *agent]
         options = [f"--task={prompt}", *([f"--check={check}"] if check is not None else [])]
-        command = [sys.executable, "-m", "unstuck", "run", "--headless", *options, *words]
-        before, nowhere = set(run_names(self._place.runs)), subprocess.DEVNULL
-        with tempfile.TemporaryFile() as said:
-            process = Started(
-                command,
-                cwd=self._place.directory,
-                env=self._environ,
-                stdin=nowhere,
-                stdout=nowhere,
-                stderr=said,
-                start_new_session=True,
-            )
-            ended = None
-            while ended is None and not process.run:
-                ended = process.poll()
-                process.run = self._run_of(process.pid, before)
-                time.sleep(0 if process.run else _LOOK_S)
-            if not process.run:
-                said.seek(0)
-                reason = one_line(admit(said.read().decode(errors="replace")).removeprefix("Error: "))
-                raise (UsageError if ended == UsageError.exit_code else UnstuckError)(
-                    reason or f"it ended with {ended}"
-                )
-        return process
+        before = set(run_names(self._place.runs))
+
+        def begun(process: Started) -> bool:
+            process.run = self._run_of(process.pid, before)
+            return bool(process.run)
+
+        command = ["run", "--headless", *options, *words]
+        return start_in_background(command, cwd=self._place.directory, environ=self._environ, begun=begun, kind=Started)
 
     def _run_of(self, pid: int, before: Container[str]) -> str:
         """Return the run that the process ``pid`` works, once its task is recorded."""

@@ -412,7 +412,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A question. At most one gate is open per (task, type, key). ``acts_at`` is in monotonic seconds.
+    """A question. At most one is open per (task, type, key). ``acts_at`` is in monotonic seconds.
 
     ``standing`` is what the agent does meanwhile: held in its next call, suspended (``frozen``), or working on
     (``runs_on``). It is empty without a live agent, and in old logs.

@@ -160,7 +160,7 @@ class GateError(UnstuckError):
 
 
 class GateUnknown(GateError):
-    """No gate has this id."""
+    """No question has this id."""
 
     def __init__(self, gate: str) -> None:
         self.gate = gate
@@ -168,7 +168,7 @@ class GateUnknown(GateError):
 
 
 class GateClosed(GateError):
-    """The gate has its answer already. ``by`` is the actor, ``when`` an ISO 8601 time, ``what`` the answer."""
+    """The question has its answer already. ``by`` is the actor, ``when`` an ISO 8601 time, ``what`` the answer."""
 
     def __init__(self, gate: str, by: str, when: str, what: str = "") -> None:
         self.gate, self.by, self.when, self.what = gate, by, when, what
@@ -177,7 +177,7 @@ class GateClosed(GateError):
 
 
 class AnswerRefused(GateError):
-    """The choice does not belong to this gate, or its text or number is missing."""
+    """The choice does not belong to this question, or its text or number is missing."""
 
 
 class WorkspaceError(UnstuckError):

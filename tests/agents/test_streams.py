@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.agents.streams import LINE_LIMIT, STREAMS, Stream
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.contract import Observation
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
@@ -174,6 +175,32 @@ def test_qwen() -> None:
     assert sum(one.tokens for one in told) == 220
 
 
+def test_a_newer_qwen_says_how_a_command_failed() -> None:
+    """Its text holds more than the output: the output alone is read, with the exit code."""
+    _, told = read("qwen_failing")
+    failed = ("failure", "bash", "app.py:3: AssertionError: 1 != 2\nmake: *** [Makefile:2: test] Error 1", 2)
+    # The last time it lost the output.
+    assert [step for step in steps(told) if step[0] in ("success", "failure")] == [failed] * 3 + [(*failed[:2], "", 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "output", "code"),
+    [
+        ("Command: a\nb\nDirectory: (root)\nOutput: x\nError: y\nExit Code: 3\nSignal: (none)\n", "x\ny", 3),
+        ("Command: a\nDirectory: /r\nOutput: (empty)\nError: (none)\nExit Code: 1\nSignal: 0\n", "", 1),
+        (
+            "Command: a\nDirectory: /r\nOutput: x\nExit Code: 7\n",
+            "Command: a\nDirectory: /r\nOutput: x\nExit Code: 7\n",
+            7,
+        ),
+        ("It printed Exit Code: 3", "It printed Exit Code: 3", None),
+    ],
+)
+def test_the_output_alone(said: str, output: str, code: int | None) -> None:
+    """The command, its directory and its process group are no part of what it printed."""
+    assert shell_result(said) == (output, code)
+
+
 def test_opencode() -> None:
     """Call and result in one line; the exit code counts, whatever the status says; each step says what it used."""
     stream, told = read("opencode")
@@ -329,12 +356,30 @@ def test_another_version_does_no_harm(name: str, data: st.DataObject) -> None:
     assert stream.ended or name == "claude_subagent"
 
 
-@pytest.mark.parametrize(("name", "before", "used"), [("codex_resumed", 220, 220), ("qwen_resumed", 330, 330)])
-def test_a_session_that_goes_on_is_not_counted_again(name: str, before: int, used: int) -> None:
-    """Both sum a whole session at the end; what an earlier process has used is not this one's."""
+@pytest.mark.parametrize(
+    ("name", "before", "used", "cost"),
+    [("codex_resumed", 220, 220, None), ("qwen_resumed", 330, 330, None), ("claude_resumed", 330, 220, 0.0012)],
+)
+def test_a_session_that_goes_on_is_not_counted_again(name: str, before: int, used: int, cost: float | None) -> None:
+    """They sum a whole session at the end; what an earlier process has used is not this one's."""
     stream = STREAMS[name.partition("_")[0]](before=before)
     told = [found for line in recorded(name) for found in stream.read(line)]
     assert sum(one.tokens for one in told) == used
+    assert stream.cost == (cost if cost is None else pytest.approx(cost))
+
+
+def test_claude_counts_each_of_several_results_once() -> None:
+    """A newer version says what has come since its last result, and sums the session beside it."""
+    stream = STREAMS["claude"]()
+
+    def end(tokens: int, cost: float, *, all: int) -> int:
+        recent = {"m": {"inputTokens": tokens, "costUSD": cost}}
+        summed = {"modelUsage": {"m": {"inputTokens": all}}, "total_cost_usd": all / 100}
+        line = json.dumps({"type": "result", "model_usage_since_last_result": recent, **summed})
+        return sum(one.tokens for one in stream.read(line))
+
+    assert (end(100, 1.0, all=700), end(50, 0.5, all=750)) == (100, 50)
+    assert (stream.tokens, stream.cost) == (150, 1.5)
 
 
 def test_failing_commands_that_are_told_otherwise() -> None:

@@ -131,6 +131,9 @@ def test_a_check_that_does_not_exist_is_a_question(unstuck: Unstuck) -> None:
     gate = unstuck.only_gate()
     assert gate["type"] == "question"
     assert gate["context"]["options"] == ["run the check again"]
+    assert "(did you mean `choose 1`?)" in unstuck.inside("answer", gate["gate"], "Run the check again").errors
+    known = ", ".join(choice.replace("_", "-") for choice in gate["choices"])
+    assert f"no such answer: EUR (known: {known})" in unstuck.inside("answer", gate["gate"], "EUR").errors
     assert "./check.sh" in gate["context"]["question"]
     # Asking again before it exists asks again, and does not wear the agent out.
     assert unstuck.inside("answer", gate["gate"], "choose", "1").code == 0

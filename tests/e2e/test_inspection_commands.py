@@ -15,7 +15,7 @@ from tests.e2e.conftest import Unstuck
 
 COMMANDS = (
     "answer", "delete", "diagnose", "doctor", "events", "memory", "recap", "run", "runs", "show", "signatures", "truth",
-    "fsck",
+    "fsck", "what-if",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def test_looking_changes_nothing(unstuck: Unstuck) -> None:
         ("truth",),
         ("truth", "--all"),
         ("recap",),
+        ("what-if", "--all"),
     )
     for command in looking:
         unstuck.inside(*command)

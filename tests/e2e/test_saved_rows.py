@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.conftest import Unstuck
 
+from unstuck.eventlog.log.load_state import current_state
 from unstuck.runs.queries import saved_rows as rows_module
+from unstuck.runs.queries.json_rows import show_rows
 from unstuck.runs.queries.saved_rows import saved_rows
 
 LOOKS = (("runs", "--json"), ("show", "--json"), ("show",))
@@ -70,18 +73,51 @@ def test_days_are_those_of_the_reader(unstuck: Unstuck, ended: Path) -> None:
     assert unstuck("show", "--json", env={"TZ": "Pacific/Kiritimati"}).out == done.out
 
 
-def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
-    """The rows of a paused run serve only the list of runs, until the next event; then they are those of the end."""
+@pytest.fixture
+def paused(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> Path:
+    """The saved rows of a run that waits for an answer."""
     assert unstuck.inside("run", "--headless", "--check", failing, "--", "true", env=no_climb).code == 3
-    rows = unstuck.runs[-1] / "state.json.rows"
-    assert saved_rows(rows.parent) is None
-    assert saved_rows(rows.parent, listed=True) is not None
-    saved = unstuck.inside("runs").out.splitlines()[1].split()
-    rows.unlink()
-    computed = unstuck.inside("runs").out.splitlines()[1].split()
-    assert saved[1] == computed[1] == "paused"
-    assert saved[4:] == computed[4:]
+    return unstuck.runs[-1] / "state.json.rows"
+
+
+def _without_waits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for load in (rows[0]["load"], *rows[0].get("days", {}).values()):
+        assert load.pop("waited_seconds") >= 0
+    return rows
+
+
+@pytest.mark.parametrize("words", [("runs", "--json"), ("show", "--json")])
+def test_a_paused_run_is_shown_from_its_saved_rows(unstuck: Unstuck, paused: Path, words: tuple[str, ...]) -> None:
+    """But for the time that its task waits, they are those of the log."""
+    saved = _without_waits(unstuck.inside(*words).rows)
+    paused.unlink()
+    assert _without_waits(unstuck.inside(*words).rows) == saved
+    assert not paused.exists()
+
+
+def test_the_wait_of_a_paused_run_grows_over_days(paused: Path) -> None:
+    """Ten days later its saved rows say the same wait, in all and by day, as its log."""
+    later, folder = paused.stat().st_mtime + 10 * 86_400, paused.parent
+    saved = saved_rows(folder, later)
+    fresh = list(show_rows(folder.name, current_state(folder)[0], later))
+    assert saved is not None
+    assert list(saved[0]["days"]) == list(fresh[0]["days"])
+    assert len(saved[0]["days"]) >= 10
+    for name in ("load", "days"):
+        saved_seconds, seconds = _waited(saved[0][name]), _waited(fresh[0][name])
+        assert saved_seconds == pytest.approx(seconds, abs=0.2)
+    assert _without_waits(saved) == _without_waits(fresh)
+
+
+def _waited(load: dict[str, Any]) -> list[float]:
+    return [one["waited_seconds"] for one in ([load] if "waited_seconds" in load else load.values())]
+
+
+def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, paused: Path) -> None:
+    """The rows of a paused run serve until its next event; then they are those of the end."""
+    assert saved_rows(paused.parent, 0.0) is not None
     unstuck.inside("answer", unstuck.only_gate()["gate"], "skip")
+    assert saved_rows(paused.parent, 0.0) is None
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     assert unstuck.inside("runs", "--json").rows[0]["exit_reason"] == "incomplete"
 
@@ -97,7 +133,7 @@ def test_a_log_that_has_grown_is_not_read_for_its_old_rows(
 
     monkeypatch.setattr(rows_module, "verify", read)
     with pytest.raises(AssertionError):
-        saved_rows(ended.parent)
+        saved_rows(ended.parent, 0.0)
     with log.open("ab") as file:
         file.write(b"{")
-    assert saved_rows(ended.parent) is None
+    assert saved_rows(ended.parent, 0.0) is None

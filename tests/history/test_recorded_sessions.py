@@ -27,6 +27,17 @@ def only(path: Path, **wanted: object) -> Session:
     return found
 
 
+def test_a_newer_version_of_qwen(tmp_path: Path) -> None:
+    """Its failed commands are told as errors, with the output in a field of its own or among other lines."""
+    keep(tmp_path, "qwen", "newer")
+    (source,) = kept_sessions(["qwen"], {"HOME": str(tmp_path)}, pytest.fail)
+    found = review_of(source, Wanted())
+    assert isinstance(found, Session)
+    row = session_row(found)
+    assert (row["steps"], row["failures"], row["last_check"]) == (4, 4, "failed")
+    assert row["loops"][0]["evidence"] == "make test → app.py:3: AssertionError: 1 != 2"
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_session_that_went_round_in_circles(agent: str, tmp_path: Path) -> None:
     """The same failing test again and again: noticed at its third run, long before the agent claimed to be done."""

@@ -13,6 +13,7 @@ from typing import get_args
 
 import pytest
 from tests.history.kept import keep
+from tests.sealed_logs import change_last
 
 from unstuck import Client
 from unstuck.schemas.catalogue import SCHEMAS
@@ -83,6 +84,14 @@ def test_every_kind_of_row_is_printed(rows: Rows, repo: Path) -> None:
     rows("review", str(kept), "--transcript")
     answer = str(rows.one("memory", "list", "--kind", "answer", kind="Remembered")["memory"])
     rows("memory", "forget", answer)
+    (repo / "done").unlink()
+    own = repo / "unstuck.yaml"
+    own.write_text(own.read_text().replace("max_pivots: 0", "max_pivots: 1"))
+    assert rows._inside(repo, *command)[0] == 3
+    rows("memory", "approaches")
+    rows("what-if", "--set", "max_retries=2")
+    change_last(max((repo / ".git" / "unstuck" / "runs").iterdir()), "directive_issued", level="research", line=10)
+    rows("what-if")
     saved = str(rows.one("checkpoints", "create", kind="Checkpoint")["id"])
     (repo / "more.txt").write_text("more")
     for one in (f"show {saved}", f"diff {saved}", f"restore {saved} --yes", "undo --yes", "list"):

@@ -22,7 +22,8 @@ KEPT = TOP / "tests" / "data" / "schemas.json"
 FAILING = "echo 'price.py:3: error: Name \"totl\" is not defined'; exit 1"
 COMMANDS = [
     ("runs", 0), ("runs --days", 0), ("show", 0), ("events", 0), ("recap", 0), ("review", 0), ("truth", 0),
-    ("signatures", 0), ("memory list", 0), ("permissions list", 0), ("checkpoints list", 0), ("checkpoints create", 0),
+    ("what-if", 0), ("signatures", 0), ("memory list", 0), ("permissions list", 0), ("checkpoints list", 0),
+    ("checkpoints create", 0),
     ("config show", 0), ("config path", 0), ("config validate", 0), ("doctor", None), ("hooks status", None),
     ("hooks install claude --here --yes", 0), ("mcp status", None), ("fsck", 0), ("demo --list", 0),
 ]  # fmt: skip
@@ -113,7 +114,7 @@ def test_a_schema_is_printed(tmp_path: Path, inside: Callable[..., tuple[int, st
     """``unstuck schema NAME`` prints JSON Schema with a version; a wrong name is told with the nearest one."""
     code, said, _ = inside(tmp_path, "schema", "show")
     assert code == 0
-    assert json.loads(said)["$id"] == "unstuck:show:2"
+    assert json.loads(said)["$id"] == "unstuck:show:3"
     code, listed, _ = inside(tmp_path, "schema")
     assert {"show", "socket-request", "gate_opened"} <= set(listed.split())
     code, _, problem = inside(tmp_path, "schema", "shwo")

@@ -30,12 +30,14 @@ class Turn:
     """Turn of the model: words, then one command to run, and calls of other tools, all at once.
 
     With ``full`` it says nothing: its provider refuses the request, because it is longer than the model's context.
+    With ``spent`` the provider refuses it in these words, because the quota is used up.
     """
 
     text: str = ""
     command: str = ""
     calls: tuple[Call, ...] = ()
     full: bool = False
+    spent: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +237,10 @@ class _Handler(BaseHTTPRequestHandler):
         if turn.full:
             self._full(path)
             return
+        if turn.spent:
+            error = {"type": "rate_limit_error", "message": turn.spent}
+            self._send("application/json", json.dumps({"type": "error", "error": error}).encode(), 429)
+            return
         try:
             calls = _calls(body, turn)
             if path.endswith("/messages"):
@@ -267,6 +273,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
+        if status == 429:
+            self.send_header("x-should-retry", "false")
         self.end_headers()
         self.wfile.write(data)
 

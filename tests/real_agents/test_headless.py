@@ -158,3 +158,21 @@ def test_aider_from_wrong_to_right(lab: Labs) -> None:
     assert "hello" in (one.repo / "greeting.txt").read_text()
     assert TASK in one.model.asked[0].last
     assert [record["data"]["status"] for record in one.events("task_ended")] == ["succeeded"]
+
+
+def test_aider_hears_why_its_edits_failed(lab: Labs) -> None:
+    """It ends its turn after three failed edits; the next attempt hears that no file changed, and its last words."""
+
+    def edits(asked: Asked) -> Turn:
+        old = "good day" if "changed no file" in asked.text else "no such line"
+        return Turn(text=f"greeting.txt\n```\n<<<<<<< SEARCH\n{old}\n=======\nhello\n>>>>>>> REPLACE\n```\n")
+
+    one = lab("aider", edits)
+    one.model.plain = True
+    (one.repo / "greeting.txt").write_text("good day\n")
+    arguments = ("--edit-format", "diff", "--map-tokens", "0", "greeting.txt")
+    one.unstuck("run", "--headless", "--verify", VERIFY, "--agent", "aider", TASK, "--", *arguments)
+    assert len(one.events("attempt_started")) == 2
+    assert "SEARCH/REPLACE block failed to match" in one.model.asked[-1].last
+    assert (one.repo / ".aider.chat.history.md").is_file()
+    assert not (one.repo / ".gitignore").exists()

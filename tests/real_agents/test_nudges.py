@@ -52,3 +52,15 @@ def test_told_of_its_loop_within_the_attempt(name: str, lab: Labs) -> None:
     assert {file: after.get(file) for file in before} == before
     (report,) = [record["data"]["report"] for record in one.events("attempt_ended")]
     assert report["receipt"]["alive"] == []
+
+
+def test_cline_is_not_told_and_a_person_is_asked(lab: Labs) -> None:
+    """It resumes no session without a terminal: its loop is seen, and the log says that it cannot be told."""
+    one = lab("cline", loops)
+    one.sign_in()
+    given = ("--headless", "--verify", VERIFY, "--agent", "cline", TASK)
+    one.unstuck("run", *given, "--", "--retries", "9", code=3)
+    (warned,) = one.events("loop_warned")
+    assert warned["data"]["deaf"] == "agent"
+    assert one.events("loop_told") == []
+    assert [record["data"]["type"] for record in one.events("gate_opened")] == ["loop_detected"]

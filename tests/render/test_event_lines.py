@@ -34,6 +34,7 @@ VALUES: dict[str, Any] = {
     "climb": Climb(retries=1, pivots=1, research=1),
 }
 SPECIAL: dict[tuple[str, str], Any] = {
+    ("agent_replaced", "reason"): "stuck",
     ("directive_issued", "level"): "retry",
     ("check_finished", "result"): "failed",
     ("baseline_checked", "result"): "failed",
@@ -286,7 +287,8 @@ def test_the_last_lines_say_what_to_do_now() -> None:
     assert summary("r1", "needs_person", gates=["g1", "g2"]) == (
         "run r1: paused: needs your answer",
         "  read with: unstuck show r1",
-        "  answer with: unstuck answer g1|g2 CHOICE",
+        "  answer with: unstuck answer g1 CHOICE",
+        "  answer with: unstuck answer g2 CHOICE",
         "  then resume with: unstuck run --resume r1",
     )
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"

@@ -70,7 +70,7 @@ def test_every_line_fits_and_nothing_foreign_acts(past_log: Path, width: int) ->
         failure_about(a_failure(), width),
         checkpoint_about(checkpoint(), width),
         diff_lines(heading("chk-1 up to now", changed, width), [change], read_diff(changed), width),
-        memory_about(remembered(), width),
+        memory_about(remembered() | {"given": 3, "worked": 2, "runs": [HOSTILE]}, width),
         cut_off_about(a_cut_off(past_log), width),
         inventory_about(inventory, HOSTILE, width),
     ]
@@ -184,3 +184,13 @@ def test_only_files_of_the_task_are_opened(repo: Path, tmp_path: Path) -> None:
     assert locate(folders, f"{cart}") == Place(cart, 0)
     for location in ("../../secret:1", "link:1", f"{outside}:1", "/etc/passwd:1", "nothing.py:1", "", ":3", "a\0b:1"):
         assert locate(folders, location) is None
+
+
+def test_an_offered_answer_says_so() -> None:
+    """The memory tab shows the evidence of an answer that may become a rule."""
+    row = remembered() | {"kind": "answer", "given": 3, "worked": 2, "runs": ["a", "b", "c"]}
+    page = ["".join(cell.text for cell in line) for line in memory_about(row, 80)]
+    assert any(
+        "offered" in line and "as a rule: given 3 times to this failure, worked 2 times" in line for line in page
+    )
+    assert not any("offered" in "".join(cell.text for cell in line) for line in memory_about(remembered(), 80))

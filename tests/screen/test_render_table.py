@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
-from unstuck.eventlog.state import AttemptRow, CheckRow, GateRow, RunRow, State, TaskRow, TaskState
+from unstuck.eventlog.state import AttemptRow, CheckRow, Failover, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
 from unstuck_tui.render.attention import attentions
 from unstuck_tui.render.format import Cell
@@ -97,6 +97,19 @@ def test_no_name_is_cut_while_cells_are_free(width: int, agent: str) -> None:
     now = columns(found, width, task=6, agent=len(agent), pips=10)
     told = "".join(cell.text for cell in task_cells(found, found.tasks["models"], now, now=NOW, limits=LIMITS))
     assert agent in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 84, 120, 200])
+def test_another_agent_is_marked(width: int) -> None:
+    """A task that another agent has taken over shows it at every width, also without a column for agents."""
+    change = Failover(before="claude", agent="codex", reason="outage", why="429", attempts=1)
+    other = row(failovers=(change,))
+    found = state(replace(other, task=replace(other.task, agent="codex")))
+    assert "⇄" in line(found, width=width)
+    assert cell_len(line(found, width=width)) <= width
+    if width >= 84:
+        assert "⇄ codex" in line(found, width=width)
+    assert "⇄" not in line(state(row()), width=width)
 
 
 @pytest.mark.parametrize("count", [2, 7])

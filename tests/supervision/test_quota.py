@@ -11,9 +11,9 @@ from tests.manual_clock import ManualClock
 from tests.supervision.conftest import Records
 
 from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit, diagnose
+from unstuck.diagnosis.agent_messages.quota_reset import seconds_until
 from unstuck.eventlog import events as e
 from unstuck.settings.models import Settings
-from unstuck.supervision.outcome.quota_reset import seconds_until
 
 HOURS, DAY = 5 * 3600, 24 * 3600
 TASK = Task(id="t", prompt=admit("Do it."))

@@ -18,6 +18,7 @@ from unstuck.contract import Capabilities, Gate, Observer, Receipt
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.records import read_records
 from unstuck.eventlog.state import State
 from unstuck.settings.models import Settings
 from unstuck.supervision.context.next_step import next_step
@@ -154,16 +155,15 @@ async def _worked(root: Path, acts: list[Any], answers: list[Answer], limits: An
             answer = Answer(choice="skip")
         return 0, answer
 
-    records: list[Record] = []
     clock = HastyClock()
     chosen = Settings.model_validate({"failure_handler": limits, "budget": {"tokens": 100}})
     async with Supervisor.open(root, chosen, clock=clock, policy=lambda state: policy) as supervisor:
-        supervisor.core.journal.on_append(records.append)
         acting = Acting(acts, hold, clock)
         supervisor.core.journal.on_append(acting.see)
         async with asyncio.timeout(60):
             await supervisor.supervise(TASK, acting)
-    return records
+        path = supervisor.core.journal.path
+    return list(read_records(path))
 
 
 def _all(error: str, count: int, inside: str = "") -> list[tuple[str, dict[str, Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +103,17 @@ def test_each_kind_is_found_in_large_text_as_in_small(form: str) -> None:
     around = "2026-11-23 09:16:21 INFO handled GET /items in 12ms\n" * 100
     for kind, (secret, part) in kinds(6).items():
         assert part not in shown(redact(f"{around}{FORMS[form](secret)}\n{around}")), kind
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_short_texts_are_redacted_alike_early_and_late(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first texts of a process are searched in another way than those after many."""
+    texts = [FORMS[form](secret) for secret, _ in kinds(7).values()]
+    found = []
+    for after in (sys.maxsize, 0):
+        monkeypatch.setattr(_redact, "_MUCH", after)
+        found.append([redact(text) for text in texts])
+    assert found[0] == found[1]
 
 
 def test_very_many_secrets_behind_escapes_go_with_what_stands_between_them() -> None:

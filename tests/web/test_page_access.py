@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import httpx
@@ -9,6 +10,7 @@ import pytest
 from tests.web.conftest import Serving, Stage, words
 
 from unstuck.errors import UsageError
+from unstuck_web import server
 from unstuck_web.access import LINK_S, SESSION_S, Access
 from unstuck_web.server import PageOptions
 
@@ -287,3 +289,22 @@ def addresses(stage: Stage) -> list[str]:
     run = stage.path
     below = ("", "/events", "/question?id=g1", "/task?id=webhook", "/recap")
     return ["/", "/runs", "/sessions", "/checkpoints", "/signatures", *(f"{run}{path}" for path in below)]
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HTTP/1.1\r\nHos", b"POST /enter HTTP/1.1\r\nContent-Length: 9\r\n\r\nto"]
+)
+async def test_connections_that_send_no_whole_request_are_closed(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    """As many as the page takes keep nobody out for long."""
+    monkeypatch.setattr(server, "_REQUEST_S", 0.2)
+    async with serving() as stage:
+        port = int(stage.page.address.rpartition(":")[2])
+        mute = [await asyncio.open_connection("127.0.0.1", port) for _ in range(server._MOST_CONNECTIONS)]
+        for _, writer in mute:
+            writer.write(said)
+        await asyncio.gather(*(reader.read() for reader, _ in mute))
+        assert (await (await stage.stranger()).get("/")).status_code == 401
+        for _, writer in mute:
+            writer.close()

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import signal
 import ssl
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +23,7 @@ import trustme
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.workspace.project import located
+from unstuck_web.access import Access
 
 Start = Callable[..., subprocess.Popen[Any]]
 Inside = Callable[..., tuple[int, str, str]]
@@ -196,3 +202,60 @@ def test_the_answer_of_the_page_is_shown_by_the_commands(repo: Path, inside: Ins
     rows = [json.loads(line) for line in inside(repo, "show", "--json")[1].splitlines()]
     (moment,) = [one for row in rows for one in row.get("timeline", ()) if one["kind"] == "question"]
     assert (moment["by"], moment["via"]) == ("human", "page")
+
+
+FORGES = """
+import hashlib, hmac, json, sys, urllib.error, urllib.request
+file, address, cookie = sys.argv[1:]
+kept = json.load(open(file))
+mine = {"id": "abcdef", "hash": hashlib.sha256(b"s").hexdigest(), "host": address[7:], "browser": "", "opened": 1,
+        "seen": 9e10, "ends": 9e10}
+json.dump(kept | {"sessions": [*kept["sessions"], mine]}, open(file, "w"))
+form = hmac.new(b"s", b"form", "sha256").hexdigest()
+asked = urllib.request.Request(address + "/runs/none/question", data=f"form={form}&id=g&choice=skip".encode(),
+                               headers={"cookie": f"{cookie}=s", "origin": address})
+try:
+    urllib.request.urlopen(asked)
+except urllib.error.HTTPError as error:
+    print(error.code, error.read().decode())
+"""
+
+
+def test_an_agent_with_a_forged_session_cannot_answer(repo: Path, inside: Inside, ended: Start) -> None:
+    """It has written the session into the page's file; the same request from a person's process is let in."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    browser = browser_of(ended("web", cwd=repo))
+    home = located(repo).home
+    forges = [
+        sys.executable,
+        "-c",
+        FORGES,
+        str(home / "web.json"),
+        browser.origin["origin"],
+        Access(home, time.time).cookie,
+    ]
+    command = f"{shlex.join(forges)} > said.txt"
+    inside(repo, "run", "--headless", "--direct", "--check", "test -s said.txt", "--", "sh", "-c", command)
+    assert "an agent may not answer: the page is for a person" in (repo / "said.txt").read_text()
+    person = subprocess.run(forges, capture_output=True, text=True, check=True).stdout
+    assert "there is no run none here" in person
+    assert browser.http.get("/runs").status_code == 200
+
+
+def test_of_two_that_resume_at_once_the_other_is_told(repo: Path, inside: Inside, ended: Start) -> None:
+    """One starts the run; the page of the other says why it does not."""
+    work = "test ! -p door || cat door > greeting.txt"
+    inside(repo, "run", "--headless", "--direct", "--check", "test -s greeting.txt", "--", "sh", "-c", work)
+    os.mkfifo(repo / "door")
+    name, gate = gate_of(repo)
+    first = browser_of(ended("web", cwd=repo))
+    first.answer(f"/runs/{name}/question", id=gate, choice="retry", text="Greet.")
+    link = LINK.search(inside(repo, "web", "link")[1])
+    assert link is not None
+    second = Browser(link[1], link[2])
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda browser: browser.answer(f"/runs/{name}/resume"), (first, second)))
+    (repo / "door").write_text("hello")
+    loser = next(response for response in found if response.status_code == 409)
+    assert [response.status_code for response in found if response is not loser] == [200]
+    assert re.search(r"another run is live|is not paused", loser.text)

@@ -20,6 +20,7 @@ from unstuck.words.excerpt import failure_excerpt, failure_pattern
 from unstuck.words.labels import (
     GROUPS,
     Tone,
+    agent_mark,
     doubts_about,
     ended_as,
     failure_of,
@@ -192,7 +193,7 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
     return TaskLine(
         id=row.id,
         mark=Mark(glyph_of(state, row), word_of(state, row), tone_of(state, row)),
-        agent=row.task.agent or row.task.agent_type,
+        agent=agent_mark(row),
         level=rung_of(state, row, view.limits) if row.attempts else "",
         loop=f"↻ ×{repeats}" if (repeats := repeats_of(state, row)) else "",
         time=_time_of(state, row, now),

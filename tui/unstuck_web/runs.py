@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
-import sys
-import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer
 from unstuck.errors import GateClosed, GateUnknown, ProjectLocked, RecordError, UsageError
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import RunResumed
+from unstuck.eventlog.log.load_state import live_agents
+from unstuck.eventlog.log.tail import LogFollower
 from unstuck.eventlog.state import GateRow
 from unstuck.eventlog.storage.run_store import run_names
-from unstuck.processes import agent_sign
+from unstuck.processes import agent_sign, callers
+from unstuck.processes.background import start_in_background
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_offline import answer_offline
 from unstuck.runs.queries.run_list import find_run, is_live, live_run, run_rows
 from unstuck.runs.view.followed_run import FollowedRun
 from unstuck.runs.view.run_view import RunView
-from unstuck.text import admit, one_line
+from unstuck.text import one_line
 from unstuck.workspace.project import Project
 
 VIA = "page"
@@ -32,7 +34,7 @@ _LOOK_S = 0.1
 _LIVE_S = 1.0
 _KEPT = 3
 _TRIES = 3
-_STARTED_S, _CLOSED_S = 2.0, 5.0
+_CLOSED_S = 5.0
 _GOING = ("running", "blocked", "draining")
 
 
@@ -62,11 +64,6 @@ class WatchedRun:
         if not self.since <= seq <= self.view.state.seq:
             return None
         return {task for task, at in self.changed.items() if at > seq and task}
-
-    @property
-    def is_over(self) -> bool:
-        """True where no process works it."""
-        return not self.live
 
     @property
     def can_resume(self) -> bool:
@@ -110,7 +107,7 @@ class Runs:
 
     async def rows(self, newest: int) -> list[dict[str, Any]]:
         """Return a row for each of the newest runs, the newest first."""
-        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest, with_load=False)))
+        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest)))
         return [row for row in reversed(rows) if not self._only or row["run"] in self._only]
 
     async def open(self, run: str) -> WatchedRun:
@@ -147,6 +144,14 @@ class Runs:
             poller.cancel()
         for run in self._open.values():
             run.close()
+
+    def agent_at(self, client: int, server: int) -> str:
+        """Return the sign by which an agent of these runs is at the ``client`` port of a connection to ``server``."""
+        agents = [
+            *live_agents(self.place.home),
+            *(one for run in self._open.values() for one in run.view.state.agents()),
+        ]
+        return next((sign for pid in callers(client, server) if (sign := agent_sign(pid, agents))), "")
 
     # --- what a person says ------------------------------------------------------------------------------------------
 
@@ -187,29 +192,18 @@ class Runs:
         await run.view.keep_open(gate)
 
     async def resume(self, run: WatchedRun) -> None:
-        """Start `unstuck run --resume` in the background. Raises UsageError with its reason where it does not start."""
+        """Start `unstuck run --resume` in the background. Raises UnstuckError with its reason where it ends."""
         if not run.can_resume:
             raise UsageError(f"run {run.run} is not paused")
-        state = run.view.state
-        if sign := agent_sign(os.getpid(), ((row.pid, row.spawned) for row in state.attempts.values() if row.pid)):
-            raise UsageError(f"an agent may not resume a run ({sign})")
-        command = [sys.executable, "-m", "unstuck", "run", "--headless", "--resume", run.run]
-        with tempfile.TemporaryFile() as said:
-            process = await asyncio.to_thread(
-                subprocess.Popen,
-                command,
-                cwd=self.place.directory,
-                env=self._environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-            )
-            code = await asyncio.to_thread(_ended_soon, process)
-            if code not in (None, 0, 3):
-                said.seek(0)
-                lines = admit(said.read(4_096), limit=4_096).strip().splitlines()
-                raise UsageError(lines[-1] if lines else f"the run could not be resumed: exit code {code}")
+        log = await asyncio.to_thread(_read_log, run.view.log)
+        await asyncio.to_thread(
+            start_in_background,
+            ["run", "--headless", "--resume", run.run],
+            cwd=self.place.directory,
+            environ=self._environ,
+            begun=lambda process: _is_resumed(log, process.pid),
+            kind=subprocess.Popen,
+        )
 
     # --- how it is followed ------------------------------------------------------------------------------------------
 
@@ -248,8 +242,13 @@ class Runs:
                 self._open.pop(name).close()
 
 
-def _ended_soon(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code of a program that ends at once, None of one that runs on."""
-    with suppress(subprocess.TimeoutExpired):
-        return process.wait(_STARTED_S)
-    return None
+def _read_log(path: Path) -> LogFollower:
+    """Return a reader that stands at the end of a log. Raises RecordError."""
+    log = LogFollower(path)
+    log.read()
+    return log
+
+
+def _is_resumed(log: LogFollower, pid: int) -> bool:
+    """True once the process ``pid``, and no other that was started at the same time, works the run."""
+    return any(isinstance(record.event, RunResumed) and record.event.pid == pid for record in log.read())

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
@@ -28,6 +30,8 @@ _MOST_CONNECTIONS = 200
 _HEADER_BYTES = 32_768
 _GRACE_S = 2
 _BACKLOG = 64
+_REQUEST_S = 5.0
+"""Seconds after which a request has to have begun, and after as many more has to be whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +88,43 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+class _Connection(H11Protocol):
+    """A connection that is closed where a request does not come, or not whole, in time: others need its place."""
+
+    _waited_for: object = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.loop.call_later(_REQUEST_S, self._look)
+
+    def _look(self) -> None:
+        """Close what has waited for the same request at the last look."""
+        if self.transport.is_closing():
+            return
+        waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        request = self.cycle or self
+        if waits and self._waited_for is request:
+            self.transport.close()
+        else:
+            self._waited_for = request if waits else None
+            self.loop.call_later(_REQUEST_S, self._look)
+
+
 class _Server(uvicorn.Server):
-    """A server within a program that has its own signals."""
+    """A server within a program that has its own signals. Nothing in it goes by the clock while nobody asks."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._over = asyncio.Event()
+
+    def end(self) -> None:
+        """Serve no more."""
+        self.should_exit = True
+        self._over.set()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self._over.wait()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -132,7 +171,7 @@ async def served(
             Guard(site.app(), public=public),
             lifespan="off",
             ws="none",
-            http="h11",
+            http=_Connection,
             loop="none",
             log_config=None,
             log_level="critical",  # what it says would go into the screen of a run
@@ -162,7 +201,7 @@ async def served(
         yield PageServer(access, address)
     finally:
         site.over.set()
-        server.should_exit = True
+        server.end()
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()

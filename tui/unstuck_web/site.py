@@ -19,7 +19,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from unstuck.errors import GateClosed, GateUnknown, RecordError, UnstuckError, UsageError
+from unstuck.clock import iso
+from unstuck.errors import AnswerRefused, GateClosed, GateUnknown, RecordError, UnstuckError, UsageError
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.runs.answers.question import to_answer
@@ -138,17 +139,26 @@ class Site:
                     given = (await form_of(request)).get("form", "")
                     if not hmac.compare_digest(given.encode(), form_token(secret).encode()):
                         return self._problem(403, "This form is from an earlier session: open the page again.")
+                    await self._require_person(request)
                 return await handler(Page(self, session, secret), request)
             except (UsageError, GateUnknown) as error:
                 return self._problem(404, str(error))
             except GateClosed as error:
                 return self._problem(409, str(error))
+            except AnswerRefused as error:
+                return self._problem(403, str(error))
             except ClientDisconnect:
                 return self._problem(413, "The form was cut off.")
             except (UnstuckError, OSError) as error:
                 return self._problem(500, str(error))
 
         return handle
+
+    async def _require_person(self, request: Request) -> None:
+        """Raise AnswerRefused for an agent of these runs, whatever session it has made for itself."""
+        client, server = request.scope.get("client"), request.scope.get("server")
+        if client and server and (sign := await asyncio.to_thread(self.runs.agent_at, client[1], server[1])):
+            raise AnswerRefused(f"an agent may not answer: the page is for a person ({sign})")
 
     async def _offer(self, request: Request) -> Response:
         """A link was opened, perhaps by a program that shows what is behind it: a button spends it."""
@@ -161,9 +171,12 @@ class Site:
         browser = request.headers.get("user-agent", "")
         try:
             token = (await form_of(request)).get("token", "")
+            await self._require_person(request)
             secret = self.access.open(token, host=_host(request), browser=browser)
         except ClientDisconnect:
             return self._problem(413, "The form was cut off.")
+        except AnswerRefused as error:
+            return self._problem(403, str(error))
         except OSError as error:
             return self._problem(500, f"The session cannot be saved: {error.strerror or error}")
         if not secret:
@@ -401,7 +414,8 @@ async def _checkpoints(page: Page, request: Request) -> Response:
     place = page.site.runs.place
     found = [checkpoint_row(one) for one in reversed(await find_checkpoints(place.home, place.repository))]
     wanted = request.query_params.get("task", "")
-    rows = [row for row in found if wanted in ("", row["task"])]
+    runs = {"", *page.site.runs.names()}
+    rows = [row for row in found if wanted in ("", row["task"]) and row["run"] in runs]
     shown = [row | {"when": day_time(row["created"]), "amount": sized(row["size"])} for row in rows[:_ROWS]]
     return page.show("checkpoints.html", rows=shown, total=len(rows), task=wanted)
 
@@ -416,7 +430,7 @@ async def _signatures(page: Page, request: Request) -> Response:
 
 async def _sessions(page: Page, request: Request) -> Response:
     now = page.site.runs.now()
-    rows = [(one, ago_of(one.seen, now), one.id == page.session.id) for one in page.site.access.sessions()]
+    rows = [(one, ago(iso(one.seen), now), one.id == page.session.id) for one in page.site.access.sessions()]
     return page.show("sessions.html", rows=rows)
 
 
@@ -539,13 +553,6 @@ def _url(*parts: str, **query: str) -> str:
     path = "/" + "/".join(quote(part, safe="") for part in parts)
     asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items() if value)
     return f"{path}?{asked}" if asked else path
-
-
-def ago_of(seconds: float, now: float) -> str:
-    """Return a time in seconds since 1970 as people say it."""
-    from datetime import UTC, datetime
-
-    return ago(datetime.fromtimestamp(seconds, UTC).isoformat(), now)
 
 
 def _version() -> str:

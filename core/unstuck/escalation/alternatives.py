@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Protocol
 
 from unstuck.detection.similarity import similarity
@@ -51,6 +53,11 @@ _AGENT_CONFIDENCE = 0.6
 _SIGNATURES_OF_A_PATTERN = 2
 _FAILURE_CONFIDENCE = 0.5
 _BUILT_IN_CONFIDENCE = 0.4
+_SIMILAR_FAILURE = 0.7
+HALF_LIFE_DAYS = 90.0
+"""Age at which a success or a failure of an approach counts half."""
+_DOUBT = 2.0
+"""Number of uses that the confidence of an approach is worth beside its record."""
 
 
 def built_in(cause: Cause) -> tuple[str, ...]:
@@ -72,6 +79,77 @@ class Tried(Protocol):
     def outcome(self) -> str: ...
     @property
     def note(self) -> str: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def run(self) -> str: ...
+    @property
+    def when(self) -> str: ...
+
+
+@dataclass(slots=True)
+class Uses:
+    """Uses of an approach against similar failures. The weights are the same numbers, less with age."""
+
+    worked: int = 0
+    tried: int = 0
+    worked_weight: float = 0.0
+    weight: float = 0.0
+
+    @property
+    def words(self) -> str:
+        return f"worked {self.worked} of {self.tried}"
+
+
+def uses_of(tried: Iterable[Tried], *, signature: str, headline: str, now: float) -> dict[str, Uses]:
+    """Return the uses of each approach against this failure and similar ones; ``now`` is in seconds since 1970.
+
+    ``tried`` is newest first; of the uses by one task of a run the newest counts.
+    """
+    found: dict[str, Uses] = {}
+    similar: dict[str, bool] = {}
+    seen: set[tuple[str, ...]] = set()
+    for use in tried:
+        key = (use.approach, use.signature, use.run, use.task)
+        if use.note not in similar:
+            similar[use.note] = similarity(use.note, headline) >= _SIMILAR_FAILURE
+        if key in seen or not use.approach or not (use.signature == signature or similar[use.note]):
+            continue
+        seen.add(key)
+        uses, weight = found.setdefault(use.approach, Uses()), _weight(use.when, now)
+        uses.tried, uses.weight = uses.tried + 1, uses.weight + weight
+        if use.outcome == "worked":
+            uses.worked, uses.worked_weight = uses.worked + 1, uses.worked_weight + weight
+    return found
+
+
+def _weight(when: str, now: float) -> float:
+    try:
+        then = datetime.fromisoformat(when)
+    except ValueError:
+        return 0.5
+    age = max(0.0, now - then.replace(tzinfo=then.tzinfo or UTC).timestamp())
+    return float(0.5 ** (age / 86_400.0 / HALF_LIFE_DAYS))
+
+
+def learned_order(ways: Iterable[Approach], uses: Mapping[str, Uses]) -> tuple[Approach, ...]:
+    """Return ``ways`` by their share of successes, best first; its confidence stands for an approach without a record.
+
+    The share is also the confidence of the result.
+    """
+    ranked = [replace(way, confidence=_share(way, uses.get(way.name)), record=_record(uses, way)) for way in ways]
+    return tuple(sorted(ranked, key=lambda way: way.confidence, reverse=True))
+
+
+def _share(way: Approach, uses: Uses | None) -> float:
+    if uses is None:
+        return way.confidence
+    prior = min(way.confidence, 0.5)  # what is remembered is in the record, and counts once
+    return (uses.worked_weight + _DOUBT * prior) / (uses.weight + _DOUBT)
+
+
+def _record(uses: Mapping[str, Uses], way: Approach) -> str:
+    return uses[way.name].words if way.name in uses else ""
 
 
 def remembered_ways(

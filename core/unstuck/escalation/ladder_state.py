@@ -84,6 +84,10 @@ class Climb:
             named=tuple(dict.fromkeys((*named, *self.named)))[:REMEMBERED_APPROACHES],
         )
 
+    def handed_on(self) -> Climb:
+        """Return a new climb for another agent, with the failed approaches, findings and advice of this one."""
+        return replace(self.answered(), rung="first")
+
     def answered(self, choice: str = "", text: str = "") -> Climb:
         """Return a new climb after a person's answer, with the failed approaches, findings and advice of this one.
 

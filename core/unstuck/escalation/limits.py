@@ -40,7 +40,8 @@ class Limits:
     ``auto_resolve`` holds (pattern, hint, command to run or empty), ``patterns`` (pattern, approach, confidence).
     A wait of more than ``long_wait`` seconds is one for a quota. Without a person, a task continues after it only with
     ``resume_after_quota``. A spent quota without a known time is waited for ``blind_wait`` seconds. An outage that the
-    agent reports is waited for ``outage_limit`` seconds beyond ``transient_retries``.
+    agent reports is waited for ``outage_limit`` seconds beyond ``transient_retries``. ``learned`` orders new
+    approaches by their successes.
 
     Example::
 
@@ -63,3 +64,4 @@ class Limits:
     resume_after_quota: bool = False
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()
+    learned: bool = False

@@ -172,10 +172,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """End the task: no person may be asked and nothing is left to try."""
+    """End the task: no person may be asked and nothing is left to try. ``line`` is that of the question instead."""
 
     reason: str
     details: str
+    line: int = 0
 
 
 Decision = Finish | AskQuestion | BackOff | Direct | Redispatch | Block | Halt
@@ -444,7 +445,7 @@ def _agent_failed(facts: Facts, limits: Limits) -> Decision | None:
         return Redispatch(error_type=error_type, failures=failures, climb=climb)
     details = f"the agent failed {failures} times ({error_type})"
     if not facts.may_ask:
-        return Halt(reason="task_limit_exceeded", details=details)
+        return Halt(reason="task_limit_exceeded", details=details, line=AGENT_LINE)
     return Direct(level="human", line=AGENT_LINE, climb=replace(climb, rung="human"), checkpoint="ask", reason=details)
 
 
@@ -528,7 +529,7 @@ def _pivot(facts: Facts, climb: Climb, *, line: int) -> Direct:
         fresh=True,
         restore="baseline",
         checkpoint="pivot",
-        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}",
+        reason=growth(climb.sizes) if grows(climb.sizes) else f"from {way.source}{way.record and ', '}{way.record}",
     )
 
 
@@ -564,7 +565,7 @@ def _ask(facts: Facts, *, line: int, reason: str) -> Decision:
 def _to_person(facts: Facts, climb: Climb, *, line: int, reason: str) -> Decision:
     if not facts.may_ask:
         headline = facts.diagnosis.headline if facts.diagnosis else reason
-        return Halt(reason="task_limit_exceeded", details=f"{headline} ({reason})")
+        return Halt(reason="task_limit_exceeded", details=f"{headline} ({reason})", line=line)
     return Direct(level="human", line=line, climb=replace(climb, rung="human"), checkpoint="ask", reason=reason)
 
 

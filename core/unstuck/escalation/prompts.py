@@ -21,6 +21,7 @@ ADDED_LIMIT = 60_000
 _EVIDENCE_LIMIT = 4_000
 _DIFF_LIMIT = 12_000
 _NAMED = 12
+_NAME_LIMIT = 100
 _QUESTION_LIMIT = 1_000
 
 SIGNAL_HELP = (
@@ -48,6 +49,11 @@ _INSTRUCTION: dict[Level, str] = {
     "human": "A person has looked at this and says:",
     "continue": "The last session ran out of context. Its work is in the files. Go on from there:",
 }
+
+_HANDED_ON = (
+    "Another agent ({}) worked on this before you and cannot go on. You take its place, in a session of your own. "
+    "Look at what is there first, keep what is right, do nothing twice, and avoid what has failed:"
+)
 
 _SAID = "{instruction}\n\n{answer}\n\nA person has said before:\n{advice}\n\nApproach: {approach}\n\n{problem}"
 _TRIED = "Already tried without success:\n{failed}"
@@ -92,6 +98,7 @@ class Brief:
     insights: Sequence[str] = ()
     restored: str = ""
     progress: Sequence[str] = ()
+    instead_of: str = ""
     check: str = ""
     signals: bool = False
 
@@ -154,6 +161,8 @@ def quoted(text: str) -> str:
 
 
 def _instruction(brief: Brief) -> str:
+    if brief.instead_of:
+        return _HANDED_ON.format(one_line(brief.instead_of, _NAME_LIMIT))
     if brief.level == "retry" and brief.diagnosis is not None:
         return _RETRIES.get(brief.diagnosis.failure_type, _INSTRUCTION["retry"])
     return _INSTRUCTION[brief.level]
@@ -215,16 +224,21 @@ def changes_said(changes: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{words.get(status, status)} {one_line(path)}" for status, path in changes]
 
 
-def set_back(changes: Sequence[str], *, broken: bool, again: bool = False, saved: str = "") -> str:
+def set_back(
+    changes: Sequence[str], *, broken: bool, again: bool = False, handed_on: bool = False, saved: str = ""
+) -> str:
     """Return a report of restored files and the reason, for the agent. ``changes`` are of :func:`changes_said`.
 
-    ``again`` means that a person restarts the attempt. ``saved`` is the checkpoint of the files before the restore, for
-    an agent that keeps its approach.
+    ``again`` means that a person restarts the attempt, ``handed_on`` that the edits were another agent's. ``saved`` is
+    the checkpoint of the files before the restore, for an agent that keeps its approach or has not seen them.
     """
     why = "because the build was broken" if broken else "so that the new approach starts clean"
     why = "so that the attempt begins again" if again else why
     named = [f"- {change}" for change in changes[:_NAMED]]
     if len(changes) > _NAMED:
         named.append(f"- and {len(changes) - _NAMED} more")
-    kept = [f"They are saved: unstuck checkpoints diff {saved} shows them."] if saved and broken else []
-    return "\n".join([f"Your earlier edits were set back, {why} (files: {len(changes)}).", *named, *kept])
+    kept = [f"They are saved: unstuck checkpoints diff {saved} shows them."] if saved and (broken or handed_on) else []
+    whose = f"Your earlier edits were set back, {why}"
+    if handed_on:
+        whose = "The edits of the agent before you were set back: your work starts from the last passing checkpoint"
+    return "\n".join([f"{whose} (files: {len(changes)}).", *named, *kept])

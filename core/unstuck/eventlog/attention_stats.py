@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unstuck.eventlog.state import GateRow, State
-from unstuck.eventlog.summary_rows import DecidedBy
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import GateRow, State
+    from unstuck.eventlog.summary_rows import DecidedBy
 
 _LONGEST = timedelta(days=400)
 _LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: calendars end soon after
@@ -74,6 +75,21 @@ def load_by_day(state: State, until: float, zone: tzinfo | None = None) -> dict[
     for moment, load in _parts(state, until, zone, None):
         _add(days.setdefault(_local(moment, zone).date().isoformat(), Load()), load)
     return dict(sorted(days.items()))
+
+
+def held_tasks(state: State) -> int:
+    """Return how many tasks open questions hold."""
+    return len(
+        {task for row in state.gates.values() if not row.closed and seconds_of(row.opened) for task in row.holds}
+    )
+
+
+def add_wait(row: dict[str, Any], tasks: int, since: float, until: float) -> None:
+    """Add to the ``load`` and the ``days`` of a run's row that ``tasks`` of it waited from ``since`` to ``until``."""
+    for begin, end in _days(since, until, None) if tasks and until > since else ():
+        day = row["days"].setdefault(_local(begin, None).date().isoformat(), Load().as_dict())
+        for load in (row["load"], day):
+            load["waited_seconds"] = round(load["waited_seconds"] + tasks * (end - begin), 1)
 
 
 def seconds_of(text: str) -> float | None:

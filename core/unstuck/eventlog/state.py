@@ -77,14 +77,25 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failover:
+    """A change of agents after so many ``attempts``: ``agent`` goes on in place of ``before``, and ``why``."""
+
+    before: str
+    agent: str
+    reason: str
+    why: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectiveRow:
-    """A decided directive and the progress of its preparation."""
+    """A decided directive and the progress of its preparation. ``instead_of`` is an agent that another one replaces."""
 
     level: Level
     hint: str = ""
     approach: str = ""
     fresh: bool = False
-    restore: Literal["", "good", "baseline"] = ""
+    restore: Literal["", "good", "baseline", "passing"] = ""
     checkpoint: str = ""
     reason: str = ""
     line: int = 0
@@ -97,6 +108,7 @@ class DirectiveRow:
     insights: tuple[str, ...] | None = None
     command: str = ""
     ran: str | None = None
+    instead_of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +181,15 @@ class TaskRow:
     ``paid`` is the number of attempts before the last answer, which do not count for the budget of the task.
     ``accepted`` are protected paths that a person allowed the task to change; ``refused``: it may not. ``flaky`` is the
     test that last failed and then passed without a change. ``proving``: the checkpoint and the paths that are put back
-    at the end of a proof.
+    at the end of a proof. ``failover`` are the agents that may go on with it, ``failovers`` the changes so far.
     """
 
     task: Task
     after_skip: Literal["block", "run", "skip"] = "block"
     mode: Literal["orchestrated", "direct"] = "orchestrated"
     shared_verify: bool = False
+    failover: tuple[str, ...] = ()
+    failovers: tuple[Failover, ...] = ()
     state: TaskState = "ready"
     status: OutcomeStatus | None = None
     reason: str = ""
@@ -222,6 +236,11 @@ class TaskRow:
     @property
     def id(self) -> str:
         return self.task.id
+
+    def agent_of(self, number: int) -> str:
+        """Return the name of the agent of attempt ``number``."""
+        later = (change.before for change in self.failovers if number <= change.attempts)
+        return next(later, self.task.agent or self.task.agent_type)
 
     @property
     def passed_before_work(self) -> bool:
@@ -354,8 +373,12 @@ class State:
     unknown: int = 0
 
     def open_gates(self) -> tuple[GateRow, ...]:
-        """Return the gates that wait for an answer, oldest first."""
+        """Return the open questions, oldest first."""
         return tuple(row for row in self.gates.values() if row.status == "open")
+
+    def agents(self) -> list[tuple[int, float]]:
+        """Return the agents of all attempts: process id and start, in seconds since 1970."""
+        return [(row.pid, row.spawned) for row in self.attempts.values() if row.pid]
 
 
 @lru_cache(maxsize=1)

@@ -121,10 +121,10 @@ class Review:
 class Reviewer:
     """Review of one session, one observation after another; memory is bounded. ``is_begun`` after the first one."""
 
-    def __init__(self) -> None:
+    def __init__(self, window_size: int = 3) -> None:
         self.is_begun = False
         self._review = Review()
-        self._detector = LoopDetector()
+        self._detector = LoopDetector(window_size=window_size)
         self._calls: OrderedDict[str, Observation] = OrderedDict()
         self._actions: OrderedDict[str, deque[tuple[int, str]]] = OrderedDict()
         self._open: dict[str, Loop] = {}

@@ -51,11 +51,15 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Sessions that are wanted: of ``agent`` (empty: of any), in ``project`` or below it. ``now``: see ``LIVE_S``."""
+    """Sessions that are wanted: of ``agent`` (empty: of any), in ``project`` or below it. ``now``: see ``LIVE_S``.
+
+    ``window_size`` rounds make a loop.
+    """
 
     agent: str = ""
     project: Path | None = None
     now: float = 0.0
+    window_size: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def _watch_parent() -> None:
 
 def review_of(source: Source, wanted: Wanted) -> Session | Problem | None:
     """Return the review of one session, None if it is not wanted."""
-    reader, reviewer = SessionReader(source), Reviewer()
+    reader, reviewer = SessionReader(source), Reviewer(wanted.window_size)
     try:
         for observation in _wanted_part(reader, wanted):
             reviewer.add(observation)

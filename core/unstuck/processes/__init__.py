@@ -7,7 +7,7 @@ when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.caller import agent_sign
+from unstuck.processes.caller import agent_sign, callers
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
 from unstuck.processes.orphans import end_survivors, is_alive
 from unstuck.processes.resource_usage import Vitals, sample
@@ -25,6 +25,7 @@ __all__ = [
     "Vitals",
     "account_of",
     "agent_sign",
+    "callers",
     "clean_environment",
     "end_survivors",
     "helpers_done",

@@ -41,6 +41,18 @@ def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
     return "it began beside an agent whose helper was killed" if _is_stray(chain) else ""
 
 
+def callers(client: int, server: int) -> list[int]:
+    """Return the processes of this machine that hold the ``client`` port of a TCP connection to the ``server`` port.
+
+    Empty for a caller on another machine, and for one of another user.
+    """
+    with suppress(psutil.Error, OSError):
+        found = psutil.net_connections("tcp")
+        ours = (one for one in found if one.laddr and one.laddr.port == client)
+        return [one.pid for one in ours if one.raddr and one.raddr.port == server and one.pid]
+    return []
+
+
 def _is_stray(chain: list[psutil.Process]) -> bool:
     lives = killed()
     if not lives:

@@ -9,11 +9,10 @@ from typing import Any
 from unstuck.clock import iso
 from unstuck.errors import RecordError, UsageError
 from unstuck.eventlog.memory.entry import Kind, Remembered, learnt, rule_words
+from unstuck.eventlog.memory.offers import TOLD, Offer, offers
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
-
-_TOLD = ("show_me", "retry")
 
 
 def memory_of(place: Project) -> Memory:
@@ -34,13 +33,25 @@ def memory_damage(place: Project) -> str:
 
 
 def memory_rows(memory: Memory, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
-    """Yield a row for each entry, oldest first. ``holds`` is true for a rule that agents get."""
+    """Yield a row for each entry, oldest first. ``holds`` is true for a rule that agents get.
+
+    ``given``, ``worked`` and ``runs`` are the evidence of an answer that is offered as a rule.
+    """
+    offered = offers(memory.entries())
     newest: dict[str, Remembered] = {entry.signature: entry for entry in reversed(memory.entries("rule"))}
     for entry in reversed(memory.entries(kind)):
         row = {"memory": entry.id} | asdict(entry)
         if entry.kind == "rule":
             row["holds"] = newest[entry.signature] is entry and entry.outcome != "failed"
+        if (offer := offered.get(entry.id)) is not None:
+            row |= {"given": offer.times, "worked": offer.worked, "runs": list(offer.runs)}
         yield row
+
+
+def offer_in(memory: Memory) -> list[Offer]:
+    """Return the answers that are offered as rules, oldest first."""
+    found = {offer.id: offer for offer in offers(memory.entries()).values()}
+    return list(found.values())[::-1]
 
 
 def found(memory: Memory, wanted: Iterable[str]) -> tuple[Remembered, ...]:
@@ -63,7 +74,7 @@ def made_rule(memory: Memory, answer: Remembered, now: float) -> Remembered:
 
     ``now`` is in seconds since 1970. Raises UsageError for an answer without text for an agent, and RecordError.
     """
-    if answer.kind != "answer" or answer.approach not in _TOLD or not answer.note.strip():
+    if answer.kind != "answer" or answer.approach not in TOLD or not answer.note.strip():
         raise UsageError(f"{answer.id} cannot be made a rule: only a show-me or a retry with words can")
     words = rule_words(answer.approach, answer.note)
     holding = memory.rule(answer.signature)

@@ -23,6 +23,7 @@ from unstuck.eventlog.log.load_state import LOG_NAME, checked_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
+from unstuck.runs.plans.failover import unfit, with_failover
 from unstuck.runs.plans.plan import Plan
 from unstuck.runs.plans.preflight import prices_of, require_agents, require_checks, require_prices, start_warnings
 from unstuck.runs.recovery_choices import require_possible
@@ -90,6 +91,7 @@ async def start_run(
 ) -> RunResult:
     """Run ``plan`` in ``place``. Raises UsageError before anything starts, RecordError if the log cannot be written."""
     settings = _settings(plan, place, options)
+    plan = with_failover(plan, settings.failover)
     require_agents(plan, place, options.environ)
     require_checks(plan, options.environ)
     require_prices(plan, settings)
@@ -248,6 +250,9 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
     core = supervisor.core
     core.setup = plan.setup or ""
     core.prices = prices_of(plan, core.settings)
+    core.agent_for = lambda task: _agent(plan, task.agent, supervisor)
+    core.agent_types = {name: planned.type for name, planned in plan.agents.items()}
+    core.unfit = lambda name: unfit(plan, name, supervisor.project, core.environ)
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
     if apart and core.worktrees is not None:
         await core.worktrees.prepare()
@@ -257,14 +262,13 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
             after_skip=planned.after_skip,
             mode=planned.mode,
             shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
+            failover=planned.failover or (),
         )
     if supervisor.standstill is not None and not await supervisor.standstill.over():
         supervisor.standstill.leave()
         return await record_end(core)
     remediation = _remediation(plan, supervisor, apart=apart)
-    return await Coordinator(
-        supervisor, lambda task: _agent(plan, task.agent, supervisor), remediation=remediation
-    ).run()
+    return await Coordinator(supervisor, core.agent_for, remediation=remediation).run()
 
 
 def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediation | None:

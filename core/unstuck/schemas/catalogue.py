@@ -28,7 +28,7 @@ class Schema(NamedTuple):
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _INSTALLED = project.Installation | project.FileChanged
 SCHEMAS: dict[str, Schema] = {
-    "answer": Schema(1, project.Answered),
+    "answer": Schema(2, project.Answered),
     "checkpoints": Schema(1, project.WholeCheckpoint | project.Checkpoint | project.Change | project.RestoreDone),
     "config": Schema(1, project.Setting | project.Source | project.SettingsPath),
     "delete": Schema(1, project.Goes | project.Stays | project.Blocked | project.Deleted),
@@ -40,16 +40,17 @@ SCHEMAS: dict[str, Schema] = {
     "fsck": Schema(1, project.LogCheck),
     "hooks": Schema(1, _INSTALLED),
     "mcp": Schema(1, _INSTALLED),
-    "memory": Schema(1, project.Remembered | project.Forgotten),
+    "memory": Schema(2, project.Remembered | project.Forgotten | project.KnownApproach),
     "permissions": Schema(1, runs.Permission),
     "recap": Schema(1, runs.RecapLine),
     "review": Schema(2, project.Session | project.TranscriptEntry),
     "run": Schema(1, runs.EventRecord | runs.RunResult),
     "runs": Schema(1, runs.Run | runs.DamagedRun | runs.Day),
-    "show": Schema(2, runs.ShownRun | runs.ShownTask | runs.OpenQuestion | project.TranscriptEntry | RecoveryState),
+    "show": Schema(3, runs.ShownRun | runs.ShownTask | runs.OpenQuestion | project.TranscriptEntry | RecoveryState),
     "signatures": Schema(1, project.Failure),
     "truth": Schema(1, project.Truth),
     "watch": Schema(1, runs.EventRecord | runs.RunResult),
+    "what-if": Schema(1, project.WhatIfDifference | project.WhatIfRules | project.WhatIfTotal),
     "socket-request": Schema(4, control.REQUESTS),
     "socket-reply": Schema(1, control.REPLIES),
 }

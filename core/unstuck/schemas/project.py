@@ -87,6 +87,60 @@ class Truth(Row):
     seconds: float
 
 
+class WhatIfStep(Row):
+    """A next step, such as ``retry`` or ``question``, and what it is about."""
+
+    kind: str
+    about: str
+
+
+class WhatIfDifference(Row):
+    """A step that differs under changed settings. ``event`` is its number in the run, or the step of a session.
+
+    ``questions`` to ``tokens`` are more or fewer (negative) until your next answer; null is unknown.
+    """
+
+    row: Literal["difference"]
+    run: str
+    task: str
+    event: int
+    own: WhatIfStep
+    changed: WhatIfStep
+    questions: int
+    alarms: int
+    attempts: int | None
+    tokens: int | None
+
+
+class WhatIfRules(Row):
+    """A step at which today's rules differ from the log, with the settings as they were."""
+
+    row: Literal["rules"]
+    run: str
+    task: str
+    event: int
+    today: WhatIfStep
+    logged: WhatIfStep
+
+
+class WhatIfTotal(Row):
+    """The sums of a comparison. ``unknown`` counts steps that cannot be judged, ``short`` those not in the log."""
+
+    row: Literal["total"]
+    settings: dict[str, str]
+    runs: int
+    sessions: int
+    compared: int
+    differ: int
+    unknown: int
+    short: int
+    rules: int
+    questions: int
+    alarms: int
+    attempts: int
+    tokens: int
+
+
 class SessionLoop(Row):
     """A loop of a session. ``first``, ``noticed`` and ``last`` are steps, counted from 0."""
 
@@ -134,6 +188,15 @@ class TranscriptEntry(Row):
     step: int | None = None
 
 
+class RuleOffer(Row):
+    """An answer given repeatedly to the same failure, which ``unstuck memory promote ID`` makes a rule."""
+
+    id: str
+    given: int
+    worked: int
+    runs: list[str]
+
+
 class Answered(Row):
     """An answer: ``applied`` says that a live run has it, else ``resume`` is the run to resume."""
 
@@ -141,10 +204,14 @@ class Answered(Row):
     choice: str
     applied: bool
     resume: str
+    rule_offer: RuleOffer | None = None
 
 
 class Remembered(Row):
-    """An entry of the memory. ``holds`` is true for a rule that agents get."""
+    """An entry of the memory. ``holds`` is true for a rule that agents get.
+
+    ``given``, ``worked`` and ``runs`` are the evidence of an answer that is offered as a rule.
+    """
 
     memory: str
     kind: str
@@ -157,6 +224,26 @@ class Remembered(Row):
     run: str
     when: str
     holds: bool | None = None
+    given: int | None = None
+    worked: int | None = None
+    runs: list[str] | None = None
+
+
+class KnownApproach(Row):
+    """An approach against a failure. ``place`` counts from 1 and is null for one that failed against it.
+
+    It ``worked`` in so many of the ``tried`` uses against similar failures.
+    """
+
+    signature: str
+    headline: str
+    order: str
+    approach: str
+    place: int | None
+    source: str
+    score: float
+    worked: int
+    tried: int
 
 
 class Forgotten(Row):

@@ -91,6 +91,7 @@ class ShownAttempt(Row):
 
     kind: Literal["attempt"]
     attempt: str
+    agent: str
     rung: Level
     turn: int
     time: str
@@ -124,12 +125,27 @@ class ShownQuestion(Row):
     checkpoint: str
 
 
+class Failover(Row):
+    """A change of agents after so many ``attempts``: ``agent`` goes on in place of ``before``, and ``why``."""
+
+    before: str
+    agent: str
+    reason: Literal["agent", "outage", "stuck"]
+    why: str
+    attempts: int
+
+
 class ShownTask(Row):
-    """One task. ``checkpoint`` is its last passing one. ``rungs`` is the usage by escalation level."""
+    """One task. ``checkpoint`` is its last passing one. ``rungs`` is the usage by escalation level.
+
+    ``agent`` works on it now, ``failovers`` are the changes of agents.
+    """
 
     task: str
     state: str
     status: OutcomeStatus | None
+    agent: str
+    failovers: list[Failover]
     level: Level
     attempts: int
     needs: list[str]

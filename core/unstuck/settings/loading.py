@@ -20,13 +20,13 @@ _PREFIX = "UNSTUCK_"
 # Variables for agents, for directories, and for the number of rounds of the project's tests.
 _OUR_OWN = {"TASK", "ATTEMPT", "PROMPT_FILE", "RUNG", "STATE_DIR", "RUNTIME_DIR", "SOCKET", "PROCESS"}
 _NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
-MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy")
+MAPPINGS = ("failure_handler", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy", "memory")
 _LISTS = ("skip_to_ask", "auto_resolve", "patterns", "protected")
 _NOT_HERE = "cannot be set by a file of the project, which an agent can edit"
 # An agent can edit files of the project, so it must not set these: what counts as done, who is asked, retention,
 # delivery of results, recovery.
 USERS_ONLY = (
-    "unverified", "ask", "timers", "prices",
+    "unverified", "ask", "timers", "prices", "failover",
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip

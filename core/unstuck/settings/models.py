@@ -298,6 +298,15 @@ class EvaluatorSettings(_Frozen):
     timeout: Seconds = 120.0
 
 
+class MemorySettings(_Frozen):
+    """Use of the project's memory."""
+
+    order: Literal["confidence", "learned"] = "confidence"
+    """Order of new approaches. ``confidence`` ranks them by their source. ``learned`` ranks them by their share of
+    successes against similar failures, which counts less with age.
+    """
+
+
 def _evaluator(value: object) -> object:
     return {"command": value} if isinstance(value, str) else value
 
@@ -355,6 +364,7 @@ class Settings(ScreenSettings):
     unverified: Literal["reject", "accept"] = "reject"
     """``accept`` counts a task without a check as done."""
     check_policy: CheckPolicySettings = Field(default_factory=CheckPolicySettings)
+    memory: MemorySettings = Field(default_factory=MemorySettings)
     results: Annotated[Literal["branch", "fast_forward", "merge"], BeforeValidator(_plain_word)] = "branch"
     """Way in which results reach your branch at the end of a run."""
     output_limit: Annotated[int, BeforeValidator(_whole(4_096, 2**40))] = 16 * 2**20
@@ -382,6 +392,12 @@ class Settings(ScreenSettings):
     restore_share: Annotated[float, BeforeValidator(_share)] = 0.3
     """Share of the files that a restore may overwrite or remove without asking. Up to 20 files never need a question.
     """
+    failover: Annotated[tuple[Text, ...], BeforeValidator(_few)] = ()
+    """Names of agents that go on with a task, in this order, where its own has to wait long, needs your cure or has
+    used up its levels. A task of a plan may have its own list.
+    """
+    failover_files: Literal["keep", "passing"] = "keep"
+    """Files with which the next agent of a failover starts. ``passing`` restores the last passing checkpoint first."""
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
     prices: Mapping[Glob, PriceSettings] = Field(default_factory=dict)
     """Prices of agents that report no cost: the name of an agent, or a pattern of the model in its command, then

@@ -39,8 +39,9 @@ _HINTS: dict[str, list[int]] = {}
 for _number, _each in enumerate(RULES):
     for _hint in _each.hints:
         _HINTS.setdefault(_hint, []).append(_number)
-# Characters: RE2 takes milliseconds to load, and then a tenth of the time of so many hints.
-_LARGE, _SMALL = 1 << 13, 1 << 8
+# Characters of one text, and of all so far: RE2 takes milliseconds to load, and then a tenth of the time of the hints.
+_LARGE, _MUCH = 1 << 13, 1 << 16
+_searched = 0
 _BRANDED = {number for number, rule in enumerate(RULES) if rule in BRANDED}
 _AT_ONCE = 12
 
@@ -75,8 +76,10 @@ def _likely_rules() -> tuple[Callable[[bytes], list[int] | None] | None, tuple[l
 
 def _hinted(lowered: str) -> list[Rule]:
     """Return the rules that may find something in a text, which is ``lowered`` in lower case."""
+    global _searched
+    _searched += len(lowered)
     search = None
-    if len(lowered) >= (_SMALL if _likely_rules.cache_info().currsize else _LARGE):
+    if len(lowered) >= _LARGE or _searched >= _MUCH:
         search, rules = _likely_rules()
     if search is None:
         found = {number for hint, numbers in _HINTS.items() if hint in lowered for number in numbers}

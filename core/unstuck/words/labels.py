@@ -230,6 +230,16 @@ def ended_as(exit_reason: str) -> str:
     return _EXIT_REASONS.get(exit_reason, exit_reason)
 
 
+def agent_mark(row: TaskRow) -> str:
+    """The agent of a task; with a sign where it goes on in place of another one."""
+    return "⇄ " * bool(row.failovers) + (row.task.agent or row.task.agent_type)
+
+
+def replaced_words(before: str, agent: str, why: str) -> str:
+    """A change of agents and its reason."""
+    return f"⇄ {agent} goes on in place of {before}: {why}"
+
+
 def doubts_about(row: TaskRow) -> str:
     """Return the doubts about the success of ``row``, in a few words; empty without any."""
     check = row.check

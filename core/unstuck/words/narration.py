@@ -23,6 +23,7 @@ from unstuck.words.labels import (
     ended_as,
     level_word,
     receipt_words,
+    replaced_words,
     tried,
 )
 from unstuck.words.questions import earlier_answer
@@ -132,7 +133,7 @@ def summary(
         return tuple(_indented(line, _WIDTH) for line in lines)
     if gates:
         lines.append(f"  read with: unstuck show {run}")
-        lines.append(f"  answer with: unstuck answer {'|'.join(gates)} CHOICE")
+        lines += [f"  answer with: unstuck answer {gate} CHOICE" for gate in gates]
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
         lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
     return tuple(_indented(line, _WIDTH) for line in lines)
@@ -158,11 +159,6 @@ def _said(record: Record) -> _Text:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-
-
-def _run_ended(event: e.RunEnded, record: Record) -> _Text:
-    counts = ", ".join(f"{count} {word}" for word, count in event.counts.items())
-    return f"ended: {event.exit_reason}" + (f" ({counts})" if counts else "")
 
 
 def _workflow_failed(event: e.WorkflowFailed, record: Record) -> _Text:
@@ -319,7 +315,7 @@ def _stuck(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     lines += [f"    {'analysis: ' if not number else '  '}{line}" for number, line in enumerate(analysis)]
     lines += _ending(context)
     lines += _earlier(context)
-    lines += _weakened(context)
+    lines += _listed(context)
     if before := context.get("baseline"):
         lines.append(f"    the check {before}")
     if checkpoint := context.get("checkpoint"):
@@ -337,8 +333,9 @@ def _ending(context: Mapping[str, Any]) -> list[str]:
     return [f"    {context['ending']}" + (", and said last:" if said else ""), *said[-_SAID_LINES:]]
 
 
-def _weakened(context: Mapping[str, Any]) -> list[str]:
-    return [f"    the task changed what decides: {finding}" for finding in context.get("weakened") or ()]
+def _listed(context: Mapping[str, Any]) -> list[str]:
+    lists = (("agents", "agents"), ("the task changed what decides", "weakened"))
+    return [f"    {label}: {one}" for label, key in lists for one in context.get(key) or ()]
 
 
 def _earlier(context: Mapping[str, Any]) -> list[str]:
@@ -358,11 +355,6 @@ _DEAF = {
 _CHOSEN = {"first": "the same again", "pivot": "a new approach", "research": "research", "human": "the question"}
 
 
-def _handed_back(event: e.HandedBack, record: Record) -> str:
-    what = event.trouble or counted(event.files, "file is different", "files are different")
-    return f"  {record.task} is back: {what}"
-
-
 def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     about = context.get("question") or context.get("problem") or context.get("error_signature") or event.key
     first, *more = str(about).splitlines() or [""]
@@ -370,7 +362,7 @@ def _question(event: e.GateOpened, context: Mapping[str, Any]) -> list[str]:
     for number, option in enumerate(context.get("options") or (), 1):
         takes = f" (choose {number} COMMAND)" if number == context.get("text_for") else ""
         lines.append(f"    {number}. {option}{takes}")
-    lines += _weakened(context)
+    lines += _listed(context)
     suggested = context.get("suggested")
     return [*lines, f"    suggested: {suggested}"] if suggested else lines
 
@@ -457,16 +449,12 @@ def _recovered(event: e.RecoveryDecided, record: Record) -> _Text:
     return f"  the interrupted attempt {words.get(event.choice, f'was ended: {event.choice}')}{by}"
 
 
-def _proposed(event: e.RecoveryProposed, record: Record) -> _Text:
-    by = f" by {event.evaluator}" if event.evaluator else ""
-    return f"  proposed{by}: {event.choice}" + (f": {event.reason}" if event.reason else "")
-
-
 MOMENTS: dict[type[e.Event], tuple[str, str, Tone]] = {
     e.TransientErrorRetry: ("waits", "…", "wait"),
     e.TerminalAsked: ("asks", "!", "ask"),
     e.OutageWait: ("outage", "…", "wait"),
     e.AgentFailure: ("agent", "✗", "bad"),
+    e.AgentReplaced: ("other agent", "⇄", "wait"),
     e.ResearchDone: ("research", "→", "work"),
     e.RestoreDone: ("restored", "↺", "quiet"),
     e.GateOpened: ("asked", "!", "ask"),
@@ -494,7 +482,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.RunParked: lambda event, record: (
         f"paused: {counted(len(event.gates), 'question needs', 'questions need')} an answer"
     ),
-    e.RunEnded: _run_ended,
+    e.RunEnded: lambda event, record: (
+        f"ended: {event.exit_reason}"
+        + f" ({', '.join(f'{count} {word}' for word, count in event.counts.items())})" * bool(event.counts)
+    ),
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",
     e.LogRepaired: lambda event, record: f"an incomplete last line ({event.bytes} bytes) was moved to {event.file}",
     e.ResultsDelivered: lambda event, record: (
@@ -520,7 +511,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.AttemptEnded: _attempt_ended,
     e.StaleReport: lambda event, record: f"  a late report of {event.attempt_id} ({event.how}) changed nothing",
     e.AttemptInterrupted: lambda event, record: f"  interrupted: {event.reason}",
-    e.RecoveryProposed: _proposed,
+    e.RecoveryProposed: lambda event, record: (
+        f"  proposed{event.evaluator and f' by {event.evaluator}'}: "
+        f"{': '.join(filter(None, (event.choice, event.reason)))}"
+    ),
     e.RecoveryDecided: _recovered,
     e.SetupFinished: _set_up,
     e.CheckFinished: _check,
@@ -547,6 +541,10 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.AgentFailure: lambda event, record: (
         f"  the agent failed, not its work ({event.error_type}, {event.attempt}): dispatched again"
     ),
+    e.AgentReplaced: lambda event, record: [
+        f"  {replaced_words(event.before, event.agent, event.why)}",
+        *(f"    left out: {one}" for one in event.skipped),
+    ],
     e.AgentTimeout: _time_is_up,
     e.TimeoutWarned: lambda event, record: (
         f"  ◷ {_seconds(event.elapsed_s)} of {_seconds(event.limit_s)} "
@@ -590,9 +588,11 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",
     e.HandedOver: lambda event, record: f"  {record.task} is edited by hand (files as of {event.checkpoint})",
-    e.HandedBack: _handed_back,
+    e.HandedBack: lambda event, record: (
+        f"  {record.task} is back: {event.trouble or counted(event.files, 'file is different', 'files are different')}"
+    ),
     e.TaskEnded: lambda event, record: (
-        f"{ENDED[event.status][0]} {event.status}" + (f": {event.reason}" if event.reason else "")
+        f"{ENDED[event.status][0]} {': '.join(filter(None, (event.status, event.reason)))}"
     ),
     e.ResultIntegrated: _integrated,
     e.StopReceipt: lambda event, record: f"  stopped {receipt_words(event)}",

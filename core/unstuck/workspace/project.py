@@ -56,8 +56,6 @@ async def locate(directory: str | Path, *, links: bool = False) -> Project:
     directory = _usable(directory)
     try:
         repository = await find_repository(directory)
-        if repository is None:
-            refuse_git_directory(directory)
     except WorkspaceError as error:
         raise ProjectError(str(error)) from error
     return _project(directory, repository, links=links)
@@ -66,8 +64,8 @@ async def locate(directory: str | Path, *, links: bool = False) -> Project:
 def located(directory: str | Path, *, links: bool = False) -> Project:
     """Return what :func:`locate` returns, for a program without an event loop, which it most often spares."""
     directory = _usable(directory)
-    repository = found_at_once(directory)
-    if repository is not None:
+    is_known, repository = found_at_once(directory)
+    if is_known:
         return _project(directory, repository, links=links)
     import asyncio  # a command that only looks is twice as fast without it
 
@@ -89,6 +87,11 @@ def _usable(given: str | Path) -> Path:
 
 
 def _project(directory: Path, repository: Repository | None, *, links: bool) -> Project:
+    if repository is None:
+        try:
+            refuse_git_directory(directory)
+        except WorkspaceError as error:
+            raise ProjectError(str(error)) from error
     root = repository.root if repository is not None else directory
     home = record_home(root, repository)
     if not links:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
-from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of
+from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class _Commands(click.Group):
         name = OLD_NAMES.get(cmd_name, cmd_name)
         if name not in COMMANDS and name not in HIDDEN:
             return None
-        command: click.Command = importlib.import_module(f"unstuck_tui.cli.{name}").command
+        command: click.Command = importlib.import_module(module_of(name)).command
         command.epilog = examples_of(name) if name in COMMANDS else None
         for below, one in command.commands.items() if isinstance(command, click.Group) else ():
             one.epilog = examples_of(f"{name} {below}")

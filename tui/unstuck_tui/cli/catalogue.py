@@ -17,6 +17,7 @@ GROUPS = {
         "export": "Export a run as an OpenTelemetry trace.",
         "review": "Review past sessions of your agents: loops, failures, claims.",
         "truth": "Compare what agents claimed with what their checks found.",
+        "what-if": "Compare past runs under other settings: what would differ.",
         "signatures": "List the failures of this project and what solved them.",
         "diagnose": "Diagnose a failure from a file or standard input.",
     },
@@ -24,7 +25,7 @@ GROUPS = {
         "answer": "Answer an open question, from any terminal.",
         "web": "Serve runs as a page: read and answer from a phone or a browser.",
         "fleet": "Show and answer runs of other machines, over a NATS server.",
-        "memory": "List, promote or delete what unstuck remembers.",
+        "memory": "List, explain, promote or delete what unstuck remembers.",
         "permissions": "List or revoke what you have allowed agents to do.",
     },
     "Files": {
@@ -65,6 +66,11 @@ _EXAMPLES = {
     "events": ("events last --follow", "events --type gate_opened --since 10m", "events --decided-without-me"),
     "review": ("review --since 7d", "review --agent claude --json", "review session.jsonl"),
     "truth": ("truth", "truth --all"),
+    "what-if": (
+        "what-if --set max_retries=2",
+        "what-if --set window_size=4 --all",
+        "what-if --set window_size=4 session.jsonl",
+    ),
     "signatures": ("signatures",),
     "diagnose": ("diagnose pytest.log", "diagnose --json < pytest.log"),
     "answer": (
@@ -75,6 +81,7 @@ _EXAMPLES = {
     "web": ("web", "web last --qr", "web --read-only", "web link", "web sessions --revoke all"),
     "memory": ("memory list", "memory promote 1f0c9a"),
     "memory list": ("memory list --kind rule", "memory list --json"),
+    "memory approaches": ("memory approaches", "memory approaches 3f2a", "memory approaches --json"),
     "memory forget": ("memory forget 1f0c9a",),
     "memory promote": ("memory promote 1f0c9a",),
     "fleet": ("fleet up --host box1 --person anna", "fleet join tls://server:4222 --creds box1.json"),
@@ -121,6 +128,11 @@ _EXAMPLES = {
     "completion": ("completion bash >> ~/.bashrc", "completion fish > ~/.config/fish/completions/unstuck.fish"),
     "help": ("help run", "help hooks install"),
 }
+
+
+def module_of(name: str) -> str:
+    """Return the module of a command."""
+    return f"unstuck_tui.cli.{name.replace('-', '_')}"
 
 
 def examples_of(name: str) -> str:

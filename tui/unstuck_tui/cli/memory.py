@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -9,7 +10,10 @@ import click
 
 from unstuck.clock import SystemClock
 from unstuck.eventlog.memory.entry import Kind
-from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
+from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows, offer_in
+from unstuck.runs.queries.approaches import approach_rows
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.supervision.context.context import limits_of
 from unstuck.text import one_line
 from unstuck.words.amounts import ago
 from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
@@ -36,6 +40,9 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
         return
     now = SystemClock().now()
     echo_table(("ID", "WHEN", "KIND", "OUTCOME", "WHAT"), (_cells(row, now) for row in rows))
+    for offer in offer_in(memory) if kind in (None, "answer") else ():
+        echo(f"? {offer.choice.replace('_', '-')} {one_line(offer.text, 80)}: {offer.words}")
+        echo(f"  make it a rule: unstuck memory promote {offer.id}")
     if not rows:
         echo("nothing is remembered here yet" if kind is None else f"no {kind} is remembered here yet")
     if memory.skipped:
@@ -55,6 +62,34 @@ def forget(ids: tuple[str, ...], project: Path, as_json: bool) -> None:
         return
     for entry in gone:
         echo(f"forgotten: {entry.kind} {entry.id}")
+
+
+@command.command(name="approaches")
+@click.argument("signature", default="")
+@_json_option
+@project_option
+def approaches(signature: str, project: Path, as_json: bool) -> None:
+    """List the approaches against a failure in the order in which they are taken, with the reason for it.
+
+    SIGNATURE is the start of a failure's signature, as `unstuck signatures` prints it. Without it, the newest failure
+    for which an approach is remembered. The setting `memory.order` ranks by confidence or by what worked.
+    """
+    place = here(project)
+    settings = load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides={})
+    rows = list(approach_rows(memory_of(place), limits_of(settings), signature, SystemClock().now()))
+    if as_json:
+        print_json(rows)
+        return
+    echo(f"{one_line(rows[0]['headline'], 100)}  {one_line(rows[0]['signature'], 20)}")
+    echo_table(("", "APPROACH", "FROM", "SCORE", "WHY"), map(_approach_cells, rows))
+
+
+def _approach_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    record = f"worked {row['worked']} of {row['tried']} against similar failures" if row["tried"] else "no record"
+    if row["place"] is None:
+        return ("-", one_line(row["approach"], 70), row["source"], "-", "failed against this failure: not taken again")
+    why = record if row["order"] == "learned" else f"by confidence; {record}"
+    return str(row["place"]), one_line(row["approach"], 70), row["source"], f"{row['score']:.2f}", why
 
 
 @command.command(name="promote")

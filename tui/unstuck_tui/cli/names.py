@@ -76,6 +76,24 @@ def _choices(ctx: click.Context) -> Iterable[str]:
     return [choice.replace("_", "-") for choice in row.gate.choices] if row is not None else []
 
 
+def require_answer(ctx: click.Context, choice: str) -> None:
+    """Raise AnswerRefused with the answers of the open question where ``choice`` is no word of any answer."""
+    from typing import get_args
+
+    from unstuck.contract import Choice
+    from unstuck.errors import AnswerRefused
+    from unstuck.text import one_line
+    from unstuck.words.did_you_mean import suggestion
+
+    if choice.replace("-", "_") in get_args(Choice) or not (takes := list(_choices(ctx))):
+        return
+    options = _open_gates(ctx)[ctx.params["gate"]].gate.context.get("options") or ()
+    for number, option in enumerate(options, 1):
+        if str(option).casefold() == choice.casefold():
+            raise AnswerRefused(f"no such answer: {one_line(choice)} (did you mean `choose {number}`?)")
+    raise AnswerRefused(f"no such answer: {one_line(choice)}{suggestion(choice, takes)}")
+
+
 def _checkpoints(ctx: click.Context) -> Mapping[str, str]:
     import asyncio
 
@@ -119,6 +137,12 @@ def _settings(ctx: click.Context) -> Iterable[str]:
     return [row["key"] for row in effective_rows(_project(ctx).root, default_user_file(), os.environ, {})]
 
 
+def _judged(ctx: click.Context) -> Iterable[str]:
+    from unstuck.runs.queries.what_if_settings import JUDGED
+
+    return [f"{name.rpartition('.')[2]}=" for name in JUDGED]
+
+
 def _recoveries(ctx: click.Context) -> Iterable[str]:
     """``TASK=CHOICE`` for each interrupted task of the run that is resumed."""
     from unstuck.runs.queries.run_list import find_run, state_of
@@ -152,3 +176,4 @@ permissions = names_in(_permissions)
 recoveries = names_in(_recoveries)
 scenarios = names_in(_scenarios)
 settings = names_in(_settings)
+judged_settings = names_in(_judged)

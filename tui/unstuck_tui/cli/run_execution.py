@@ -88,7 +88,7 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
         raise UsageError("give a plan (unstuck run plan.yaml) or a command after -- (unstuck run -- AGENT…)")
     only = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]]
     if only:
-        raise UsageError(f"{', '.join(only)} goes with one command after --; a plan says it itself")
+        raise UsageError(f"{', '.join(only)} goes with one command after --; write it in the plan")
     if " " in words[0].strip() and not Path(words[0]).exists():
         task = one_line(words[0], 60)
         cure = f'unstuck run --check CMD --agent claude "{task}"'

@@ -25,7 +25,7 @@ def command(project: Path, days: bool, as_json: bool) -> None:
     if days:
         _print_days(list(day_rows(here(project), complain)), as_json)
         return
-    rows = run_rows(here(project), with_load=as_json)
+    rows = run_rows(here(project))
     if as_json:
         print_json(rows)
         return

@@ -23,7 +23,7 @@ from unstuck_tui.render.printed.summaries import row_lines
 @click.option("--attempt", type=click.IntRange(1), help="With --transcript: that of this attempt, not of the last.")
 @click.option("--full", is_flag=True, help="With --transcript: all lines of commands, results and changes.")
 @click.option("--raw", is_flag=True, help="With --transcript: what the agent printed, as it printed it.")
-@click.option("--follow", "-f", is_flag=True, help="With --transcript: go on until the attempt has ended.")
+@click.option("--follow", "-f", is_flag=True, help="With --transcript: keep printing until the attempt ends.")
 @json_option("Print one JSON object per row: the run, its tasks, its open questions.")
 @project_option
 def command(

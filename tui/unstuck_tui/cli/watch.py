@@ -45,7 +45,7 @@ from unstuck_tui.cli.output import Output, answers_in, page_of, screen
     "--ssh-command", default="", metavar="CMD", help="With --host: program in the place of ssh, such as `ssh -p 2222`."
 )
 @click.option("--fleet", is_flag=True, help="Show the runs of all hosts of the fleet; see `unstuck fleet`.")
-@click.option("--sessions", is_flag=True, help="Supervise sessions even where a run is live; the run goes on.")
+@click.option("--sessions", is_flag=True, help="Supervise sessions even if a run is live; the run continues.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @web_option
 @click.option("--plain", is_flag=True, help="Print lines for screen readers and logs: words instead of symbols.")

@@ -98,9 +98,7 @@ def _link(place: Project, *, qr: bool) -> None:
 
 
 def _sessions(place: Project, revoke: str | None) -> None:
-    from datetime import UTC, datetime
-
-    from unstuck.clock import SystemClock
+    from unstuck.clock import SystemClock, iso
     from unstuck.words.amounts import ago
 
     access, now = _access(place), SystemClock().now()
@@ -112,9 +110,7 @@ def _sessions(place: Project, revoke: str | None) -> None:
     if not found:
         echo("no browser was let in")
         return
-    rows = [
-        (one.id, ago(datetime.fromtimestamp(one.seen, UTC).isoformat(), now), one.host, one.browser) for one in found
-    ]
+    rows = [(one.id, ago(iso(one.seen), now), one.host, one.browser) for one in found]
     echo_table(("SESSION", "SEEN", "ADDRESS", "BROWSER"), rows)
 
 
@@ -150,17 +146,8 @@ def _access(place: Project) -> Any:
 
 def _refuse_agents(place: Project) -> None:
     """Raise UsageError for an agent: a link would let it answer in the name of a person."""
-    from unstuck.errors import RecordError
-    from unstuck.eventlog.storage.lock import read_holders
+    from unstuck.eventlog.log.load_state import live_agents
     from unstuck.processes import agent_sign
-    from unstuck.runs.queries.run_list import state_of
 
-    agents: list[tuple[int, float]] = []
-    for holder in read_holders(place.home):
-        try:
-            state, _ = state_of(place, holder.run)
-        except RecordError:
-            continue
-        agents += [(row.pid, row.spawned) for row in state.attempts.values() if row.pid]
-    if sign := agent_sign(os.getpid(), agents):
+    if sign := agent_sign(os.getpid(), live_agents(place.home)):
         raise UsageError(f"an agent may not open the page: it is for a person ({sign})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,10 +12,13 @@ from textual.app import App
 from textual.widgets import Input, TextArea
 
 from unstuck.contract import Answer
-from unstuck.errors import AnswerRefused, GateClosed, UnstuckError
+from unstuck.errors import AnswerRefused, GateClosed, RecordError, UnstuckError
+from unstuck.eventlog.memory.offers import TOLD
+from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import GateRow
 from unstuck.runs.answers.batch_question import shared_question
 from unstuck.runs.answers.question import Jump, question_of
+from unstuck.runs.answers.rule_offer import offer_for
 from unstuck.runs.view.run_view import RunView, agents_at_work
 from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
@@ -297,9 +301,24 @@ class QuestionController:
             self._app.notify(str(error), severity="error", timeout=20, markup=False)
         else:
             self.forget(row.gate.task)
+            await self._offer_rule(row.id, answer)
         finally:
             self._sending.discard(row.id)
         return None
+
+    async def _offer_rule(self, gate: str, answer: Answer) -> None:
+        """Say that this answer was given often enough to be a rule."""
+        row, folder = self._tracker.state.gates[gate], self._view.log.parent
+        if answer.choice not in TOLD or not answer.text:
+            return
+        memory = Memory(memory_file(folder.parent.parent))
+        with suppress(RecordError):
+            await asyncio.to_thread(memory.load)
+        if (offer := offer_for(memory, folder.name, row, answer)) is not None:
+            said = (
+                f"{row.gate.task}: this answer was {offer.words}. `unstuck memory promote {offer.id}` makes it a rule"
+            )
+            self._app.notify(f"{said}, as does the memory tab.", timeout=20, markup=False)
 
     async def _leave(self) -> None:
         state = self._tracker.state

@@ -202,6 +202,9 @@ class History:
     def _again(self, record: Record, event: e.TransientErrorRetry | e.OutageWait | e.AgentFailure) -> None:
         self._labels[record.task] = "again"
 
+    def _replaced(self, record: Record, event: e.AgentReplaced) -> None:
+        self._labels[record.task] = "other agent"
+
     def _answered(self, record: Record, event: e.GateAnswered) -> None:
         self._labels[record.task] = "as you said"
 
@@ -228,6 +231,7 @@ _WRITERS: dict[type[Any], Callable[[History, Record, Any], None]] = {
     e.TransientErrorRetry: History._again,
     e.OutageWait: History._again,
     e.AgentFailure: History._again,
+    e.AgentReplaced: History._replaced,
     e.RestoreDone: History._restored,
     e.CheckpointCreated: History._unsaved,
     e.GateAnswered: History._answered,

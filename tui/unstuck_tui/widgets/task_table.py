@@ -149,7 +149,8 @@ class TaskTable(Lines, can_focus=True):
         for row in islice(self._state.tasks.values(), self._measured, None):
             name, its_kind = row.task.agent or row.task.agent_type, row.task.agent_type
             task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
-            agent = max(agent, width_of(flat(name[:_NAME_LIMIT])))
+            names = (name, *(f"⇄ {other}" for other in row.failover))
+            agent = max(agent, *(width_of(flat(one[:_NAME_LIMIT])) for one in names))
             if its_kind != name:
                 kind = max(kind, width_of(flat(its_kind[:_NAME_LIMIT])))
             failure = max(failure, problem_width(self._state, row))

@@ -62,11 +62,13 @@ PRESETS: Mapping[str, _Preset] = {
         ("--approval-mode", "--yolo", "-y"),
     ),
     "opencode": _Preset(("opencode", "run", "--format", "json", _ARGUMENTS, "{prompt}")),
-    # Whether the work becomes a commit is the person's choice, and its changes are looked at before.
+    # Whether the work becomes a commit is the person's choice, and its changes are looked at before. A prompt holds the
+    # output of checks, and the addresses in it need not be fetched.
     "aider": _Preset(
         (
             *("aider", "--yes-always", "--no-check-update", "--no-show-release-notes", "--no-pretty", "--no-stream"),
-            *("--no-auto-commits", "--no-dirty-commits", _ARGUMENTS, "--message", "{prompt}"),
+            *("--no-auto-commits", "--no-dirty-commits", "--no-gitignore", "--no-detect-urls", _ARGUMENTS),
+            *("--message", "{prompt}"),
         )
     ),
     "cline": _Preset(("cline", "--json", _ARGUMENTS, "{prompt}")),
@@ -118,7 +120,7 @@ _JSON_OPTIONS = {
     "qwen": _JsonOptions(("-o", "--output-format"), "stream-json", "--resume", ("-r", "--resume", "-c", "--continue")),
     "opencode": _JsonOptions(("--format",), "json", "--session", ("-s", "--session", "-c", "--continue")),
     "pi": _JsonOptions(("--mode",), "json", "--session", ("--session", "-c", "--continue", "--no-session", "--fork")),
-    # Its output does not name the session.
+    # It resumes a session in a terminal only, and its output does not name the session.
     "cline": _JsonOptions(("--json",), "", "--id", ("--id", "--json")),
 }
 _ALLOW = {

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.agents.streams.stream import Stream, amount, canonical, items, mapping, number, text
 from unstuck.contract import Observation
 
@@ -22,13 +23,14 @@ _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
 
 class ClaudeStream(Stream):
-    """Claude Code. ``total_cost_usd`` is the cost of this process."""
+    """Claude Code. ``total_cost_usd`` is the cost of this process; newer versions sum the session there."""
 
     cached_is_input = False
 
     def __init__(self, *, before: int = 0, written_before: int = 0) -> None:
         super().__init__(before=before, written_before=written_before)
         self._seen_written = 0
+        self._at_result = 0, 0.0, 0
         self._counted: deque[str] = deque(maxlen=_LIVE_MESSAGES)
 
     def _id(self, data: Mapping[str, Any]) -> str:
@@ -100,13 +102,19 @@ class ClaudeStream(Stream):
         yield from self._rest(data)
 
     def _rest(self, data: Mapping[str, Any]) -> Iterator[Observation]:
-        models = [model for model in mapping(data, "modelUsage").values() if isinstance(model, Mapping)]
+        recent = mapping(data, "model_usage_since_last_result")
+        models = [model for model in (recent or mapping(data, "modelUsage")).values() if isinstance(model, Mapping)]
         names = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
         # The usage by model includes the sub-agents.
         total = sum(number(model, name) for model in models for name in names)
         written = sum(number(model, "outputTokens") for model in models)
-        total = total or self._tokens(mapping(data, "usage"))
-        yield from self._used_in_all(total, amount(data, "total_cost_usd"), written)
+        total, cost = total or self._tokens(mapping(data, "usage")), amount(data, "total_cost_usd")
+        if recent:
+            tokens, spent, before = self._at_result
+            total, written = tokens + total, before + written
+            cost = spent + sum(amount(model, "costUSD") or 0.0 for model in models)
+        yield from self._used_in_all(total, cost, written)
+        self._at_result = self.tokens, self.cost or 0.0, self.written
 
     def _tokens(self, usage: Mapping[str, Any]) -> int:
         """Return the tokens read and written, without those read from a cache."""
@@ -116,9 +124,15 @@ class ClaudeStream(Stream):
 
 
 class QwenStream(ClaudeStream):
-    """Qwen Code. Its input includes cached tokens, and it reports no exit codes."""
+    """Qwen Code. Its input includes cached tokens. A newer version tells of a failed command, with its exit code."""
 
     cached_is_input = True
+
+    def _tool_result(self, block: Mapping[str, Any], agent: str) -> Observation:
+        call, failed = text(block, "tool_use_id"), block.get("is_error") is True
+        output, code = shell_result(_content(block))
+        code = code if failed else None
+        return self._result(call, self._tool_of(call), output, failed=failed, exit_code=code, agent=agent)
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[Observation]:
         yield from super()._end(data)

@@ -16,7 +16,7 @@ _EXIT_CODE = re.compile(r"\[?Command exited with code (\d{1,3})\]?\n?")
 
 
 class ClineStream(Stream):
-    """Cline. It does not name the session that it could resume."""
+    """Cline. It names no session."""
 
     def _id(self, data: Mapping[str, Any]) -> str:
         event = mapping(data, "event")

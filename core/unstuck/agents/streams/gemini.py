@@ -14,6 +14,10 @@ from unstuck.agents.streams.stream import Stream, mapping, number, text
 from unstuck.contract import Observation
 
 _EXIT_CODE = re.compile(r"^(?:Exit Code|Command exited with code):? (\d{1,3})\b", re.MULTILINE)
+_SHELL_RESULT = re.compile(
+    r"Command: .*?\nDirectory: [^\n]*\n(?:Output|Stdout): (.*)\nError: (.*?)\nExit Code: (\d{1,3})\n", re.DOTALL
+)
+_NOTHING = ("(empty)", "(none)")
 _PIECES_LIMIT = 64 * 1024
 
 
@@ -46,8 +50,7 @@ class GeminiStream(Stream):
 
     def _tool_result(self, data: Mapping[str, Any]) -> Observation:
         call = text(data, "tool_id")
-        output = text(data, "output") or text(mapping(data, "error"), "message")
-        code = exit_code_in(output)
+        output, code = shell_result(text(data, "output") or text(mapping(data, "error"), "message"))
         failed = text(data, "status") == "error" or bool(code)
         return self._result(call, self._tool_of(call), output, failed=failed, exit_code=code)
 
@@ -63,7 +66,9 @@ class GeminiStream(Stream):
         yield from self._used_in_all(read + written, written=written)
 
 
-def exit_code_in(output: str) -> int | None:
-    """Return the exit code that stands in the text of a result; None if none does."""
-    found = _EXIT_CODE.search(output)
-    return int(found[1]) if found else None
+def shell_result(said: str) -> tuple[str, int | None]:
+    """Return the output of a command alone, and its exit code, from the text of a result; None if none is there."""
+    if (found := _SHELL_RESULT.match(said)) is not None:
+        return "\n".join(part for part in found.groups()[:2] if part not in _NOTHING), int(found[3])
+    code = _EXIT_CODE.search(said)
+    return said, int(code[1]) if code else None

@@ -54,6 +54,8 @@ class Failure:
 class Approach:
     """Approach to a task. ``source`` names its origin; ``confidence`` is 0.0 to 1.0.
 
+    ``record`` says how often it worked, such as ``worked 4 of 5``, where that decides the order.
+
     Example::
 
         Approach("use sqlite", "memory")
@@ -62,6 +64,7 @@ class Approach:
     name: str
     source: str = ""
     confidence: float = 0.0
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)

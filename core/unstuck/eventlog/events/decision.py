@@ -12,6 +12,7 @@ from unstuck.text import Clean
 __all__ = [
     "AgentCrashed",
     "AgentFailure",
+    "AgentReplaced",
     "AgentSeeksGuidance",
     "BackoffOver",
     "CheckpointCreated",
@@ -121,6 +122,25 @@ class AgentFailure(Event):
     error_type: str
     attempt: int
     climb: Climb
+
+
+class AgentReplaced(Event):
+    """The task goes on with ``agent`` in place of ``before``, which a question or a long wait would have followed.
+
+    ``reason`` is what that would have been about: the ``agent`` itself, an ``outage``, or a failure that nothing was
+    left for (``stuck``). ``why`` is the failure. ``skipped`` are agents that cannot be used, each with the reason.
+    ``restore`` names the files to restore first.
+    """
+
+    task_id: str
+    before: str
+    agent: str
+    agent_type: str
+    reason: Literal["agent", "outage", "stuck"]
+    climb: Climb
+    why: Clean = Clean("")
+    skipped: tuple[Clean, ...] = ()
+    restore: Literal["", "passing"] = ""
 
 
 class AgentCrashed(Event):

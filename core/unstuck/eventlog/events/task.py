@@ -41,12 +41,16 @@ __all__ = [
 
 
 class TaskAdded(Event):
-    """A task was added. ``shared_verify`` is true if its check is the check of the plan."""
+    """A task was added. ``shared_verify`` is true if its check is the check of the plan.
+
+    ``failover`` are the agents that go on with it where its own cannot, in their order.
+    """
 
     work: Task
     after_skip: Literal["block", "run", "skip"] = "block"
     mode: Literal["orchestrated", "direct"] = "orchestrated"
     shared_verify: bool = False
+    failover: tuple[str, ...] = ()
 
 
 class TaskUnblocked(Event):

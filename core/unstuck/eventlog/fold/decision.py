@@ -13,7 +13,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.clock import release
 from unstuck.eventlog.fold.rows import Handlers, change_gate, change_task, is_current, on
-from unstuck.eventlog.state import DirectiveRow, Standing, State
+from unstuck.eventlog.state import DirectiveRow, Failover, Standing, State
 
 FAILURES_KEPT = 8
 HANDLERS: Handlers = {}
@@ -118,6 +118,31 @@ def _transient_escalated(state: State, record: Record, event: e.TransientErrorEs
 def _agent_failure(state: State, record: Record, event: e.AgentFailure) -> None:
     directive = DirectiveRow(level="first", reason=event.error_type)
     change_task(state, record, state="preparing", directive=directive, climb=event.climb, prepared=None)
+
+
+@_on(e.AgentReplaced)
+def _agent_replaced(state: State, record: Record, event: e.AgentReplaced) -> None:
+    row = state.tasks.get(record.task)
+    if row is None or row.state == "ended":
+        return
+    why = event.why or event.reason
+    change = Failover(before=event.before, agent=event.agent, reason=event.reason, why=why, attempts=row.attempts)
+    directive = DirectiveRow(
+        level="continue", fresh=True, checkpoint="progress", restore=event.restore, instead_of=event.before
+    )
+    change_task(
+        state,
+        record,
+        state="preparing",
+        task=replace(row.task, agent=event.agent, agent_type=event.agent_type),
+        failovers=(*row.failovers, change),
+        directive=directive,
+        climb=event.climb,
+        prepared=None,
+        session=None,
+        failures=(),
+        chosen="",
+    )
 
 
 def _prepare(state: State, record: Record, /, **changes: Any) -> None:

@@ -29,6 +29,7 @@ def _task_added(state: State, record: Record, event: e.TaskAdded) -> None:
             after_skip=event.after_skip,
             mode=event.mode,
             shared_verify=event.shared_verify,
+            failover=event.failover,
             state="blocked" if event.work.needs else "ready",
             changed=record.seq,
         ),

@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from unstuck.errors import RecordDamaged
+from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.log.log_format import SCHEMA, START, Line, Position, holds, read_lines
 from unstuck.eventlog.log.snapshot import load as load_snapshot
+from unstuck.eventlog.storage.lock import read_holders
 from unstuck.version import __version__
 
 if TYPE_CHECKING:
@@ -80,6 +81,16 @@ def current_state(folder: Path) -> tuple[State, RecordDamaged | None]:
     """
     found, damage = _read(folder, whole=False)
     return found.state, damage
+
+
+def live_agents(home: Path, *, without: str = "") -> list[tuple[int, float]]:
+    """Return the agents of the runs that live in a project's folder ``home``, but those of the run ``without``."""
+    found: list[tuple[int, float]] = []
+    for holder in read_holders(home):
+        if holder.run != without:
+            with suppress(RecordError):
+                found += current_state(home / "runs" / holder.run)[0].agents()
+    return found
 
 
 def checked_state(folder: Path) -> Restored:

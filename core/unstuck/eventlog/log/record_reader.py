@@ -27,6 +27,7 @@ from unstuck.eventlog.log.snapshot import load as load_snapshot
 _DECISIONS = frozenset(
     {
         "agent_failure",
+        "agent_replaced",
         "budget_reached",
         "directive_issued",
         "gate_answered",

@@ -166,7 +166,10 @@ def _key(entry: Remembered) -> tuple[str, ...]:
         case "rule":
             return (entry.kind, entry.signature)
         case "approach":
-            return (entry.kind, entry.signature, entry.approach)
+            # Each task counts once in how often an approach worked.
+            return (entry.kind, entry.signature, entry.approach, entry.run, entry.task)
+        case "answer":
+            return (entry.kind, entry.signature, entry.approach, entry.note, entry.outcome, entry.run, entry.task)
         case _:
             return (entry.kind, entry.signature, entry.approach, entry.note, entry.outcome)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 PROTOCOL = 1
-"""The version that both sides have to speak. A reader passes over what it does not know in a message of the same protocol."""
+"""The version that both sides have to speak. A reader passes over what it does not know in one of its own version."""
 
 EVENTS, HOSTS, ANSWERS = "UNSTUCK_EVENTS", "UNSTUCK_HOSTS", "KV_unstuck_answers"
 DIRECT = "$JS.API.DIRECT.GET"

@@ -25,7 +25,7 @@ TRANSCRIPTS: Mapping[str, type[Stream]] = {
     "opencode": OpencodeTranscript,
 }
 _PROTOCOLS: Mapping[str, type[AcpOutput | AppServerOutput]] = {"acp": AcpOutput, "codex": AppServerOutput}
-_KNOWN_VERSIONS = {"claude": ("2.1",), "codex": ("0.169",), "qwen": ("0.15",), "opencode": ("1.18",)}
+_KNOWN_VERSIONS = {"claude": ("2.1",), "codex": ("0.169",), "qwen": ("0.15", "0.24"), "opencode": ("1.18",)}
 """Versions whose transcripts are recorded in the tests, up to the second number. Gemini writes none."""
 _CODEX_RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 _CLAUDE_LINES = frozenset({"system", "assistant", "user", "result"})

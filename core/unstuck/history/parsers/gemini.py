@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from unstuck.agents.streams.gemini import exit_code_in
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.agents.streams.stream import Stream, canonical, items, mapping, number, text
 from unstuck.contract import Observation
 
@@ -50,8 +50,7 @@ class GeminiTranscript(Stream):
         if status not in _ENDED or not self._more(("call", id), 1):
             return
         response = _response(call)
-        said = text(response, "output") or text(response, "error")
-        code = exit_code_in(said)
+        said, code = shell_result(text(response, "output") or text(response, "error"))
         # What is shown to a person is the output alone, without lines that differ each time.
         output = text(call, "resultDisplay") or said or canonical(response)
         yield self._call(id, tool, mapping(call, "args"))

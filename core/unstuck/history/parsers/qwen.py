@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from unstuck.agents.streams.gemini import exit_code_in
+from unstuck.agents.streams.gemini import shell_result
 from unstuck.agents.streams.stream import Stream, canonical, items, mapping, number, text
 from unstuck.contract import Observation
 
@@ -38,8 +38,7 @@ class QwenTranscript(Stream):
             if not (answer := mapping(part, "functionResponse")):
                 continue
             response = mapping(answer, "response")
-            said = text(response, "output") or text(response, "error")
-            code = exit_code_in(said)
+            said, code = shell_result(text(response, "output") or text(response, "error"))
             failed = text(told, "status") in ("error", "cancelled") or bool(code)
             # What is shown to a person is the output alone, without lines that differ each time.
             output = text(told, "resultDisplay") or said or canonical(response)

@@ -58,8 +58,7 @@ async def offline_journal(place: Project, run: str) -> AsyncIterator[Journal]:
     try:
         journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
         try:
-            agents = ((row.pid, row.spawned) for row in journal.head.attempts.values() if row.pid)
-            if sign := agent_sign(os.getpid(), agents):
+            if sign := agent_sign(os.getpid(), journal.head.agents()):
                 raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             yield journal
         finally:

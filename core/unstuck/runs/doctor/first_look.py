@@ -30,6 +30,10 @@ _VALUE = re.compile(r"([\w.-]+)(?:\(([^)]*)\))?")
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
 
 
+_NO_WORK = ("does not seem to be signed in", "cannot change a file")
+"""Words of the warnings about an agent that could do no work."""
+
+
 class _Agent(NamedTuple):
     """Marks of an agent: its known major version; the variables, files and settings that sign it in.
 
@@ -91,11 +95,15 @@ AGENTS: Mapping[str, _Agent] = {
 
 
 class Look(NamedTuple):
-    """Version of an agent, empty if unknown, and warnings about it in one line each."""
+    """Version of an agent, empty if unknown, and warnings about it in one line each.
+
+    ``refused`` is the one with which it could do no work; empty without one.
+    """
 
     agent: str
     version: str
     warnings: tuple[str, ...]
+    refused: str = ""
 
 
 def first_look(command: Sequence[str], checks: Iterable[str], directory: Path, environ: Mapping[str, str]) -> Look:
@@ -111,7 +119,8 @@ def first_look(command: Sequence[str], checks: Iterable[str], directory: Path, e
     if not _is_signed_in(name, agent, home, environ):
         warnings.append(f"{name} does not seem to be signed in here. {CURES[name, 'login']}")
     warnings += _may_not_run(name, agent, command, checks, [directory, home])
-    return Look(name, version, tuple(one_line(warning, 500) for warning in warnings))
+    told = tuple(one_line(warning, 500) for warning in warnings)
+    return Look(name, version, told, next((one for one in told if any(mark in one for mark in _NO_WORK)), ""))
 
 
 def version_of(program: str, environ: Mapping[str, str]) -> str:

@@ -40,13 +40,14 @@ class PlannedTask:
     """A task with the values that only the coordinator needs.
 
     ``own_verify`` is true for a check of the task instead of the plan. It may fail before the work begins, because
-    passing it is the goal.
+    passing it is the goal. ``failover`` are the agents that go on where its own cannot; None means the settings.
     """
 
     task: Task
     after_skip: AfterSkip = "block"
     mode: Mode = "orchestrated"
     own_verify: bool = False
+    failover: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,8 @@ def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     task.setdefault("idle_s", values.get("idle_s"))  # the place of the key in older logs
     task |= {"needs": tuple(task["needs"])}
     rest = {key: value for key, value in values.items() if key != "idle_s"}
+    if rest.get("failover") is not None:
+        rest["failover"] = tuple(rest["failover"])
     return PlannedTask(**{**rest, "task": Task(**task)})
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.contract import Task
+from unstuck.runs.plans.failover import known_agents
 from unstuck.runs.plans.plan import Plan, PlannedAgent, PlannedTask, ordered
 from unstuck.runs.plans.yaml_nodes import Document, Section, is_scalar
 from unstuck.settings.messages import settings_error
@@ -59,6 +60,7 @@ TASK_KEYS: Mapping[str, str] = {
     "idle": "Time an attempt may show no activity.",
     "isolation": "`worktree` or `shared`. In a git repository, `worktree` is the default if two tasks may run at once.",
     "after_skip": "What happens to tasks that need this one if it is skipped: `block` (default), `run` or `skip`.",
+    "failover": "Agents that go on with the task where its own cannot, in their order. `[]` means none.",
     "mode": "`direct` retries, then asks; `orchestrated` is the default and uses every escalation level.",
 }
 """Keys of a task with their meaning."""
@@ -87,6 +89,7 @@ def load_plan(path: Path, *, parallel_worktrees: bool = False) -> Plan:
         "budget": _budget(top),
         "settings": _plain(top, "settings"),
     }
+    agents |= known_agents(tasks.values(), agents)
     order = _acyclic_order(sections, {id: planned.task.needs for id, planned in tasks.items()})
     document.check()
     at_once = max_parallel != 1 and any(earlier not in tasks[later].task.needs for earlier, later in pairwise(order))
@@ -206,7 +209,8 @@ def _add_presets(top: Section, sections: Mapping[str, Section], agents: dict[str
             agents[name] = PlannedAgent(name=name, command=preset_command(name))
     if not agents and "agents" not in top.nodes:
         known = ", ".join(f"`{name}`" for name in KNOWN)
-        top.wrong("agents", f"the plan needs `agents` (a name, and the command that starts it) or a known one: {known}")
+        own = "`{NAME: {command: [PROGRAM, '{prompt}']}}`"
+        top.wrong("agents", f"the plan needs `agents`: {own} and `agent: NAME` at its tasks, or a known one: {known}")
 
 
 def _task_sections(top: Section) -> dict[str, Section]:
@@ -252,7 +256,25 @@ def _task(
         after_skip=section.choice("after_skip", ("block", "run", "skip")) or "block",
         mode=section.choice("mode", ("orchestrated", "direct")) or "orchestrated",
         own_verify=verify is not None,
+        failover=_failover(section, agents),
     )
+
+
+def _failover(section: Section, agents: Mapping[str, PlannedAgent]) -> tuple[str, ...] | None:
+    """Return the agents that go on with a task, each one of the plan or a known one; None without the key."""
+    if "failover" not in section.nodes:
+        return None
+    names: list[str] = []
+    for node in section.document.items(section.nodes["failover"], "`failover`"):
+        name = node.value if isinstance(node, yaml.ScalarNode) else ""
+        if name in agents or name in KNOWN:
+            names.append(name)
+        else:
+            known = [*agents, *KNOWN]
+            section.document.wrong(
+                node, f"{section.name} names an unknown agent `{one_line(name)}`{suggestion(name, known)}"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _needs(section: Section, known: Collection[str]) -> tuple[str, ...]:

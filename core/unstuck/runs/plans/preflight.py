@@ -15,6 +15,7 @@ from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
 from unstuck.runs.doctor.programs import hooks
+from unstuck.runs.plans.failover import failover_warnings
 from unstuck.runs.plans.plan import Plan
 from unstuck.settings.models import Settings, plain_name
 from unstuck.supervision.checks.check import detect_check
@@ -49,7 +50,8 @@ def require_prices(plan: Plan, settings: Settings) -> None:
     if all(limit is None for limit in (settings.budget.cost, settings.budget.task_cost, settings.budget.attempt_cost)):
         return
     priced = prices_of(plan, settings)
-    for name in sorted({planned.task.agent for planned in plan.tasks.values()}):
+    used = {name for planned in plan.tasks.values() for name in (planned.task.agent, *(planned.failover or ()))}
+    for name in sorted(used):
         command = plan.agents[name].command
         known = known_agent(command)
         if not known or reports_cost(command) or plan.agents[name].signals:
@@ -94,7 +96,13 @@ async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str],
         offered = detect_check(place.root)
         hint = f"; this project looks like it has one: {offered}" if offered else ""
         warnings.append(admit(f"without a check a task ends unverified{hint}", limit=500))
-    return warnings + await asyncio.to_thread(lambda: [*_check_warnings(plan, environ), *_looks(plan, place, environ)])
+    return warnings + await asyncio.to_thread(
+        lambda: [
+            *_check_warnings(plan, environ),
+            *_looks(plan, place, environ),
+            *failover_warnings(plan, place, environ),
+        ]
+    )
 
 
 def _looks(plan: Plan, place: Project, environ: Mapping[str, str]) -> Iterator[Clean]:

@@ -84,6 +84,8 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
         "task": row.id,
         "state": row.state,
         "status": row.status,
+        "agent": row.task.agent or row.task.agent_type,
+        "failovers": [asdict(change) for change in row.failovers],
         "level": row.level,
         "attempts": row.attempts,
         "needs": list(row.task.needs),
@@ -121,7 +123,7 @@ def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:
     """Return by task its attempts and questions in order of time."""
     found: dict[str, list[dict[str, Any]]] = {}
     for attempt in state.attempts.values():
-        found.setdefault(attempt.task, []).append(_attempt(attempt))
+        found.setdefault(attempt.task, []).append(_attempt(state, attempt))
     for gate in state.gates.values():
         found.setdefault(gate.gate.task, []).append(question_row(gate))
     for moments in found.values():
@@ -131,17 +133,18 @@ def _timelines(state: State) -> dict[str, list[dict[str, Any]]]:
 
 def timeline_of(state: State, task: str) -> list[dict[str, Any]]:
     """Return the attempts and questions of ``task`` in order of time."""
-    moments = [_attempt(attempt) for attempt in state.attempts.values() if attempt.task == task]
+    moments = [_attempt(state, attempt) for attempt in state.attempts.values() if attempt.task == task]
     moments += [question_row(gate) for gate in state.gates.values() if gate.gate.task == task]
     return sorted(moments, key=lambda moment: str(moment["time"]))
 
 
-def _attempt(row: AttemptRow) -> dict[str, Any]:
-    report = row.report
+def _attempt(state: State, row: AttemptRow) -> dict[str, Any]:
+    report, task = row.report, state.tasks.get(row.task)
     approach = row.guidance.approach or (report.approach if report is not None else None)
     return {
         "kind": "attempt",
         "attempt": row.id,
+        "agent": task.agent_of(row.guidance.number) if task is not None else "",
         "rung": row.guidance.level,
         "turn": row.turn,
         "time": row.begun,

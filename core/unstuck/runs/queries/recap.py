@@ -21,6 +21,7 @@ _LEVELS = {
 }  # fmt: skip
 _WORDS = {
     "agent_failure": "start of the agent again",
+    "agent_replaced": "change of agents",
     "budget_reached": "hold at the budget",
     "infrastructure_blocked": "hold of new tasks",
     "outage_wait": "wait for an outage",

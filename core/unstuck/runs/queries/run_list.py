@@ -58,15 +58,15 @@ def state_of(place: Project, run: str) -> tuple[State, RecordDamaged | None]:
     return current_state(place.runs / run)
 
 
-def run_rows(place: Project, *, newest: int = 0, with_load: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield a row for each run, oldest first, optionally only for the ``newest`` ones, or without their exact load.
+def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield a row for each run, oldest first, optionally only for the ``newest`` ones.
 
     The row of a log that cannot be read has the problem.
     """
     now = SystemClock().now()
     for run in run_names(place.runs)[-newest:]:
         try:
-            rows, damage = rows_of(place, run, now, listed=not with_load)
+            rows, damage = rows_of(place, run, now)
         except RecordError as error:
             yield {"run": run, "state": "damaged", "problem": str(error)}
             continue
@@ -74,14 +74,9 @@ def run_rows(place: Project, *, newest: int = 0, with_load: bool = True) -> Iter
         yield row | ({"state": "damaged", "problem": str(damage)} if damage else {})
 
 
-def rows_of(
-    place: Project, run: str, now: float, *, listed: bool = False
-) -> tuple[list[dict[str, Any]], RecordDamaged | None]:
-    """Return the rows of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read.
-
-    If it is only ``listed``, its load may be as old as its last event.
-    """
-    if (saved := saved_rows(place.runs / run, listed=listed)) is not None:
+def rows_of(place: Project, run: str, now: float) -> tuple[list[dict[str, Any]], RecordDamaged | None]:
+    """Return the rows of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read."""
+    if (saved := saved_rows(place.runs / run, now)) is not None:
         return saved, None
     from unstuck.runs.queries.json_rows import show_rows
 

@@ -1,7 +1,7 @@
 """Rows of an ended or paused run, saved beside its log, so that showing it imports no classes of its state.
 
-Like a snapshot they may be deleted at any time, and are used only where they cover the whole log. Those of a paused run
-serve the list of runs alone: the waits in them grow.
+Like a snapshot they may be deleted at any time, and are used only where they cover the whole log. The time for which
+the open questions of a paused run have held its tasks is added when its rows are read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError
+from unstuck.eventlog.attention_stats import add_wait, held_tasks
 from unstuck.eventlog.log import snapshot
 from unstuck.eventlog.log.load_state import FOLD, FULL_CHECK_BYTES, LOG_NAME, SNAPSHOT_NAME
 from unstuck.eventlog.log.log_format import START, holds, verify
@@ -22,7 +23,7 @@ from unstuck.version import __version__
 if TYPE_CHECKING:
     from unstuck.eventlog.state import State
 
-_SHAPE = 1
+_SHAPE = 2
 """Version of the rows. Raise it when a row has other fields; older saved rows are ignored then."""
 ROWS_NAME = f"{SNAPSHOT_NAME}.rows"
 
@@ -31,35 +32,43 @@ def save_rows(folder: Path, state: State) -> None:
     """Save the rows of an ended or paused run in ``folder``; without them, looking at it is only slower."""
     from unstuck.runs.queries.json_rows import show_rows
 
-    if state.run.state not in ("ended", "parked") or saved_rows(folder, listed=True) is not None:
+    if state.run.state not in ("ended", "parked") or _saved(folder) is not None:
         return
-    rows = list(show_rows(folder.name, state, SystemClock().now()))
+    now = SystemClock().now()
+    rows = list(show_rows(folder.name, state, now))
+    content = {"for": _reader(), "rows": rows, "at": now, "held": held_tasks(state)}
     with suppress(RecordError, ValueError):
         found = snapshot.load(folder / SNAPSHOT_NAME)
         if found is not None and found.seq == state.seq:
-            content = json.dumps({"for": _reader(), "rows": rows}).encode()
-            snapshot.save(folder / ROWS_NAME, seq=found.seq, offset=found.offset, crc=found.crc, state=content)
+            state_bytes = json.dumps(content).encode()
+            snapshot.save(folder / ROWS_NAME, seq=found.seq, offset=found.offset, crc=found.crc, state=state_bytes)
 
 
-def saved_rows(folder: Path, *, listed: bool = False) -> list[dict[str, Any]] | None:
-    """Return the saved rows of the run in ``folder``; None where they do not fit its log or this program.
+def saved_rows(folder: Path, now: float) -> list[dict[str, Any]] | None:
+    """Return the saved rows of the run in ``folder`` at ``now``; None where they do not fit its log or this program."""
+    if (content := _saved(folder)) is None:
+        return None
+    rows = list(content["rows"])
+    if rows[0]["state"] != "ended":
+        if any(row.get("waits") for row in rows):
+            return None  # a countdown goes on
+        add_wait(rows[0], content["held"], content["at"], now)
+    return rows
 
-    The rows of a paused run are returned only where the run is ``listed``, without its load.
-    """
+
+def _saved(folder: Path) -> dict[str, Any] | None:
     found, log = snapshot.load(folder / ROWS_NAME), folder / LOG_NAME
     if found is None or not holds(log, found.position):
         return None
     try:
         if log.stat().st_size != found.offset:
             return None  # looking for the end of a log that has grown would read all of it
-        content = json.loads(found.state)
+        content: dict[str, Any] = json.loads(found.state)
         whole = found.offset <= FULL_CHECK_BYTES
         end = verify(log, start=START if whole else found.position, safe=found.seq).end
     except (OSError, ValueError, RecordDamaged, RecordError):
         return None
-    fits = end == found.position and content["for"] == _reader()
-    rows = list(content["rows"]) if fits else None
-    return rows if rows is None or listed or rows[0]["state"] == "ended" else None
+    return content if end == found.position and content["for"] == _reader() else None
 
 
 def _reader() -> list[Any]:

@@ -16,7 +16,15 @@ from unstuck.eventlog.storage.run_store import run_names
 
 _WANTED = Wanted(
     types=frozenset(
-        {"attempt_ended", "attempt_interrupted", "attempt_started", "check_finished", "task_added", "usage_counted"}
+        {
+            "agent_replaced",
+            "attempt_ended",
+            "attempt_interrupted",
+            "attempt_started",
+            "check_finished",
+            "task_added",
+            "usage_counted",
+        }
     )
 )
 _FOUND = {"passed": True, "failed": False, "contradicted": False}
@@ -97,6 +105,8 @@ class Truth:
         match event:
             case e.TaskAdded():
                 self._agents[event.work.id] = event.work.agent or event.work.agent_type
+            case e.AgentReplaced():
+                self._agents[record.task] = event.agent
             case e.AttemptStarted():
                 self._close(record.task)
                 self._open[record.task] = _Attempt(self._agents.get(record.task, ""))

@@ -59,7 +59,8 @@ def build(
         restored="\n\n".join(
             filter(None, (_interruption(state, row), directive.restored_note, directive.ran, _disagreement(row)))
         ),
-        progress=directive.progress,
+        progress=() if directive.restored else directive.progress,
+        instead_of=directive.instead_of,
         check=row.task.verify or "",
         signals=signals,
     )

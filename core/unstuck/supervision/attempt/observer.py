@@ -17,9 +17,8 @@ from unstuck.supervision.attempt.repetition import (
     EVIDENCE_LIMIT,
     STEP_LIMIT,
     Concern,
-    concern_of,
+    alarm_of,
     failure_fields,
-    is_dismissed,
     nudge,
 )
 from unstuck.supervision.context.context import RunContext
@@ -89,23 +88,21 @@ class Holding:
             return None
         self._forget_answered()
         self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
-        verdict, text, identity = self._record(observation)
-        is_loop = self._count(observation, identity)
-        # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
-        signature = identity or (verdict.pattern if verdict is not None else "")
-        if (is_loop or verdict is not None) and is_dismissed(core.head.gates.values(), self._task, signature):
+        verdict, seen, identity = self._record(observation)
+        ours = core.head.run.kind in ("plan", "command")
+        alarm = alarm_of(core.detector, seen, verdict, identity, gates=core.head.gates.values(), ours=ours)
+        if alarm is None:
             return None
-        if verdict is not None and verdict.nudge:
+        if (told := alarm.nudge) is not None:
             warned = e.LoopWarned(
-                pattern=verdict.pattern,
-                repeats=verdict.repeats,
-                evidence=verdict.evidence,
+                pattern=told.pattern,
+                repeats=told.repeats,
+                evidence=told.evidence,
                 deaf=self._deaf(observation, bool(attempt is not None and attempt.session)),
             )
             core.append(warned, task=self._task, attempt=row.attempt)
-        concern = concern_of(verdict, text, counted=core.settings.window_size if is_loop else 0)
-        if concern is not None:
-            self._ask_about(concern, signature)
+        if alarm.concern is not None:
+            self._ask_about(alarm.concern, alarm.signature)
         return verdict
 
     def _deaf(self, observation: Observation, has_session: bool) -> Literal["", "agent", "subagent"]:
@@ -125,12 +122,13 @@ class Holding:
             event = e.TerminalAsked(text=text) if text else e.TerminalAnswered()
             self._core.append(event, task=self._task, attempt=row.attempt, actor="agent")
 
-    def _record(self, observation: Observation) -> tuple[Verdict | None, Clean, str]:
-        """Record a step; the detector's verdict, the admitted text and the identity of its failure."""
+    def _record(self, observation: Observation) -> tuple[Verdict | None, Observation, str]:
+        """Record a step; the detector's verdict, the observation as it saw it, and the identity of its failure."""
         core = self._core
         text = admit(observation.text, limit=STEP_LIMIT)
         failure = failure_fields(observation, text, self._task)
-        verdict = core.detector.observe(replace(observation, text=text, task_id=self._task))
+        seen = replace(observation, text=text, task_id=self._task)
+        verdict = core.detector.observe(seen)
         step = e.StepRecorded(
             kind=observation.kind,
             tool=observation.tool,
@@ -142,7 +140,7 @@ class Holding:
             **failure,
         )
         core.append(step, task=self._task, attempt=core.row(self._task).attempt, actor="agent")
-        return verdict, text, failure.get("identity", "")
+        return verdict, seen, failure.get("identity", "")
 
     def _forget_answered(self) -> None:
         """Reset the counts of repetition once a person has answered."""
@@ -161,17 +159,6 @@ class Holding:
         if len(self._seen) > _IDS_KEPT:
             self._seen.popitem(last=False)
         return repeated
-
-    def _count(self, observation: Observation, identity: str) -> bool:
-        """Count failing commands in the detector; measured progress and a message of the person clear the count."""
-        detector, agent = self._core.detector, observation.agent_id
-        if detector.progressed(self._task, agent) or (observation.kind == "message" and observation.role == "user"):
-            detector.record_success(self._task)
-        # An agent of this run is nudged first; of one that runs elsewhere only failing commands are seen.
-        ours = self._core.head.run.kind in ("plan", "command")
-        if ours or observation.kind != "failure" or not detector.counts(self._task, agent):
-            return False
-        return detector.record_failure(self._task, identity)
 
     def _ask_about(self, concern: Concern, signature: str) -> None:
         """Ask the person about a loop, or about what the agent cannot cure."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from unstuck.contract import Observation, Verdict
+from unstuck.detection import LoopDetector
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.eventlog.state import GateRow
 from unstuck.text import Clean, admit, one_line
@@ -25,7 +26,54 @@ class Concern:
     evidence: str
 
 
-def concern_of(verdict: Verdict | None, text: Clean, *, counted: int) -> Concern | None:
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Result of a repetition: a ``nudge`` for the agent, a ``concern`` for the person, or neither yet."""
+
+    verdict: Verdict | None
+    concern: Concern | None
+    signature: str
+
+    @property
+    def nudge(self) -> Verdict | None:
+        return self.verdict if self.verdict is not None and self.verdict.nudge else None
+
+
+def alarm_of(
+    detector: LoopDetector,
+    observation: Observation,
+    verdict: Verdict | None,
+    identity: str,
+    *,
+    gates: Iterable[GateRow],
+    ours: bool,
+) -> Alarm | None:
+    """Return the alarm of an observation on which ``detector`` gave ``verdict``; None without a repetition.
+
+    ``identity`` is that of its failure. An agent of this run (``ours``) is nudged first. Of one that runs elsewhere
+    only failing commands are seen, and their count alone is a loop.
+    """
+    task = observation.task_id
+    is_loop = _counted(detector, observation, identity, ours=ours)
+    # A failure's loop goes by its identity, whether it was counted or seen as a pattern of steps.
+    signature = identity or (verdict.pattern if verdict is not None else "")
+    if (verdict is None and not is_loop) or is_dismissed(gates, task, signature):
+        return None
+    counted = detector.window_size if is_loop else 0
+    return Alarm(verdict, concern_of(verdict, observation.text, counted=counted), signature)
+
+
+def _counted(detector: LoopDetector, observation: Observation, identity: str, *, ours: bool) -> bool:
+    """Count failing commands in the detector; measured progress and a message of the person clear the count."""
+    task, agent = observation.task_id, observation.agent_id
+    if detector.progressed(task, agent) or (observation.kind == "message" and observation.role == "user"):
+        detector.record_success(task)
+    if ours or observation.kind != "failure" or not detector.counts(task, agent):
+        return False
+    return detector.record_failure(task, identity)
+
+
+def concern_of(verdict: Verdict | None, text: str, *, counted: int) -> Concern | None:
     """Return the question that is due. ``counted`` is the number of equal failures where these alone are a loop."""
     if verdict is not None and not verdict.nudge:
         return Concern("blocked" if verdict.kind == "blocked" else "loop", verdict.repeats, verdict.evidence)

@@ -197,7 +197,7 @@ class _Running:
     def _stop_at_budget(self) -> None:
         """Stop the attempt where its budget, or that of its task, is used up."""
         core, task, attempt = self._core, self._task.id, self._guidance.attempt
-        part = used_up(core, core.row(task), attempt)
+        part = used_up(core.head, core.row(task), attempt)
         if part is None:
             return
         self._over = part.words

@@ -44,6 +44,7 @@ def limits_of(settings: Settings) -> Limits:
         resume_after_quota=settings.after_quota == "resume",
         auto_resolve=tuple((rule.pattern, rule.action, rule.command) for rule in handler.auto_resolve),
         patterns=tuple((way.pattern, way.approach, way.confidence) for way in handler.patterns),
+        learned=settings.memory.order == "learned",
     )
 
 
@@ -139,6 +140,12 @@ class RunContext:
     setup: str = ""
     baseline_check: Callable[..., Awaitable[None]] | None = None
     setup_fails: Callable[[], Awaitable[bool]] | None = None
+    agent_for: Callable[[Task], Agent] | None = None
+    """Makes the agent that a task names; None where a caller gives each task its agent."""
+    agent_types: Mapping[str, str] = field(default_factory=dict)
+    """Types of the agents of a plan, by their names in it."""
+    unfit: Callable[[str], str] = lambda agent: ""
+    """Returns why an agent of the plan cannot be used; nothing where it can."""
     remediates: bool = False
     """True if an agent is named that repairs the baseline."""
 

@@ -10,7 +10,7 @@ from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.state import AttemptRow, TaskRow
+from unstuck.eventlog.state import AttemptRow, State, TaskRow
 from unstuck.eventlog.usage import Usage, usage_of
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
@@ -81,13 +81,13 @@ class _Used(NamedTuple):
         return f"the budget of the {self.scope} is used up: {used} of {limit}"
 
 
-def used_parts(core: RunContext, row: TaskRow, attempt: str = "") -> Iterator[_Used]:
+def used_parts(state: State, row: TaskRow, attempt: str = "") -> Iterator[_Used]:
     """Yield what the task has used of its budgets since the last answer, and the ``attempt`` of its own."""
-    limits = core.head.run.limits
+    limits = state.run.limits
     sources: list[tuple[Literal["attempt", "task"], Usage | AttemptRow]] = []
-    if attempt in core.head.attempts:
-        sources.append(("attempt", core.head.attempts[attempt]))
-    sources.append(("task", usage_of(core.head, row, after=row.paid)))
+    if attempt in state.attempts:
+        sources.append(("attempt", state.attempts[attempt]))
+    sources.append(("task", usage_of(state, row, after=row.paid)))
     for scope, used in sources:
         kinds: tuple[tuple[e.BudgetName, float], ...] = (("tokens", used.tokens), ("cost", used.cost or 0.0))
         for kind, amount in kinds:
@@ -96,16 +96,16 @@ def used_parts(core: RunContext, row: TaskRow, attempt: str = "") -> Iterator[_U
                 yield _Used(scope, kind, amount, limit)
 
 
-def used_up(core: RunContext, row: TaskRow, attempt: str = "") -> _Used | None:
+def used_up(state: State, row: TaskRow, attempt: str = "") -> _Used | None:
     """Return the budget of the task, or of its ``attempt``, that is used up; None where none is."""
-    return next((part for part in used_parts(core, row, attempt) if part.used >= part.limit - _EPSILON), None)
+    return next((part for part in used_parts(state, row, attempt) if part.used >= part.limit - _EPSILON), None)
 
 
 def left_words(core: RunContext, row: TaskRow) -> str:
     """Return what an attempt that starts now may use, for its prompt; empty without a budget."""
     run, now = core.head.run, core.clock.monotonic()
     parts = [(kind, run.limits[kind] - run.used(kind, now)) for kind in KINDS if kind in run.limits]
-    parts += [(part.kind, part.limit - part.used) for part in used_parts(core, row)]
+    parts += [(part.kind, part.limit - part.used) for part in used_parts(core.head, row)]
     parts += [(kind, run.limits[f"attempt_{kind}"]) for kind in KINDS if f"attempt_{kind}" in run.limits]
     left = {kind: min(amount for name, amount in parts if name == kind) for kind, _ in parts}
     spoken = {"tokens": "{:,.0f} tokens", "cost": "${:,.2f}", "time": "{:,.0f} seconds"}

@@ -41,7 +41,7 @@ SURVIVOR_CHOICES = ("adopt", "stop", "skip", "abandon")
 
 
 class GateType(str, Enum):
-    """The kinds of gate."""
+    """The types of question."""
 
     STUCK = "stuck"
     TIMEOUT = "timeout"
@@ -232,7 +232,7 @@ def effect_of(gate: Gate, answer: Answer) -> Effect:
 
 
 class GateManager:
-    """Gates in memory, for callers that use the detector or the monitor alone.
+    """Questions in memory, for callers that use the detector or the monitor alone.
 
     Example::
 
@@ -256,7 +256,7 @@ class GateManager:
         project_id: str | None = None,
         context: Mapping[str, Any],
     ) -> str:
-        """Open a gate, or return the id of the open one of this task and type."""
+        """Open a question, or return the id of the open one of this task and type."""
         name: GateTypeName = _NAMES.get(gate_type) or GateType(gate_type).value
         if waiting := self._open.get((task_id, name)):
             return waiting
@@ -273,16 +273,16 @@ class GateManager:
         return gate.id
 
     def open_gates(self) -> tuple[Gate, ...]:
-        """The gates that wait, oldest first."""
+        """The open questions, oldest first."""
         return tuple(self._gates[id] for id in self._open.values())
 
     def is_open(self, gate_id: str) -> bool:
-        """Return True while the gate waits; False for an unknown one."""
+        """Return True while the question is open; False for an unknown one."""
         gate = self._gates.get(gate_id)
         return gate is not None and gate.status == "open"
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
-        """Close a gate. Raises GateUnknown, GateClosed, AnswerRefused."""
+        """Answer a question. Raises GateUnknown, GateClosed, AnswerRefused."""
         current = self._gates.get(gate)
         if current is None:
             raise GateUnknown(gate)
@@ -300,7 +300,7 @@ class GateManager:
     def when_answered(self, gate_id: str, then: Callable[[Answer], object]) -> None:
         """Call ``then`` with the answer, at once where it is there already. Raises GateUnknown.
 
-        Thousands of gates cost less so than with a task that waits for each.
+        Thousands of questions cost less so than with a task that waits for each.
         """
         current = self._gates.get(gate_id)
         if current is None:

@@ -92,10 +92,10 @@ def _facts(core: RunContext, row: TaskRow, report: Report) -> Facts:
         report=report,
         diagnosis=row.diagnosis,
         climb=row.climb,
-        alternatives=ways_for(core, row, report),
+        alternatives=ways_for(core.memory, core.limits, row, core.clock.now()),
         direct=row.mode == "direct",
         may_ask=core.may_ask,
-        learnt=told_before(core, row),
+        learnt=told_before(core.memory, row),
     )
 
 

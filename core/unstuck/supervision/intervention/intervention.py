@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal
 
-from unstuck.contract import HELD, IN_WAIT, Answer, Gate, Report
+from unstuck.contract import HELD, IN_WAIT, Answer, Gate
 from unstuck.errors import AnswerRefused, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
@@ -86,7 +86,7 @@ def choose_rung(core: RunContext, task: str, level: NextRung) -> None:
         raise UsageError(f"there is no task {task}")
     refuse_in_hands(core, task)
     why = why_not(core.head, row, level)
-    if not why and level == "pivot" and row.diagnosis and not ways_for(core, row, row.report or Report()):
+    if not why and level == "pivot" and row.diagnosis and not ways_for(core.memory, core.limits, row, core.clock.now()):
         why = "no other approach is left for its failure: name one"
     if not why and level == "human" and not core.may_ask:
         why = "this run never asks a person"

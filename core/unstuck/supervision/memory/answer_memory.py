@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unstuck.clock import iso
 from unstuck.errors import RecordError
 from unstuck.eventlog.memory.entry import Remembered, Result, learnt, rule_words
+from unstuck.eventlog.memory.offers import TOLD
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.text import Clean
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from unstuck.supervision.context.context import RunContext
 
 _ASKED = ("stuck", "loop_detected")
-_TOLD = ("show_me", "retry")
 
 
-def _signature_of(gate: GateRow) -> str:
+def signature_of(gate: GateRow) -> str:
     """The failure that a stuck or a loop gate is about; empty where none is known."""
     context = gate.gate.context
     return str(context.get("signature") or context.get("error_signature") or "")
@@ -34,7 +34,7 @@ def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
     """
     given: dict[tuple[str, str], Any] = {}
     for entry in core.memory.entries("answer", signature=signature) if signature else ():
-        if entry.approach in _TOLD and entry.note and entry.outcome:
+        if entry.approach in TOLD and entry.note and entry.outcome:
             given.setdefault((entry.approach, entry.note), entry)
     best = next((entry for entry in given.values() if entry.outcome == "worked"), next(iter(given.values()), None))
     if best is None:
@@ -52,9 +52,9 @@ def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: 
     """Return the outcome of each answer about this task's failures, or about the failure ``about`` alone."""
     asked = [gate for gate in core.head.gates.values() if gate.gate.task == row.id and gate.gate.type in _ASKED]
     for number, gate in enumerate(asked):
-        signature = _signature_of(gate)
+        signature = signature_of(gate)
         # What had to be asked again did not help, and was kept as that when it was asked.
-        again = any(_signature_of(later) == signature for later in asked[number + 1 :])
+        again = any(signature_of(later) == signature for later in asked[number + 1 :])
         if gate.answer is None or gate.answer.choice == "check":
             continue  # it has told the agent nothing
         if signature and not again and about in ("", signature):
@@ -63,7 +63,7 @@ def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: 
 
 def remember_given(memory: Memory, run: str, gate: GateRow) -> None:
     """An answer that ended its task where no run is live that would keep it; ``memory`` as it was loaded."""
-    signature = _signature_of(gate)
+    signature = signature_of(gate)
     if gate.gate.type in _ASKED and gate.effect in ("skipped", "abandoned") and signature:
         _remember_answer(memory, run, gate, signature, "")
 
@@ -100,20 +100,20 @@ def keep_rules(core: RunContext, gates: Iterable[str]) -> None:
     for gate in gates:
         row = core.head.gates.get(gate)
         answer = row.answer if row is not None else None
-        if row is None or answer is None or answer.scope != "pattern" or answer.choice not in _TOLD or not answer.text:
+        if row is None or answer is None or answer.scope != "pattern" or answer.choice not in TOLD or not answer.text:
             continue
-        said, signature = rule_words(answer.choice, answer.text), _signature_of(row)
-        if signature and said != _rule(core, signature):
+        said, signature = rule_words(answer.choice, answer.text), signature_of(row)
+        if signature and said != _rule(core.memory, signature):
             keep(core, learnt("rule", signature=signature, note=said, task=row.gate.task, when=row.closed))
 
 
-def told_before(core: RunContext, row: TaskRow) -> str:
+def told_before(memory: Memory, row: TaskRow) -> str:
     """Return the answer that a person made a rule for this very failure; empty where there is none."""
-    return _rule(core, row.diagnosis.identity) if row.diagnosis is not None else ""
+    return _rule(memory, row.diagnosis.identity) if row.diagnosis is not None else ""
 
 
-def _rule(core: RunContext, signature: str) -> str:
-    holding = core.memory.rule(signature)
+def _rule(memory: Memory, signature: str) -> str:
+    holding = memory.rule(signature)
     return holding.note if holding is not None else ""
 
 

@@ -5,20 +5,29 @@ Memory advises and decides nothing: where it cannot be written the run goes on w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from unstuck.contract import Report
 from unstuck.diagnosis.classification.causes import Approach
+from unstuck.diagnosis.enums import Cause
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordError
-from unstuck.escalation.alternatives import alternatives, known_ways, learnt_patterns, remembered_ways
+from unstuck.escalation.alternatives import (
+    alternatives,
+    known_ways,
+    learned_order,
+    learnt_patterns,
+    remembered_ways,
+    uses_of,
+)
 from unstuck.escalation.ladder_state import Climb
+from unstuck.escalation.limits import Limits
 from unstuck.escalation.precedence import LEARNT
 from unstuck.escalation.research_targets import insights_about
 from unstuck.eventlog.memory.entry import Kind, Result, learnt
+from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.memory.answer_memory import keep, remember_answers, told_before
 from unstuck.text import Clean, shorten
@@ -29,22 +38,49 @@ if TYPE_CHECKING:
 _INSIGHT_LIMIT = 2_000
 
 
-def ways_for(core: RunContext, row: TaskRow, report: Report) -> tuple[Approach, ...]:
-    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure."""
-    diagnosis = row.diagnosis
+def ways_for(memory: Memory, limits: Limits, row: TaskRow, now: float) -> tuple[Approach, ...]:
+    """Return the approaches for a pivot of ``row``, best first, without those that failed against this failure.
+
+    ``now`` is in seconds since 1970.
+    """
+    diagnosis, climb = row.diagnosis, row.climb
     if diagnosis is None:
         return ()
-    failed = {*row.climb.failed_approaches, *core.memory.failed(diagnosis.identity)}
-    if row.climb.approach:
-        failed.add(row.climb.approach)
-    tried, headline = core.memory.entries("approach"), diagnosis.headline
-    return alternatives(
-        diagnosis.cause,
-        remembered=remembered_ways(tried, cause=diagnosis.cause, signature=diagnosis.identity, headline=headline),
-        patterns=(*learnt_patterns(tried, cause=diagnosis.cause), *known_ways(core.limits.patterns, headline)),
-        named=(*report.alternatives, *row.climb.named),
-        failed=failed,
+    return ways_against(
+        memory,
+        limits,
+        cause=diagnosis.cause,
+        signature=diagnosis.identity,
+        headline=diagnosis.headline,
+        named=(*(row.report.alternatives if row.report else ()), *climb.named),
+        failed=(*climb.failed_approaches, climb.approach),
+        now=now,
     )
+
+
+def ways_against(
+    memory: Memory,
+    limits: Limits,
+    *,
+    cause: Cause,
+    signature: str,
+    headline: str,
+    now: float,
+    named: Sequence[str] = (),
+    failed: Iterable[str] = (),
+) -> tuple[Approach, ...]:
+    """Return the approaches against a failure, best first, without those that ``failed``, now or by the memory."""
+    tried = memory.entries("approach")
+    ways = alternatives(
+        cause,
+        remembered=remembered_ways(tried, cause=cause, signature=signature, headline=headline),
+        patterns=(*learnt_patterns(tried, cause=cause), *known_ways(limits.patterns, headline)),
+        named=named,
+        failed={*failed, *memory.failed(signature)},
+    )
+    if not limits.learned:
+        return ways
+    return learned_order(ways, uses_of(tried, signature=signature, headline=headline, now=now))
 
 
 def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
@@ -53,7 +89,7 @@ def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
         if way not in row.climb.failed_approaches:
             _remember_failure(core, row, "approach", approach=way, outcome="failed")
     identity = row.diagnosis.identity if row.diagnosis else ""
-    if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core, row)):
+    if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core.memory, row)):
         # It was told and the same failure is back: it is not told by itself again.
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from unstuck.contract import CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
+from unstuck.contract import AGENT, CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of, tests_in
@@ -17,24 +17,18 @@ from unstuck.escalation.precedence import (
     BackOff,
     Block,
     Direct,
-    Facts,
     Finish,
     Halt,
     Redispatch,
-    checked_again,
-    chosen,
-    decide,
 )
 from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
-from unstuck.eventlog.state import Standing, TaskRow
-from unstuck.supervision.attempt.permissions import unsettled
+from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.checkpointing import checkpoint, hand_over, said_of, saved_before
 from unstuck.supervision.checks.check import Check, settled
 from unstuck.supervision.checks.check_command import repaired
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
-from unstuck.supervision.gates.budget import used_up
 from unstuck.supervision.gates.gate_types import CHOICES
 from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import told_before
@@ -57,10 +51,11 @@ from unstuck.supervision.outcome.agent_failure import (
     surer,
 )
 from unstuck.supervision.outcome.check_environment import AVAILABLE_ELSEWHERE, UNAVAILABLE, disagreement, explained
+from unstuck.supervision.outcome.decision_facts import decision_on, extent_with, facts_of, fails_on_baseline
+from unstuck.supervision.outcome.failover import agents_tried, hand_on
 from unstuck.supervision.outcome.halt import halt
 from unstuck.supervision.outcome.own_approach import attempted
 from unstuck.supervision.outcome.proof import end_cut_off, prove
-from unstuck.supervision.outcome.quota_reset import seconds_until
 from unstuck.supervision.outcome.weakened_checks import Weakened, decided_on, weakened_by
 from unstuck.text import Clean, admit, one_line
 from unstuck.workspace.worktrees.worktrees import Worktrees
@@ -101,7 +96,7 @@ async def check(core: RunContext, row: TaskRow) -> None:
     ending = await ending_of(core, row, report, files, passed=done.result == "passed")
     diagnosis = await _diagnosis(core, row, done, report, ending)
     extent = _extent_after(core, row, done, diagnosis)
-    best = _extent(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
+    best = extent_with(row, row.files) if row.climb.best == UNKNOWN_EXTENT else row.climb.best
     tried = await attempted(core, row, report, diagnosis, ending.files, progresses=extent.is_better_than(best))
     diagnosis = tried.labelled(diagnosis) if diagnosis else None
     core.append(
@@ -206,17 +201,23 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
     if answered := pending_answer(core.head, row):
         follow_answer(core, row, answered)
         return
-    facts = _facts(core, row, infrastructure)
     if row.chosen == "first":
         _begin_again(core, row)
         return
-    if row.chosen == "check":
-        decision = checked_again(facts)
-    else:
-        decision = chosen(facts, row.chosen) if row.chosen else decide(facts, core.limits)  # type: ignore[arg-type]
-    match decision:
+    facts = facts_of(
+        core.head,
+        row,
+        alternatives=ways_for(core.memory, core.limits, row, core.clock.now()),
+        learnt=told_before(core.memory, row),
+        infrastructure=infrastructure,
+        may_ask=core.may_ask,
+        now=core.clock.now(),
+    )
+    match decision := decision_on(row, facts, core.limits):
         case Direct() | Redispatch() | Halt() | AskQuestion(error_type="agent_outage") if _does_not_pass(core, row):
             _escalate_transient(core, row)
+        case _ if not row.chosen and hand_on(core, row, decision, facts):
+            pass
         case Finish(status=status):
             if core.accept_unverified and row.task.isolation == "worktree" and not row.integrated:
                 await integrate(core, row)
@@ -237,58 +238,6 @@ async def decide_next(core: RunContext, row: TaskRow, can: Capabilities) -> None
             core.append(e.InfrastructureBlocked(issue=admit(issue, limit=500), reported_by=row.id), task=row.id)
         case Halt(reason=reason, details=details):
             halt(core, row, reason, details)
-
-
-def _facts(core: RunContext, row: TaskRow, infrastructure: bool) -> Facts:
-    report = row.report or _NO_REPORT
-    if row.check and row.check.approach:
-        report = replace(report, approach=Clean(row.check.approach))
-    return Facts(
-        check=row.check.result if row.check else "none",
-        check_problem=row.check.problem if row.check else "",
-        check_trouble=row.check.trouble if row.check else "",
-        report=report,
-        diagnosis=row.diagnosis,
-        climb=row.climb,
-        alternatives=ways_for(core, row, report),
-        circular=bool(row.check and row.check.circular),
-        infrastructure=infrastructure,
-        direct=row.mode == "direct",
-        may_ask=core.may_ask,
-        resets_in=_resets_in(core, row),
-        learnt=told_before(core, row),
-        before=_extent(row, row.before),
-        now=row.files.extent,
-        back=_back(row),
-        ending=row.check.ending if row.check else "",
-        said=row.check.said if row.check else "",
-        fruitless=bool(row.check and row.check.untouched and failed_itself(report)),
-        size=row.check.size if row.check else 0,
-        denied=unsettled(core.head, row, report),
-        untouched=bool(row.check and row.check.untouched),
-        over=over.words if (over := used_up(core, row)) is not None else "",
-    )
-
-
-def _back(row: TaskRow) -> Literal["", "loads", "passes"]:
-    """Return the facts about the checkpoint to which a broken build could be restored."""
-    if row.loads:
-        return "passes" if row.loads == row.good else "loads"
-    at_baseline = row.good == row.baseline and _extent_of_baseline(row).stage == "run"
-    return "loads" if at_baseline else ""
-
-
-def _extent(row: TaskRow, files: Standing) -> Extent:
-    """Return the extent of the check with ``files``, as far as it is recorded."""
-    if not files.checkpoint:
-        return files.extent
-    if files.checkpoint == row.loads:
-        return Extent(stage="run")
-    return _extent_of_baseline(row) if files.checkpoint == row.baseline else UNKNOWN_EXTENT
-
-
-def _extent_of_baseline(row: TaskRow) -> Extent:
-    return row.baseline_check.extent if row.baseline_check is not None else UNKNOWN_EXTENT
 
 
 def _back_off(core: RunContext, row: TaskRow, decision: BackOff) -> None:
@@ -323,11 +272,6 @@ def _failed_alone(core: RunContext, row: TaskRow) -> bool:
     return ended_well and alone and row.check is not None and row.check.result == "failed"
 
 
-def _resets_in(core: RunContext, row: TaskRow) -> float:
-    said = row.diagnosis.signature.metadata.get("resets_at", "") if row.diagnosis else ""
-    return seconds_until(said, core.clock.now()) if said else 0.0
-
-
 async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
     """Return True if the plan's shared check fails on the baseline with the very same signature.
 
@@ -345,8 +289,7 @@ async def _is_infrastructure(core: RunContext, row: TaskRow) -> bool:
         for other in core.head.tasks.values()
     )
     await core.baseline_check(identity if met else "")
-    run = core.head.run
-    return run.baseline == "failed" and run.baseline_identity == row.diagnosis.identity
+    return fails_on_baseline(core.head, row)
 
 
 def follow_answer(core: RunContext, row: TaskRow, gate: str, *, with_gate: str = "") -> None:
@@ -390,6 +333,7 @@ def _ask_question(core: RunContext, row: TaskRow, decision: AskQuestion) -> None
         **({"call": decision.call, "rules": list(decision.rules)} if decision.call else {}),
         **({"weakened": list(row.check.weakened)} if row.check and row.check.weakened else {}),
         **about_ending(row),
+        **(agents_tried(core, row) if decision.key in (AGENT, QUOTA) else {}),
         **(_about_check(row.task.verify or "") if decision.error_type == CONTRADICTED else {}),
         **(_about_changes(row) if decision.error_type == WEAKENED else {}),
         **said_of(row.saved),
@@ -423,6 +367,7 @@ async def ask_to_go_on(core: RunContext, row: TaskRow) -> None:
         "options": ["Continue"],
         "context": row.diagnosis.headline if row.diagnosis else "",
         "error_type": "rate_limit",
+        **agents_tried(core, row),
         **saved,
     }
     open_gate(core, "question", task=row.id, key=QUOTA, context=context)

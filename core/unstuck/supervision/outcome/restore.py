@@ -27,7 +27,7 @@ async def restore(core: RunContext, row: TaskRow, can: Capabilities) -> None:
     """Restore the task's own files as the directive asks; above a share of the tree only with a yes."""
     directive = row.directive
     assert directive is not None
-    target = (row.loads or row.good) if directive.restore == "good" else row.baseline
+    target = {"good": row.loads or row.good, "passing": row.good}.get(directive.restore, row.baseline)
     why = ""
     if not can.may_restore:
         why = "they are restored only with your permission."
@@ -101,7 +101,8 @@ def _record(
     """Record what was set back, and what the agent is told of it: nothing where nothing was."""
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
-    said = set_back(changes, broken=broken, again=again, saved=safety) if changes else ""
+    handed_on = row.directive is not None and row.directive.restore == "passing"
+    said = set_back(changes, broken=broken, again=again, handed_on=handed_on, saved=safety) if changes else ""
     left = [f"{one_line(path)} ({why})" for path, why in kept.items()]
     if left and changes:
         more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []

@@ -16,6 +16,7 @@ from unstuck.supervision.gates.service import open_gate
 from unstuck.supervision.memory.answer_memory import answered_before, remember_answers
 from unstuck.supervision.outcome.agent_failure import about_ending, own_failure
 from unstuck.supervision.outcome.consequences import consequences, dependents, tokens_by_level
+from unstuck.supervision.outcome.failover import agents_tried
 from unstuck.supervision.outcome.weakened_checks import weakened_by
 
 
@@ -72,6 +73,7 @@ def described(core: RunContext, row: TaskRow, report: StuckReport) -> dict[str, 
         "files": list(report.files),
         **({"weakened": list(report.weakened)} if report.weakened else {}),
         **about_ending(row),
+        **agents_tried(core, row),
         "tokens": dict(report.tokens),
         "consequences": list(report.consequences),
         "question": format_stuck_question(report),

@@ -20,7 +20,7 @@ from unstuck.text import one_line
 
 
 class Coordinator:
-    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` mends the shared check's base.
+    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` repairs the baseline.
 
     Example::
 
@@ -75,7 +75,7 @@ class Coordinator:
         return self._supervisor.core.head.run.blocked if self.infrastructure_blocked else ""
 
     async def run(self) -> RunResult:
-        """Dispatch until nothing can go on, then record how the run ended or that it is parked.
+        """Start attempts until no task can continue, then record the end or the pause of the run.
 
         Raises as :meth:`Supervisor.supervise` does, and UsageError for a task without an agent.
         """

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from unstuck.clock.waits import first_of
-from unstuck.contract import Capabilities, Directive, Observation, Outcome, Report
+from unstuck.contract import Agent, Capabilities, Directive, Observation, Outcome, Report
 from unstuck.diagnosis.claim import claim_of
 from unstuck.errors import WorkspaceError, system_failure
 from unstuck.eventlog import events as e
@@ -43,9 +43,23 @@ class Session:
     """Implements :class:`unstuck.contract.TaskSession` for one task of one run."""
 
     def __init__(self, core: RunContext, task: str, can: Capabilities) -> None:
-        self._core, self._task, self.can = core, task, can
-        self._holding = Holding(core, task, can)
-        self._permitting = Permitting(core, task, can, self._holding)
+        self._core, self._task = core, task
+        self.replaced: Agent | None = None
+        """The agent that goes on with the task in place of the first one, since this session began."""
+        self._name = self.row.task.agent
+        self._work_with(can)
+
+    def _work_with(self, can: Capabilities) -> None:
+        self.can = can
+        self._holding = Holding(self._core, self._task, can)
+        self._permitting = Permitting(self._core, self._task, can, self._holding)
+
+    def _take_replacement(self) -> None:
+        """Work with the agent that the task names now, where another one has taken its place."""
+        task, make = self.row.task, self._core.agent_for
+        if task.agent != self._name and make is not None:
+            self._name, self.replaced = task.agent, make(task)
+            self._work_with(self.replaced.can)
 
     @property
     def row(self) -> TaskRow:
@@ -195,6 +209,7 @@ class Session:
                 await decision.check(core, self.row)
             case "decide":
                 await decision.decide_next(core, self.row, self.can)
+                self._take_replacement()
             case "integrate":
                 await decision.integrate(core, self.row)
             case "finish":

@@ -6,16 +6,15 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, Protocol
 
 from unstuck.contract import Answer, Gate
-from unstuck.errors import RecordError, UnstuckError, UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.log.load_state import live_agents
 from unstuck.eventlog.state import State
-from unstuck.eventlog.storage.lock import read_holders
 from unstuck.processes import agent_sign
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.gates.gate_types import admitted
@@ -83,17 +82,6 @@ _RECORDS_BYTES, _RECORDS = 500_000, 200
 _FLEET = re.compile(r"fleet:[\w.@-]{1,80}")
 
 
-def agents_beside(core: RunContext) -> list[tuple[int, float]]:
-    """Return the agents, by process id and start, of the run that lives beside this watch, or the other way round."""
-    found: list[tuple[int, float]] = []
-    for holder in read_holders(core.home):
-        if holder.run != core.run:
-            with suppress(RecordError):
-                state, _ = current_state(core.home / "runs" / holder.run)
-                found += [(row.pid, row.spawned) for row in state.attempts.values() if row.pid]
-    return found
-
-
 class Answers:
     """The handler of the run's socket: what only a person may say, what is asked of a run, and what agents say.
 
@@ -107,8 +95,9 @@ class Answers:
         """One reply to one message; what is wrong with it comes back as ``error``."""
         do = message.get("do")
         if isinstance(do, str) and do in _FOR_PEOPLE:
-            agents = [(row.pid, row.spawned) for row in self._supervisor.state.attempts.values() if row.pid]
-            agents += await asyncio.to_thread(agents_beside, self._supervisor.core)
+            core = self._supervisor.core
+            agents = self._supervisor.state.agents()
+            agents += await asyncio.to_thread(live_agents, core.home, without=core.run)
             if sign := agent_sign(getattr(peer, "pid", 0), agents):
                 return {"error": f"{_FOR_PEOPLE[do]} ({sign})", "code": 2}
             try:

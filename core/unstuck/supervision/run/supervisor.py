@@ -394,6 +394,7 @@ class Supervisor:
         while directive.kind == "start" and directive.guidance is not None:
             guidance = directive.guidance
             try:
+                agent, task = session.replaced or agent, session.row.task
                 report = await run_attempt(self.core, self._deadlines, agent, task, guidance, session)
                 await takeover.left_alone(self.core, task.id)
             except (asyncio.CancelledError, AgentUnusable) as error:
@@ -424,7 +425,7 @@ class Supervisor:
         return await session.end(attempt.id, report)
 
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human", via: str = "program") -> Gate:
-        """Close a gate. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also while a person has its files."""
+        """Answer a question. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also during a takeover."""
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
         closed = answer_gate(self.core.journal, gate, answer, via=via, actor=actor)
@@ -447,12 +448,12 @@ class Supervisor:
                 yield Question(self.state.gates[record.event.gate].gate, self.answer)
 
     def unwatched(self) -> None:
-        """Nobody watches any more: what only waits for a person is parked from now on."""
+        """Declare that no person is there: the run pauses as soon as only questions are left."""
         self.core.watched = False
         self.core.signals.wake_all()
 
     async def hold(self, task: str) -> str:
-        """Let the agent of ``task`` stand still; the id of the question it waits for. Raises UsageError."""
+        """Pause the agent of ``task`` and return the id of its question. Raises UsageError."""
         gate = await intervention.hold(self.core, task)
         await self.core.journal.committed()
         return gate
@@ -486,7 +487,7 @@ class Supervisor:
         await self.core.journal.committed()
 
     async def start_takeover(self, task: str) -> Takeover:
-        """Let the agent of ``task`` stand still while a person works in its tree, until :meth:`end_takeover`.
+        """Pause the agent of ``task`` while a person edits its files, until :meth:`end_takeover`.
 
         Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
         """
@@ -499,7 +500,7 @@ class Supervisor:
         return taken
 
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
-        """The person has left the tree; what they have changed in it. The question of its agent takes answers again.
+        """End the takeover and return what the person changed. The question takes answers again.
 
         Durable with whatever is answered then: a person whose disk is full is not kept from making room.
         """

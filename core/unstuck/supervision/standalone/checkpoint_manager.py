@@ -42,7 +42,7 @@ class CheckpointManager:
     async def open(
         cls, tree: Path | str, *, run: str = "manual", clock: Clock | None = None, bounds: Bounds | None = None
     ) -> Self:
-        """The manager of the tree round ``tree``: its repository's, or the directory's own without git."""
+        """Return the manager of the repository around ``tree``; without git, of the directory itself."""
         tree = Path(tree).resolve()
         repository = await find_repository(tree)
         root = repository.root if repository is not None else tree
@@ -52,14 +52,14 @@ class CheckpointManager:
     async def create(
         self, reason: str = "on request", *, task_id: str = "", yes: bool = False, task: str = ""
     ) -> Checkpoint:
-        """Save the tree; where nothing has changed, the last checkpoint again. Raises TreeTooLarge without a yes.
+        """Save the files and return the checkpoint; without a change, the last one. Raises TreeTooLarge without a yes.
 
         ``task`` is the old name of ``task_id``.
         """
         return await self._store.create(reason, run=self._run, task=task_id or task, yes=yes)
 
     async def list(self) -> tuple[Checkpoint, ...]:
-        """All checkpoints of this tree, oldest first."""
+        """All checkpoints of this directory, oldest first."""
         return await self._store.list()
 
     async def diff(self, a: str, b: str | None = None, *, paths: Collection[str] = ()) -> Clean:
@@ -71,7 +71,7 @@ class CheckpointManager:
         return await self._store.plan(id, paths=paths)
 
     async def restore(self, id: str, *, paths: Collection[str] = ()) -> Restored:
-        """Set the tree back, or only ``paths``, after saving it as it is. Raises CheckpointUnknown."""
+        """Save the files as they are, then restore all of them, or only ``paths``. Raises CheckpointUnknown."""
         return await self._store.restore(id, run=self._run, paths=paths)
 
     async def undo(self) -> Restored:

@@ -89,7 +89,7 @@ class TimeoutMonitor:
         await self._deadlines.start()
 
     async def stop(self) -> None:
-        """Stop watching. Gates that are open stay open."""
+        """Stop watching. Open questions stay open."""
         await self._deadlines.stop()
 
     async def monitor_task(

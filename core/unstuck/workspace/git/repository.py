@@ -62,6 +62,7 @@ _NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this 
 _NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock", "watch.lock")
 _WHERE = ("rev-parse", "--is-inside-work-tree")
 _OWNERSHIP = re.compile(r"(?<=\t)git config --global --add safe\.directory [^\n]+")
+_NOT_ONE = "not a git repository"
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
 _PATIENCE_S, _LONGEST_S = 2.0, 3600.0
 _versions: dict[str | None, str] = {}
@@ -254,7 +255,7 @@ async def find_repository(path: Path) -> Repository | None:
         return None  # without a repository git is not needed
     found = await run_git(path, *_WHERE, *_FOLDERS, check=False, user_config=True)
     said = found.line.split("\n")
-    if found.code and "not a git repository" not in found.err and said[0] != "false":
+    if found.code and _NOT_ONE not in found.err and said[0] != "false":
         cure = _OWNERSHIP.search(found.err)
         advice = f"; if you trust it: {one_line(cure[0], 1000)}" if cure else ""
         raise GitError(("rev-parse",), found.code, _complaint(found.err) + advice)
@@ -266,8 +267,8 @@ async def find_repository(path: Path) -> Repository | None:
     return _repository(path, answers)
 
 
-def found_at_once(path: Path) -> Repository | None:
-    """Return the repository of :func:`find_repository` without an event loop; None where git says anything unusual."""
+def found_at_once(path: Path) -> tuple[bool, Repository | None]:
+    """Return what :func:`find_repository` returns, without an event loop; False first where git's answer is unusual."""
     try:
         found = subprocess.run(
             ("git", *_options(True), *_WHERE, *_FOLDERS),
@@ -279,10 +280,12 @@ def found_at_once(path: Path) -> Repository | None:
             start_new_session=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return None
+        return False, None
+    if found.returncode and _NOT_ONE.encode() in found.stderr:
+        return True, None
     answers = os.fsdecode(found.stdout.removesuffix(b"\n")).split("\n")
     plain = found.returncode == 0 and answers[0] == "true" and len(answers) == 1 + len(_FOLDERS)
-    return _repository(path, answers[1:]) if plain else None
+    return plain, _repository(path, answers[1:]) if plain else None
 
 
 def _repository(path: Path, answers: list[str]) -> Repository:

@@ -22,6 +22,8 @@ _TOLD: dict[Why, str] = {
     "unreadable": "may not be read",
 }
 _MOST_FILES = 100_000
+OF_AIDER = (".aider.chat.history.md", ".aider.input.history", ".aider.llm.history", ".aider.tags.cache.")
+"""Beginnings of the names of aider's own files, which it writes into each tree that it works in: they are no work."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

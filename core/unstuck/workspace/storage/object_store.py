@@ -22,6 +22,7 @@ from unstuck.workspace.git.file_lock import locked
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.refs import commit_at
 from unstuck.workspace.git.repository import PINS, Repository, Result, is_git_directory, run_git, version_of_git
+from unstuck.workspace.storage.exclusions import OF_AIDER
 
 OLDEST_GIT = (2, 32)
 """The first git that reads GIT_CONFIG_GLOBAL, with which the user's configuration is left out."""
@@ -56,10 +57,10 @@ class ObjectStore:
             return
         await _refuse_old_git(self.home.parent if self.home.parent.is_dir() else tree)
         make_directory(self.directory.parent)
-        ignore = ""
+        ignore = "".join(f"/{name}*\n" for name in OF_AIDER)
         self.options = ("-c", "core.ignoreCase=true") if folds_case(tree) else ()
         if self.repo:
-            ignore = _read(self.repo.common / "info" / "exclude")
+            ignore += _read(self.repo.common / "info" / "exclude")
             self.options += await self._user_ignore_file(self.repo)
         if self.home.is_relative_to(tree):
             ignore += f"\n/{self.home.relative_to(tree).as_posix()}/\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from unstuck.text import one_line
 from unstuck.workspace.git.repo_status import under_way
 from unstuck.workspace.git.repository import split_paths
+from unstuck.workspace.storage.exclusions import OF_AIDER
 from unstuck.workspace.storage.staging import Scan
 from unstuck.workspace.worktrees.worktree import TreePlace
 
@@ -35,7 +36,7 @@ class Cleaned:
 async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
     """Return the reason to keep a tree: its work that is not in ``tip``, the end of ``branch``; empty without any.
 
-    Ignored files, and what lies in the folder ``own`` at the top, do not count.
+    Ignored files, aider's own, and what lies in the folder ``own`` at the top, do not count.
     """
     if place.lock is not None:
         return f"it is locked: {one_line(place.lock) or 'no reason given'}"
@@ -45,7 +46,7 @@ async def held_in(place: TreePlace, tip: str, branch: str, own: str) -> str:
     if commit is None or not (commit == tip or await _has(place, tip, commit)):
         return f"commits that are not on {branch}"
     listed = split_paths((await place.git(*_STATUS)).out)
-    found = [row for row in listed if row[0] not in " ?" or row[3:].split("/")[0] != own]
+    found = [row for row in listed if row[0] not in " ?" or not _is_own(row[3:], own)]
     if strangers := [row[3:] for row in found if row.startswith("?")]:
         return f"untracked files: {_some(strangers)}"
     if found:
@@ -68,10 +69,10 @@ async def _submodules(place: TreePlace) -> str:
 
 
 def without(found: Scan, own: str) -> Scan:
-    """Return ``found`` without the files in the folder ``own``."""
+    """Return ``found`` without the files in the folder ``own``, and without aider's own."""
 
     def others(paths: frozenset[str]) -> frozenset[str]:
-        return frozenset(path for path in paths if path.split("/")[0] != own)
+        return frozenset(path for path in paths if not _is_own(path, own))
 
     return replace(
         found,
@@ -80,6 +81,10 @@ def without(found: Scan, own: str) -> Scan:
         untracked=others(found.untracked),
         nested=others(found.nested),
     )
+
+
+def _is_own(path: str, own: str) -> bool:
+    return path.split("/")[0] == own or path.startswith(OF_AIDER)
 
 
 def _some(paths: list[str]) -> str:

@@ -48,6 +48,9 @@ def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     lines = field_lines("what", memory_text(row), width, most=20)
     lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else row["kind"], width)
     lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))
+    if row.get("given"):
+        evidence = f"given {row['given']} times to this failure, worked {row['worked']} times"
+        lines += field_lines("offered", f"as a rule: {evidence}", width, tone="ask")
     lines += field_lines("cause", row["cause"], width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("about", row["signature"], width)

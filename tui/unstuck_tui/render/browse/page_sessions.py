@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from unstuck.clock import iso
 from unstuck.words.amounts import day_time, full_time
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell
@@ -18,7 +18,7 @@ COLUMNS = (Column("SESSION", 7), Column("SEEN", 11), Column("ADDRESS", 16, share
 def session_cells(session: Session, width: int) -> tuple[Cell, ...]:
     texts = {
         "SESSION": session.id,
-        "SEEN": day_time(_iso(session.seen)),
+        "SEEN": day_time(iso(session.seen)),
         "ADDRESS": session.host,
         "BROWSER": session.browser,
     }
@@ -29,9 +29,5 @@ def session_about(session: Session, width: int) -> list[tuple[Cell, ...]]:
     lines = field_lines("browser", session.browser, width, most=4)
     lines += field_lines("address", session.host, width)
     for name, time in (("opened", session.opened), ("seen", session.seen), ("ends", session.ends)):
-        lines += field_lines(name, full_time(_iso(time)), width)
+        lines += field_lines(name, full_time(iso(time)), width)
     return lines + field_lines("session", session.id, width)
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()

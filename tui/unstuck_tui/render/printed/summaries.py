@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, clock_time, full_time, limit_of, span
-from unstuck.words.labels import PASSED_BEFORE_WORK, counted, failure_words, level_word
+from unstuck.words.labels import PASSED_BEFORE_WORK, counted, failure_words, level_word, replaced_words
 from unstuck.words.story import story_line
 
 Row = Mapping[str, Any]
@@ -98,6 +98,7 @@ def _task(row: Row) -> list[str]:
         f"  {row['task']:<20} {word:<11} {level:<12} {attempts}{problem}",
         *([f"    failure: {kind}"] if kind and problem else []),
         *([f"    used: {', '.join(used_words(row))} ({'; '.join(spent)})"] if used_words(row) else []),
+        *(f"    {replaced_words(one['before'], one['agent'], one['why'])}" for one in row.get("failovers") or ()),
         *_waiting(row.get("waits") or {}),
         *_before_work(row),
         *_proved(row.get("proof") or {}),

@@ -19,6 +19,7 @@ from unstuck.words.amounts import span, spent_of, time_of_day
 from unstuck.words.excerpt import failure_pattern
 from unstuck.words.labels import (
     Tone,
+    agent_mark,
     error_name,
     failure_words,
     needs_person,
@@ -69,8 +70,9 @@ class FailureCount:
 
 def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
     """The title of the task, in one line; ``still``: nothing can be recorded, so no agent goes on."""
-    agent = row.task.agent or row.task.agent_type
-    kind = f" ({row.task.agent_type})" if row.task.agent and row.task.agent_type not in (agent, "default") else ""
+    agent = agent_mark(row)
+    named = row.task.agent and row.task.agent_type not in (row.task.agent, "default")
+    kind = f" ({row.task.agent_type})" if named else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     used = spent_of(usage_of(state, row))

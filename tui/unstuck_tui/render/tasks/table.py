@@ -14,6 +14,7 @@ from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import (
     Tone,
+    agent_mark,
     doubts_about,
     failure_of,
     failure_words,
@@ -154,7 +155,7 @@ def task_cells(
         *_state(word, columns.state, tone),
     ]
     if columns.agent:
-        cells.append(Cell(fit_middle(row.task.agent or row.task.agent_type, columns.agent) + " ", "quiet"))
+        cells.append(Cell(fit_middle(agent_mark(row), columns.agent) + " ", "wait" if row.failovers else "quiet"))
     if columns.kind:
         kind = row.task.agent_type if row.task.agent_type != row.task.agent else ""
         cells.append(Cell(fit(kind, columns.kind) + " ", "quiet"))
@@ -175,6 +176,10 @@ def task_cells(
         cells.append(Cell(fit(f"↻ ×{repeats}" if repeats else "", columns.repeats) + " ", again))
     elif repeats and room > _LEAST_FAILURE:
         cells.append(Cell(f"×{repeats} ", again))
+        room -= len(cells[-1].text)
+    if row.failovers and not columns.agent:
+        name = f"{agent_mark(row)} "
+        cells.append(Cell(name if width_of(name) < room - _LEAST_FAILURE else "⇄ ", "wait"))
         room -= len(cells[-1].text)
     doubts = doubts_about(row) if row.diagnosis is None or row.status == "succeeded" else ""
     if doubts and row.state != "blocked":

@@ -1,0 +1,59 @@
+"""Approaches that a new approach would take against a failure, in their order and with the reason for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from unstuck.diagnosis.enums import Cause
+from unstuck.errors import UsageError
+from unstuck.escalation.alternatives import uses_of
+from unstuck.escalation.limits import Limits
+from unstuck.eventlog.memory.entry import Remembered
+from unstuck.eventlog.memory.store import Memory
+from unstuck.supervision.memory.failure_memory import ways_against
+from unstuck.text import one_line
+
+
+def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> Iterator[dict[str, Any]]:
+    """Yield a row for each approach against the failure whose signature begins with ``wanted``, best first.
+
+    Empty is the newest failure of the memory. Those that failed against it come last, without a ``place``. ``now`` is
+    in seconds since 1970. Raises UsageError for an unknown failure.
+    """
+    failure = _failure(memory, wanted)
+    signature, headline = failure.signature, failure.note
+    cause = next((one for one in Cause if one.value == failure.cause), Cause.SIMPLE_LOGIC)
+    uses = uses_of(memory.entries("approach"), signature=signature, headline=headline, now=now)
+    ways = ways_against(memory, limits, cause=cause, signature=signature, headline=headline, now=now)
+    order = "learned" if limits.learned else "confidence"
+    about = {"signature": signature, "headline": headline, "order": order}
+    for place, way in enumerate(ways, 1):
+        used = uses.get(way.name)
+        yield about | {
+            "approach": way.name,
+            "place": place,
+            "source": way.source,
+            "score": round(way.confidence, 3),
+            "worked": used.worked if used else 0,
+            "tried": used.tried if used else 0,
+        }
+    for name in sorted(memory.failed(signature)):
+        yield about | {
+            "approach": name,
+            "place": None,
+            "source": "memory",
+            "score": 0.0,
+            "worked": uses[name].worked if name in uses else 0,
+            "tried": uses[name].tried if name in uses else 0,
+        }
+
+
+def _failure(memory: Memory, wanted: str) -> Remembered:
+    known = [entry for entry in memory.entries("approach") if entry.signature.startswith(wanted)]
+    if not known:
+        raise UsageError(f"no approach is remembered for {one_line(wanted, 80) or 'any failure'} yet")
+    found = {entry.signature for entry in known}
+    if wanted and len(found) > 1:
+        raise UsageError(f"{one_line(wanted, 80)} could be any of: {', '.join(sorted(found)[:5])}")
+    return known[0]

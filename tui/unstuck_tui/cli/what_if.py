@@ -1,0 +1,91 @@
+"""``unstuck what-if``: recorded runs and sessions under other settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from unstuck.errors import RecordDamaged, RecordError, SettingsError, UsageError
+from unstuck.eventlog.log.record_reader import RunReader
+from unstuck.eventlog.storage.run_store import run_names
+from unstuck.history.locations import AGENTS, Source, kept_sessions, sources_in
+from unstuck.history.reviews import Problem, Wanted, review_of
+from unstuck.runs.queries.run_list import find_run
+from unstuck.runs.queries.what_if import Comparison, RunReplay, compare_sessions, rows
+from unstuck.runs.queries.what_if_settings import changed, changes_in
+from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.models import Settings
+from unstuck_tui.cli.common import complain, echo, here, json_option, print_json, project_option
+from unstuck_tui.cli.names import judged_settings, run_ids
+from unstuck_tui.render.printed.what_if import what_if_lines
+
+
+@click.command(name="what-if")
+@click.argument("runs", nargs=-1, shell_complete=run_ids, metavar="[RUN|FILE]...")
+@click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=judged_settings,
+    help="Change this setting; may be given several times.",
+)
+@click.option("--all", "everything", is_flag=True, help="All runs of this project, and all sessions kept of it.")
+@json_option("One JSON object per difference, and one with the total.")
+@project_option
+def command(runs: tuple[str, ...], given: tuple[str, ...], everything: bool, project: Path, as_json: bool) -> None:
+    """Compare recorded runs, and sessions of agents in FILE, under their own settings and under changed ones.
+
+    RUN is an id, the start of an id, or last (the default). Both are judged by today's rules, step by step, in the
+    state that the log holds. Later steps of a task are unknown once one differs. Nothing is written.
+    """
+    place = here(project)
+    changes = changes_in(given)
+    if everything and runs:
+        raise UsageError("--all takes every run and session: leave out the names, or --all")
+    found = Comparison()
+    files = [Path(name) for name in runs if Path(name).is_file()]
+    names = run_names(place.runs) if everything else [find_run(place, one) for one in runs if Path(one) not in files]
+    if not runs and not everything:
+        names = [find_run(place, "last")]
+    for name in names:
+        replay = RunReplay(name, lambda own: changed(own, changes), found)
+        try:
+            for record in RunReader(place.runs / name).records():
+                replay.add(record)
+        except RecordDamaged as error:
+            complain(f"{error}; only the events before it are compared")
+        except (RecordError, SettingsError) as error:
+            complain(f"run {name} is left out: {error}")
+        replay.end()
+    sources = [source for file in files for source in sources_in(file, complain)]
+    if everything:
+        sources += kept_sessions(AGENTS, os.environ, complain)
+    if sources:
+        own = load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides={})
+        _compare(sources, own, changed(own, changes), place.root if everything else None, found)
+    result = list(rows(found, changes))
+    if as_json:
+        print_json(result)
+        return
+    for line in what_if_lines(result):
+        echo(line)
+
+
+def _compare(
+    sources: Sequence[Source], own: Settings, changed: Settings, project: Path | None, found: Comparison
+) -> None:
+    for source in sources:
+        before, after = (
+            review_of(source, Wanted(project=project, window_size=one.window_size)) for one in (own, changed)
+        )
+        if isinstance(before, Problem) and not before.foreign:
+            complain(before.reason)
+        elif isinstance(before, Problem) and project is None:
+            raise UsageError(before.reason)
+        elif before is not None and after is not None and not isinstance(before, Problem):
+            assert not isinstance(after, Problem)
+            compare_sessions(before, after, found)
