@@ -9,7 +9,7 @@ import click
 import grimp
 
 from unstuck_tui.cli import cli
-from unstuck_tui.cli.catalogue import HIDDEN
+from unstuck_tui.cli.catalogue import HIDDEN, module_of
 
 ROOTS = ("unstuck", "unstuck_tui", "unstuck_web")
 MOST = 12
@@ -60,7 +60,7 @@ def within(name: str) -> set[str]:
 def size_of(package: str) -> int:
     """Return the number of its modules and packages; command files of the command line do not count."""
     commands = [*cli.list_commands(click.Context(cli)), *HIDDEN] if package == "unstuck_tui.cli" else []
-    return len(imports().find_children(package) - {f"{package}.{name}" for name in commands})
+    return len(imports().find_children(package) - {module_of(name) for name in commands})
 
 
 def test_every_kind_of_import_is_seen() -> None:
