@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from tests.fleet.conftest import Viewer, asking_lines, lines_of, relined, run_of
 
-from unstuck.errors import UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.log.log_format import framed
 from unstuck.eventlog.log.verify import check
 from unstuck.fleet.link import ProcessLink, ssh_command
@@ -137,8 +138,7 @@ async def test_a_host_that_says_no_frames_is_cut_off(scripted: Scripted) -> None
     """Whatever follows the greeting has to be frames: else the connection ends, with a reason."""
     viewer = Viewer(scripted(hello(), b"\x1b[2Jrm -rf /"), "a")
     async with viewer.following() as view:
-        await viewer.until(lambda: view.hosts[0].standing == "cut off")
-        assert "it does not speak as `unstuck serve --stdio` does" in view.hosts[0].words
+        await viewer.until(lambda: "it does not speak as `unstuck serve --stdio` does" in view.hosts[0].words)
 
 
 async def test_countdowns_are_right_though_the_clock_of_a_host_is_an_hour_off(scripted: Scripted) -> None:
@@ -167,3 +167,21 @@ def test_the_name_of_a_host_is_never_an_option(tmp_path: Path) -> None:
     for host in ("-oProxyCommand=touch /tmp/x", "a b", "a;b", "`b`", "", "a\nb"):
         with pytest.raises(UsageError, match="cannot be the name of a host"):
             ssh_command(host, environ)
+
+
+async def test_a_line_to_paste_runs_nothing_here(scripted: Scripted, tmp_path: Path) -> None:
+    """The ssh command to the files of a task is safe to paste, whatever the host calls the folder."""
+    mark = tmp_path / "mark"
+    folder = f"/x'$(touch {mark})`touch {mark}`\";touch {mark};\x1b[2J"
+    guidance = {"attempt": "web.1", "number": 1, "level": "first", "text": "", "workdir": folder}
+    raw = asking_lines(("attempt_started", {"guidance": guidance, "limit_s": 900.0}))
+    viewer = Viewer(scripted(hello(), opened(), lines(raw)), "a")
+    async with viewer.following() as view:
+        await viewer.until(lambda: view.state.tasks and view.hosts[0].runs[LOG].state.attempts)
+        with pytest.raises(UnstuckError) as said:
+            await view.start_takeover("a/shop/web")
+    command = str(said.value).partition("then: ")[2]
+    assert command.startswith("ssh -t a ")
+    done = subprocess.run(["sh", "-c", f"ssh() {{ :; }}; {command}"], check=False, timeout=30)
+    assert done.returncode == 0
+    assert not mark.exists()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.fleet.conftest import FAILING, Machine, Viewer
@@ -131,3 +133,14 @@ async def test_another_screen_begins_with_what_was_known(machine: Machines) -> N
         assert view.absent("a/shop/task")[0] == "UNKNOWN"
         assert len(view.state.open_gates()) == 1
         assert "cannot be started" in view.hosts[0].words
+
+
+async def test_an_agent_watches_no_other_machine(machine: Machines) -> None:
+    """An agent that starts the list, to answer in the name of its person, is refused in words."""
+    a = machine("a")
+    (a.repo / "agent.sh").write_text(
+        "timeout 20 unstuck watch --headless --host b > said.txt 2>&1; true\n", encoding="utf-8"
+    )
+    a.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    a.unstuck("run", "--headless", "--check", "true", "--", "sh", "agent.sh")
+    assert "an agent may not watch other machines" in (a.repo / "said.txt").read_text("utf-8")

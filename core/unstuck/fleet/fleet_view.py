@@ -245,7 +245,8 @@ class FleetView:
     def _put(self, run: RemoteRun, row: TaskRow | AttemptRow | GateRow) -> None:
         prefix = self._prefix(run)
         key = (type(row).__name__, f"{prefix}/{row.id}")
-        if self._merged.get(key) is row:
+        before = self._merged.get(key)
+        if before is row:
             return
         self._merged[key] = row
         host = self._host(run)
@@ -258,7 +259,10 @@ class FleetView:
 
         match row:
             case TaskRow():
-                task = replace(row.task, id=own(row.id), needs=tuple(map(own, row.task.needs)))
+                if isinstance(before, TaskRow) and before.task is row.task:
+                    task = self.state.tasks[key[1]].task  # making one cleans its whole prompt
+                else:
+                    task = replace(row.task, id=own(row.id), needs=tuple(map(own, row.task.needs)))
                 until = row.backoff_until + host.mono_offset
                 gate, attempt = own(row.gate), own(row.attempt)
                 self.state.tasks[task.id] = replace(row, task=task, gate=gate, attempt=attempt, backoff_until=until)

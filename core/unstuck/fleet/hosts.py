@@ -14,7 +14,7 @@ from unstuck.clock import Clock, SystemClock
 from unstuck.errors import RecordError, UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.storage.run_store import has_ended
-from unstuck.fleet.copies import Copies, CopyRefused
+from unstuck.fleet.copies import LOGS_LIMIT, Copies, CopyRefused
 from unstuck.fleet.frames import (
     ALIVE_S,
     PROTOCOL,
@@ -224,9 +224,9 @@ class RemoteHost:
             self._changed(run, record)
 
     def _run(self, log: str) -> RemoteRun | None:
-        """Return the run of a log; None for what cannot be the name of one."""
+        """Return the run of a log; None for what cannot be the name of one, and beyond the number that is kept."""
         run = self.runs.get(log)
-        if run is None:
+        if run is None and len(self.runs) < LOGS_LIMIT:
             with suppress(ValueError):
                 run = RemoteRun(self.name, log, self._copies.path(self.name, log), self.clock, self.ask)
                 run.problem = self._copies.refusal(self.name, log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.text import Clean, admit, one_line
+from unstuck.text import Clean, admit, one_line, sanitise
 from unstuck.words.labels import answer_words
 
 _CLOSED_S = 3.0
@@ -136,9 +137,9 @@ class RemoteRun:
         """Raise UnstuckError with the ssh command that opens a shell where the files of ``task`` are."""
         row = self.state.tasks.get(task)
         folder = one_line(workdir_of(self.state, row), 300) if row is not None else ""
-        there = "'" + folder.replace("'", "'\\''") + "'" if folder else ""
-        command = f'ssh -t {self.host} "cd {there} && exec \\$SHELL -l"' if there else f"ssh -t {self.host}"
-        raise UnstuckError(f"its files are on {self.host}; hold it, then: {command}")
+        # Quoted twice: a person pastes it into a shell here, and a hostile host chose the folder's name.
+        there = shlex.quote(f"cd {shlex.quote(folder)} && exec $SHELL -l") if folder else ""
+        raise UnstuckError(f"its files are on {self.host}; hold it, then: ssh -t {self.host} {there}".rstrip())
 
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("no files were taken over here")
@@ -153,7 +154,18 @@ class RemoteRun:
         """Not recorded: the log belongs to the process that works the run."""
 
     async def _asked(self, message: dict[str, Any]) -> dict[str, Any]:
-        reply = await self._ask(self.name, message)
+        reply: dict[str, Any] = _cleaned(await self._ask(self.name, message))
         if "error" in reply:
             raise AnswerRefused(one_line(admit(str(reply["error"])), 500))
         return reply
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a host's reply with every text in it cleaned of what steers a terminal."""
+    if isinstance(value, str):
+        return sanitise(value)
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    if isinstance(value, dict):
+        return {sanitise(str(name)): _cleaned(one) for name, one in value.items()}
+    return value

@@ -6,16 +6,22 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from unstuck.errors import UsageError
+from unstuck.errors import RecordError, UnstuckError, UsageError
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.storage.lock import read_holders
+from unstuck.eventlog.storage.project_list import listed_homes
 from unstuck.fleet.copies import Copies
 from unstuck.fleet.fleet_view import FleetView
 from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
 from unstuck.fleet.names import host_name
 from unstuck.processes import agent_sign
+from unstuck.settings.paths import state_dir
 from unstuck.words.narration import lines_of
+from unstuck.workspace.project import located as located_project
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show
 
@@ -35,7 +41,7 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
         raise UsageError("--fleet and --host are two ways to other machines: omit one")
     if not options["hosts"] and not options["fleet"]:
         raise UsageError("--ssh-command goes with --host")
-    if sign := agent_sign(os.getpid()):
+    if sign := agent_sign(os.getpid(), await asyncio.to_thread(_agents, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
     environ = dict(os.environ)
     if options["fleet"]:
@@ -73,6 +79,20 @@ async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[st
     from unstuck_tui.keys.preferences import preferences
 
     await show_alone(FleetApp(view, preferences(environ)))
+
+
+def _agents(environ: Mapping[str, str]) -> list[tuple[int, float]]:
+    """Return the agents of the live runs of this user on this machine, by process id and start."""
+    found: list[tuple[int, float]] = []
+    homes = listed_homes(state_dir(environ))
+    with suppress(UnstuckError):  # an agent has no variables of ours, so the list may be another one
+        homes.append(located_project(Path()).home)
+    for home in homes:
+        for holder in read_holders(home):
+            with suppress(RecordError):
+                state, _ = current_state(home / "runs" / holder.run)
+                found += [(row.pid, row.spawned) for row in state.attempts.values() if row.pid]
+    return found
 
 
 async def _print(view: FleetView) -> None:
