@@ -183,8 +183,12 @@ def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str
     """Answer an open question of a host. Exactly one answer wins, and you are told whose."""
     require_nats()
     from unstuck.fleet.nats.report import give
+    from unstuck.processes import agent_sign
     from unstuck.runs.answers.answer_rules import parse_answer
+    from unstuck_tui.cli.fleet_watch import agents_here
 
+    if sign := agent_sign(os.getpid(), agents_here(os.environ)):
+        raise UsageError(f"an agent may not answer: this question needs a person ({sign})")
     key = _membership().person()
     said, won = asyncio.run(give(key, os.environ, host, gate, parse_answer(choice, words, scope=scope)))
     echo(said)

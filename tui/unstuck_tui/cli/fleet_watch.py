@@ -41,7 +41,7 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
         raise UsageError("--fleet and --host are two ways to other machines: omit one")
     if not options["hosts"] and not options["fleet"]:
         raise UsageError("--ssh-command goes with --host")
-    if sign := agent_sign(os.getpid(), await asyncio.to_thread(_agents, os.environ)):
+    if sign := agent_sign(os.getpid(), await asyncio.to_thread(agents_here, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
     environ = dict(os.environ)
     if options["fleet"]:
@@ -81,7 +81,7 @@ async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[st
     await show_alone(FleetApp(view, preferences(environ)))
 
 
-def _agents(environ: Mapping[str, str]) -> list[tuple[int, float]]:
+def agents_here(environ: Mapping[str, str]) -> list[tuple[int, float]]:
     """Return the agents of the live runs of this user on this machine, by process id and start."""
     found: list[tuple[int, float]] = []
     homes = listed_homes(state_dir(environ))
