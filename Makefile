@@ -33,7 +33,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents browser check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
+.PHONY: help setup demo test agents browser nats check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ agents: $(READY) ## real agents against a scripted model; installs them (UNSTUCK
 browser: $(READY) ## the page in a real Chromium, with axe from npm (UNSTUCK_BROWSER=PATH names another browser)
 	@$(PIP) --no-compile --group browser
 	$(BIN)/python -m pytest -n 0 -m browser --timeout 900 tests/browser $(ARGS)
+
+nats: $(READY) ## a fleet over a real NATS server, with kills, cut links and wiped disks; takes minutes
+	$(BIN)/python -m pytest -n 0 -m nats --timeout 900 tests/nats $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

@@ -123,7 +123,8 @@ def test_every_kind_of_row_is_printed(rows: Rows, repo: Path) -> None:
         settings.write("}")
     rows("delete", "--all", code=None)
 
-    streams = {"run", "watch", "demo"}  # of events and one result, as `events` and tests/e2e show
+    # Streams of events and one result, as `events` and tests/e2e show; and a fleet's rows, which need its server.
+    streams = {"run", "watch", "demo", "fleet"}
     wanted = {
         name: {kind.__name__ for kind in get_args(schema.type) or (schema.type,)}
         for name, schema in SCHEMAS.items()

@@ -107,7 +107,7 @@ def test_what_commands_print_fits_its_schema(worked: Path, inside: Callable[...,
     assert code == 0, problem
     fits("delete", rows(said))
     missing = {name for name in SCHEMAS if not name.startswith("socket")} - seen
-    assert missing <= {"run", "watch", "delete", "memory", "permissions", "review"}
+    assert missing <= {"run", "watch", "delete", "memory", "permissions", "review", "fleet"}
 
 
 def test_a_schema_is_printed(tmp_path: Path, inside: Callable[..., tuple[int, str, str]]) -> None:

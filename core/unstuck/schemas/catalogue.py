@@ -36,6 +36,7 @@ SCHEMAS: dict[str, Schema] = {
     "diagnose": Schema(1, project.Diagnosis | project.NoFailure),
     "doctor": Schema(1, project.Finding),
     "events": Schema(1, runs.EventRecord),
+    "fleet": Schema(1, project.FleetKey | project.FleetHost | project.FleetFinding),
     "fsck": Schema(1, project.LogCheck),
     "hooks": Schema(1, _INSTALLED),
     "mcp": Schema(1, _INSTALLED),

@@ -351,6 +351,37 @@ class Finding(Row):
     mend: str
 
 
+class FleetKey(Row):
+    """A key with which this machine has joined a fleet. ``pid`` is the forwarder, 0 without one."""
+
+    name: str
+    role: str
+    url: str
+    pid: int
+    logs: int
+    problem: str
+
+
+class FleetHost(Row):
+    """A host of the fleet. ``state`` is ``connected`` or ``UNKNOWN``, ``live`` of its ``logs`` are live."""
+
+    host: str
+    state: str
+    seen: str
+    version: str
+    logs: int
+    live: int
+    problem: str
+
+
+class FleetFinding(Row):
+    """A finding of `unstuck fleet doctor` about a host, a log or the copies here."""
+
+    ok: bool
+    about: str
+    text: str
+
+
 class Goes(Row):
     """An item that is deleted. ``holds`` describes work that exists nowhere else."""
 

@@ -35,30 +35,53 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
     """
     wrong = [*given, *(name.removeprefix("as_") for name in _ALONE if options[name])]
     if wrong:
-        raise UsageError(f"--host shows runs of other machines: omit {', '.join(f'--{name}' for name in wrong)}")
-    if not options["hosts"]:
+        way = "--fleet" if options["fleet"] else "--host"
+        raise UsageError(f"{way} shows runs of other machines: omit {', '.join(f'--{name}' for name in wrong)}")
+    if options["fleet"] and (options["hosts"] or options["ssh_command"]):
+        raise UsageError("--fleet and --host are two ways to other machines: omit one")
+    if not options["hosts"] and not options["fleet"]:
         raise UsageError("--ssh-command goes with --host")
-    if sign := agent_sign(os.getpid(), await asyncio.to_thread(_agents, os.environ)):
+    if sign := agent_sign(os.getpid(), await asyncio.to_thread(agents_here, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
-    hosts = [host_name(host) for host in options["hosts"]]
     environ = dict(os.environ)
+    if options["fleet"]:
+        from unstuck_tui.cli.fleet import require_nats
+
+        require_nats()
+        from unstuck.fleet.nats.membership import Membership
+        from unstuck.fleet.nats.nats_link import NatsLink
+        from unstuck.fleet.nats.report import caught_up
+
+        async with caught_up(Membership(environ).person(), environ) as viewer:
+
+            async def link_to(host: str) -> HostLink:
+                return NatsLink(viewer, host)
+
+            if not viewer.hosts:
+                raise UsageError("no host has joined the fleet yet: `unstuck fleet join URL --creds FILE` on it")
+            await _show(FleetView(sorted(viewer.hosts), link_to, Copies(environ)), options, environ)
+        return 0
+    hosts = [host_name(host) for host in options["hosts"]]
 
     async def open_link(host: str) -> HostLink:
         return await ProcessLink.open(ssh_command(host, environ, options["ssh_command"]), environ)
 
-    view = FleetView(hosts, open_link, Copies(environ))
+    await _show(FleetView(hosts, open_link, Copies(environ)), options, environ)
+    return 0
+
+
+async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     if options["headless"] or options["plain"] or not can_show(environ):
         await _print(view)
-        return 0
+        return
     from unstuck_tui.app.fleet_app import FleetApp
     from unstuck_tui.app.host import show_alone
     from unstuck_tui.keys.preferences import preferences
 
     await show_alone(FleetApp(view, preferences(environ)))
-    return 0
 
 
-def _agents(environ: Mapping[str, str]) -> list[tuple[int, float]]:
+def agents_here(environ: Mapping[str, str]) -> list[tuple[int, float]]:
     """Return the agents of the live runs of this user on this machine, by process id and start."""
     found: list[tuple[int, float]] = []
     homes = listed_homes(state_dir(environ))

@@ -44,6 +44,7 @@ from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 @click.option(
     "--ssh-command", default="", metavar="CMD", help="With --host: program in the place of ssh, such as `ssh -p 2222`."
 )
+@click.option("--fleet", is_flag=True, help="Show the runs of all hosts of the fleet; see `unstuck fleet`.")
 @click.option("--sessions", is_flag=True, help="Supervise sessions even if a run is live; the run continues.")
 @click.option("--headless", is_flag=True, help="No screen: print one line per event.")
 @web_option
@@ -60,9 +61,9 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
     Each of their sessions is a task. Install their hooks with `unstuck hooks install AGENT`.
 
     With --host it shows all your runs on other machines in one list, and takes answers for them. Unstuck has to be
-    installed there.
+    installed there. With --fleet it does so for the machines that have joined your fleet.
     """
-    if options["hosts"] or options["ssh_command"]:
+    if options["hosts"] or options["ssh_command"] or options["fleet"]:
         from unstuck_tui.cli.fleet_watch import watch_hosts
 
         ctx.exit(asyncio.run(watch_hosts(options, ["check"] if verify else [])))

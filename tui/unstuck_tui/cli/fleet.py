@@ -1,0 +1,232 @@
+"""``unstuck fleet``: runs of machines that ssh does not reach, over a NATS server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unstuck.errors import UsageError
+from unstuck_tui.cli.common import echo, echo_table, json_option, print_json
+
+if TYPE_CHECKING:
+    from unstuck.fleet.nats.membership import Membership
+    from unstuck.fleet.nats.nats_server import NatsServer
+
+_json_option = json_option("One JSON object a line.")
+_data_option = click.option(
+    "--data", type=click.Path(path_type=Path), help="Directory of the server's data; else one of unstuck's own."
+)
+
+
+@click.group(name="fleet")
+def command() -> None:
+    """Show and answer runs of machines that ssh does not reach, over a NATS server."""
+
+
+@command.command(name="up")
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Make a key for a host, which publishes its logs.")
+@click.option("--person", "people", multiple=True, metavar="NAME", help="Make a key for a person, who may answer.")
+@click.option("--viewer", "viewers", multiple=True, metavar="NAME", help="Make a key that may only read.")
+@click.option("--listen", default="", metavar="ADDRESS:PORT", help="Address to listen at; at first 0.0.0.0:4222.")
+@click.option("--address", "addresses", multiple=True, metavar="NAME", help="Name or address for the other machines.")
+@click.option("--nats-server", "program", default="", metavar="PATH", help="The server's program; else that on PATH.")
+@_data_option
+def up(program: str, data: Path | None, listen: str, addresses: tuple[str, ...], **names: tuple[str, ...]) -> None:
+    """Run the server of a fleet in the foreground, with its keys and certificates made.
+
+    Prints the line for each machine whose key was made. While it runs, the same command in another terminal makes
+    more keys.
+    """
+    require_nats()
+    from unstuck.fleet.nats.nats_server import NatsServer, server_program
+
+    server = NatsServer(_folder(data), listen=listen, addresses=addresses)
+    found = server_program(program)
+    server.prepare()
+    for role, option in (("host", "hosts"), ("person", "people"), ("viewer", "viewers")):
+        for name in names[option]:
+            path = server.add(name, role)  # type: ignore[arg-type]
+            echo(f"copy {path} to {name}, keep it secret, and there:", painted=False)
+            echo(f"  unstuck fleet join {server.url} --creds {path.name}", painted=False)
+    if server.reload():
+        echo(f"the server at {server.url} runs already and knows these keys")
+        return
+    _until_stopped(_serve(server, found))
+
+
+async def _serve(server: NatsServer, program: str) -> None:
+    async with server.running(program):
+        echo(f"the server is at {server.url}; its data is in {server.folder}; press ctrl+c to stop")
+        await asyncio.Event().wait()
+
+
+@command.command(name="join")
+@click.argument("url", required=False)
+@click.option("--creds", type=click.Path(path_type=Path), metavar="FILE", help="File that `unstuck fleet up` wrote.")
+@click.option("--foreground", is_flag=True, help="Forward in this process, as for a service of your system.")
+def join(url: str | None, creds: Path | None, foreground: bool) -> None:
+    """Join a fleet with a key. A host then forwards its logs in the background.
+
+    Without URL it starts the forwarder again, such as after a restart of the machine.
+    """
+    require_nats()
+    membership = _membership()
+    if (url is None) != (creds is None):
+        raise UsageError("URL and --creds go together: unstuck fleet join tls://SERVER:4222 --creds FILE")
+    if url is not None and creds is not None:
+        key = asyncio.run(membership.join(url, creds))
+        echo(f"joined {key.url} as the {key.role} {key.name}")
+        if key.role != "host":
+            return
+        membership.stop()
+    if foreground:
+        _until_stopped(membership.forward())
+    else:
+        echo(f"process {membership.start()} forwards the logs of this user; `unstuck fleet status` tells how it is")
+
+
+@command.command(name="leave")
+def leave() -> None:
+    """End the forwarder and delete the keys here. Logs and copies stay."""
+    require_nats()
+    names = _membership().leave()
+    echo(f"left as {', '.join(names)}" if names else "this machine is in no fleet")
+
+
+@command.command(name="status")
+@_json_option
+def status(as_json: bool) -> None:
+    """Show what this machine has joined, and whether its forwarder works."""
+    require_nats()
+    membership = _membership()
+    rows = []
+    for key in membership.joined():
+        process = membership.forwarder() if key.role == "host" else 0
+        words = membership.words() if process else {}
+        problem = str(words.get("problem", ""))
+        if key.role == "host" and not process:
+            problem = "no process forwards: start one with `unstuck fleet join`"
+        logs = int(words.get("logs", 0))
+        row = {"name": key.name, "role": key.role, "url": key.url, "pid": process, "logs": logs, "problem": problem}
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        work = f", process {row['pid']}, logs: {row['logs']}" if row["pid"] else ""
+        echo(f"{row['role']} {row['name']} at {row['url']}{work}")
+        if row["problem"]:
+            echo(f"! {row['problem']}")
+    if not rows:
+        echo("this machine is in no fleet: unstuck fleet join URL --creds FILE")
+
+
+@command.command(name="hosts")
+@_json_option
+def hosts(as_json: bool) -> None:
+    """List the hosts of the fleet: when each was heard last, its version, and its logs."""
+    require_nats()
+    from unstuck.fleet.nats.report import host_rows
+
+    rows = asyncio.run(host_rows(_membership().person(), os.environ))
+    if as_json:
+        print_json(rows)
+        return
+    shown = [
+        (r["host"], r["state"], r["seen"], r["version"], str(r["logs"]), str(r["live"]), r["problem"]) for r in rows
+    ]
+    echo_table(("HOST", "STATE", "SEEN", "VERSION", "LOGS", "LIVE", "PROBLEM"), shown)
+
+
+@command.command(name="doctor")
+@_json_option
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Look for gaps, lag, forged messages and other versions. Exits with 1 where something is wrong."""
+    require_nats()
+    from unstuck.fleet.nats.report import findings
+
+    rows = asyncio.run(findings(_membership().person(), os.environ))
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            echo(f"{'ok' if row['ok'] else '!!'} {row['about']}: {row['text']}")
+    ctx.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+@command.command(name="revoke")
+@click.argument("name", metavar="HOST")
+@_data_option
+def revoke(name: str, data: Path | None) -> None:
+    """Revoke the key of a host or a person, on the server's machine. A connection with it ends at once."""
+    require_nats()
+    from unstuck.fleet.nats.nats_server import NatsServer
+
+    NatsServer(_folder(data)).revoke(name)
+    echo(f"revoked: {name}")
+
+
+@command.command(name="answer")
+@click.argument("host")
+@click.argument("gate", metavar="QUESTION")
+@click.argument("choice")
+@click.argument("words", nargs=-1, metavar="[TEXT]")
+@click.option("--scope", metavar="SCOPE", help="How long the answer holds, as for `unstuck answer`.")
+def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str | None) -> None:
+    """Answer an open question of a host. Exactly one answer wins, and you are told whose."""
+    require_nats()
+    from unstuck.fleet.nats.report import give
+    from unstuck.processes import agent_sign
+    from unstuck.runs.answers.answer_rules import parse_answer
+    from unstuck_tui.cli.fleet_watch import agents_here
+
+    if sign := agent_sign(os.getpid(), agents_here(os.environ)):
+        raise UsageError(f"an agent may not answer: this question needs a person ({sign})")
+    key = _membership().person()
+    said, won = asyncio.run(give(key, os.environ, host, gate, parse_answer(choice, words, scope=scope)))
+    echo(said)
+    if not won:
+        raise click.exceptions.Exit(1)
+
+
+def _folder(data: Path | None) -> Path:
+    from unstuck.settings.paths import state_dir
+
+    return data.absolute() if data is not None else state_dir(os.environ) / "fleet-server"
+
+
+def _membership() -> Membership:
+    from unstuck.fleet.nats.membership import Membership
+
+    return Membership(os.environ)
+
+
+def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
+    """Run ``work`` until it ends, or a signal asks for the end."""
+
+    async def run() -> None:
+        task = asyncio.ensure_future(work)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
+
+    asyncio.run(run())
+
+
+def require_nats() -> None:
+    """Raise UsageError where the packages of the fleet are not installed."""
+    from importlib.util import find_spec
+
+    if missing := [name for name in ("nats", "nkeys", "cryptography") if find_spec(name) is None]:
+        raise UsageError(
+            f"the fleet needs packages that are missing ({', '.join(missing)}): pip install 'unstuck[fleet]'"
+        )
