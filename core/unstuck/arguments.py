@@ -128,8 +128,9 @@ def _of(node: ast.expr, scope: Mapping[str, Any]) -> Iterable[_Kind]:
         case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Constant(value=only)):
             yield _one_of((only,))
         case ast.Subscript(value=ast.Name(id=name), slice=inside) if name in _LISTS:
-            first = inside.elts[0] if isinstance(inside, ast.Tuple) else inside
-            yield _list_of(tuple(_of(first, scope)))
+            several = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+            mixed = len(several) > 1 and ast.unparse(several[1]) != "..."
+            yield _list_of((_ANY,) if mixed else tuple(_of(several[0], scope)))
         case ast.Subscript(value=ast.Name(id="Mapping"), slice=ast.Tuple(elts=[ast.Name(id="str"), _])):
             yield _Kind("a mapping with text as keys", _has_names)
         case ast.Attribute(value=ast.Name(id=module), attr=name):
