@@ -8,6 +8,7 @@
 PYTHON ?=
 # One more than two cores: many tests wait for processes, and who is done early takes over from the others.
 WORKERS ?= 3
+VERSIONS ?= 3.11 3.12 3.13 3.14
 BIN := .venv/bin
 APP := .venv/.app
 READY := .venv/.ready
@@ -33,7 +34,7 @@ IN_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexe
 # Nearly all of the tests' processes are Python: without compiled modules each of them costs twice as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test agents browser nats check format format-check lint types contracts bench compare torture lowest mutants screenshots docs clean
+.PHONY: help setup demo test agents browser nats check format format-check lint types contracts bench compare torture lowest pythons mutants screenshots docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +124,17 @@ torture: $(READY) ## faults against real runs, for five minutes (ARGS="--minutes
 
 lowest: $(READY) ## install the lowest versions that pyproject.toml allows, run a demo with them, and draw its screen
 	$(BIN)/python -m tests.lowest
+
+# Environments of their own, so that .venv stays. A version that is not installed is named and left out.
+pythons: ## the tests of the library with every Python there is (VERSIONS="3.14", ARGS=tests/supervision)
+	@tried=; for version in $(VERSIONS); do \
+	    if ! python$$version -c '' 2>/dev/null; then echo "python$$version is not installed: left out"; continue; fi; \
+	    place=build/pythons/$$version; tried=$$version; echo "== Python $$version"; \
+	    python$$version -m venv $$place && $$place/bin/python -m pip --quiet install --upgrade pip && \
+	    $$place/bin/python -m pip --quiet install --constraint constraints.txt --editable . --group dev && \
+	    PATH="$(CURDIR)/$$place/bin:$$PATH" $$place/bin/python -m pytest -n $(WORKERS) --dist worksteal \
+	        $(or $(ARGS),tests/library tests/seeds) || exit 1; \
+	done; test -n "$$tried"
 
 mutants: $(READY) ## one-operator changes in a copy: which do the tests notice? (ARGS="eventlog --number 25 --seed 7")
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from unstuck.errors import (
         AgentNotFound as AgentNotFound, AgentUnusable as AgentUnusable, AnswerRefused as AnswerRefused,
+        ArgumentError as ArgumentError,
         ChannelError as ChannelError,
         CheckpointUnknown as CheckpointUnknown, DeliveryRefused as DeliveryRefused, GateClosed as GateClosed,
         GateError as GateError, GateUnknown as GateUnknown, GitError as GitError,
@@ -89,10 +90,10 @@ _PUBLIC = {
     "unstuck.diagnosis.pipeline": "diagnose",
     "unstuck.diagnosis.signatures.signature": "FailureSignature extract_failure_signature",
     "unstuck.errors": (
-        "AgentNotFound AgentUnusable AnswerRefused ChannelError CheckpointUnknown DeliveryRefused GateClosed GateError "
-        "GateUnknown GitError IntegrationConflict LaggedBehind NoReply PlanError ProjectError ProjectLocked "
-        "RecordDamaged RecordError RecordWriteFailed SettingsError SystemFailed TreeTooLarge UnstuckError "
-        "UsageError WorkspaceError"
+        "AgentNotFound AgentUnusable AnswerRefused ArgumentError ChannelError CheckpointUnknown DeliveryRefused "
+        "GateClosed GateError GateUnknown GitError IntegrationConflict LaggedBehind NoReply PlanError ProjectError "
+        "ProjectLocked RecordDamaged RecordError RecordWriteFailed SettingsError SystemFailed TreeTooLarge "
+        "UnstuckError UsageError WorkspaceError"
     ),
     "unstuck.escalation.limits": "EscalationLevel Limits",
     "unstuck.escalation.stuck_report": "StuckReport",

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from unstuck.arguments import checked
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Choice, Scope
@@ -60,6 +61,7 @@ class Client:
             client.answer(question.gate, "retry", "Keep the public names.")
     """
 
+    @checked
     def __init__(self, project: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> None:
         self._environ = dict(os.environ if environ is None else environ)
         self._place = located(project)
@@ -68,6 +70,7 @@ class Client:
         """List the runs, oldest first."""
         return [SCHEMAS["runs"].adapter.validate_python(row) for row in run_rows(self._place)]
 
+    @checked
     def show(self, run: str = "last") -> Shown:
         """Show a run: an id, the start of one, or ``last``. Raises UsageError and RecordError."""
         rows, damage = rows_of(self._place, find_run(self._place, run), SystemClock().now())
@@ -80,6 +83,7 @@ class Client:
         """Return the tasks and open questions of the live run."""
         return StateReply.model_validate(self._ask({"do": "state"}))
 
+    @checked
     def follow(self, after: int = 0) -> Iterator[EventRecord]:
         """Yield the events of the live run after number ``after``, until it ends or its process is gone."""
         run = self.state().run
@@ -103,16 +107,19 @@ class Client:
         for record in RunReader(self._place.runs / run).records():
             yield EventRecord.model_validate(record.as_dict())
 
+    @checked
     def answer(
         self, gate: str, choice: str, text: str = "", *, number: float | None = None, scope: Scope = "once"
     ) -> None:
         """Answer a question. ``number`` is in seconds for ``extend`` and a position from 1 for ``choose``."""
         self._ask({"do": "answer", "gate": gate, **_answer(choice, text, number), "scope": scope})
 
+    @checked
     def hold(self, task_id: str) -> str:
         """Hold a task at its agent's next step; return the id of the question that releases it."""
         return str(self._ask({"do": "hold", "task": task_id})["gate"])
 
+    @checked
     def release(self, task_id: str) -> None:
         """Let a held task continue. Raises GateUnknown for one that is not held."""
         for question in self.state().questions:
@@ -121,10 +128,12 @@ class Client:
                 return
         raise GateUnknown(f"of a held task {task_id}")
 
+    @checked
     def decide(self, task_id: str, choice: Choice, text: str = "", *, number: float | None = None) -> None:
         """Decide about a task that works: skip, abandon, retry, or extend its time by ``number`` seconds."""
         self._ask({"do": "step", "task": task_id, **_answer(choice, text, number)})
 
+    @checked
     def stop(self, reason: str = "") -> None:
         """Stop the live run. It can be resumed."""
         self._ask({"do": "stop", "reason": reason})

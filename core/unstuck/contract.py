@@ -12,9 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
+from unstuck.arguments import check_fields
 from unstuck.diagnosis.claim import Claim
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.errors import UsageError
+from unstuck.errors import ArgumentError
 from unstuck.text import Clean, admit
 
 if TYPE_CHECKING:
@@ -128,23 +129,31 @@ class Task:
         timeout_s: float | None = None,
         idle_s: float | None = None,
     ) -> None:
-        """Create a task. Raises UsageError where a value has the wrong type."""
+        """Create a task. Raises ArgumentError where a value has the wrong type."""
         check = verify if check is None else check
         limit = timeout_s if timeout_seconds is None else timeout_seconds
         idle = idle_s if idle_seconds is None else idle_seconds
-        for name, text in (("id", id), ("prompt", prompt), ("check", "" if check is None else check)):
+        texts = {"id": id, "prompt": prompt, "check": "" if check is None else check, "agent": agent}
+        for name, text in (texts | {"agent_type": agent_type}).items():
             if not isinstance(text, str):
-                raise UsageError(f"a task's {name} must be text, not {type(text).__name__}")
+                raise ArgumentError(f"a task's {name} must be text, not {type(text).__name__}")
         for name, seconds in (("timeout_seconds", limit), ("idle_seconds", idle)):
             number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
             if seconds is not None and not (number and seconds >= 0):
-                raise UsageError(f"a task's {name} must be a number above 0, not {seconds!r}")
+                raise ArgumentError(f"a task's {name} must be a number above 0, not {seconds!r}")
+        names: tuple[object, ...] = (
+            (needs,) if isinstance(needs, str) or not isinstance(needs, Iterable) else tuple(needs)
+        )
+        if not all(isinstance(need, str) for need in names):
+            raise ArgumentError("a task's needs must be a list of text")
+        if isolation not in ("shared", "worktree"):
+            raise ArgumentError(f"a task's isolation must be 'shared' or 'worktree', not {type(isolation).__name__}")
         values = {
             "id": id,
             "prompt": admit(prompt, limit=PROMPT_LIMIT),
             "agent": agent,
             "agent_type": agent_type,
-            "needs": (needs,) if isinstance(needs, str) else tuple(needs),
+            "needs": names,
             "verify": check,
             "timeout_s": limit,
             "idle_s": idle,
@@ -191,6 +200,9 @@ class Capabilities:
     stop: bool = False
     may_restore: bool = False
     signals: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +275,9 @@ class Observation:
     written: int = field(default=0, compare=False)
     session: str = field(default="", compare=False)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -298,6 +313,9 @@ class Receipt:
     ended: tuple[tuple[int, float, str], ...] = ()
     alive: tuple[tuple[int, float], ...] = ()
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
@@ -314,6 +332,9 @@ class Denial:
     rules: tuple[str, ...]
     cure: Clean = Clean("")
     grants: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,6 +387,9 @@ class Report:
     claim: Claim | Literal[""] = ""
     denied: tuple[Denial, ...] = ()
     unread: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -426,6 +450,9 @@ class Answer:
     text: Text = _NO_TEXT
     number: float | None = None
     scope: Scope = "once"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
     UnstuckError
      ├── UsageError            the request is not possible; exit code 2
+     │    ├── ArgumentError    an argument of a call has the wrong type (also a TypeError and a ValueError)
      │    ├── SettingsError    a setting is wrong (file, key, what is allowed)
      │    ├── PlanError        a plan is wrong (file, line)
      │    ├── AgentUnusable    a caller's agent is no coroutine function, or returns what no agent returns
@@ -63,6 +64,10 @@ class UsageError(UnstuckError):
     """The request is not possible."""
 
     exit_code = 2
+
+
+class ArgumentError(UsageError, TypeError, ValueError):
+    """An argument of a call has the wrong type or is out of range."""
 
 
 class AgentUnusable(UsageError):

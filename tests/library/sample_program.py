@@ -16,6 +16,7 @@ from unstuck import (
     Answer,
     AnswerRefused,
     Approach,
+    ArgumentError,
     AttemptResult,
     Capabilities,
     Cause,
@@ -248,7 +249,7 @@ def main() -> None:
         print(error)
     except ProjectLocked as error:
         assert_type(error.pid, int)
-    except (ProjectError, AgentUnusable, UsageError, AgentNotFound):
+    except (ProjectError, AgentUnusable, ArgumentError, UsageError, AgentNotFound):
         raise
     except (RecordDamaged, RecordWriteFailed, SystemFailed, RecordError):
         raise

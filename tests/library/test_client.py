@@ -35,6 +35,11 @@ def test_a_run_is_started(repo: Path) -> None:
     assert (shown.run.exit_reason, shown.run.about) == ("succeeded", "--version")
 
 
+async def test_a_client_in_a_running_loop(tmp_path: Path) -> None:
+    """A notebook or a service makes a client of a directory without a repository like any other program."""
+    assert Client(tmp_path).runs() == []
+
+
 def test_a_started_task_survives_a_kill(repo: Path, inside: Inside) -> None:
     """When ``start`` returns, the task is in the event log: a run that is killed then is resumed and does it."""
     client = Client(repo)
@@ -96,5 +101,5 @@ async def test_one_run_at_a_time(repo: Path) -> None:
 @pytest.mark.parametrize("place", [3, None, b".", "a\0b"])
 def test_a_client_needs_a_path(place: Any) -> None:
     """A value that is no path is refused at once."""
-    with pytest.raises(UsageError, match="the project must be a path"):
+    with pytest.raises(UsageError, match="project must be text or a path"):
         Client(place)

@@ -191,9 +191,9 @@ class Worker:
         ({"agent": blocks}, "an agent returns a Report, its last message or None, not dict"),
         ({"prompt": 3}, "prompt must be text, not int"),
         ({"check": ["pytest"]}, "check must be text, not list"),
-        ({"cwd": 3}, "the project must be a path, not 3"),
+        ({"cwd": 3}, "project must be text, a path or a Project, not 3"),
         ({"cwd": "/no/such/place"}, "is not a directory"),
-        ({"settings": 3}, "settings must be Settings or a mapping, not int"),
+        ({"settings": 3}, "settings must be a Settings, a mapping with text as keys or None, not 3"),
         ({"on_question": "skip"}, "on_question must be a function, not str"),
         ({"timeout_seconds": "soon"}, "timeout_seconds must be a number above 0, not 'soon'"),
         ({"timeout_seconds": True}, "timeout_seconds must be a number above 0, not True"),
@@ -201,11 +201,11 @@ class Worker:
         ({"agent": yields}, "return a Report or None, and do not yield"),
         ({"agent": Worker}, "agent is the class Worker: pass an instance of it"),
         ({"cwd": "a\0b"}, "the project must be a path, not 'a"),
-        ({"settings": {3: 3}}, "settings: 3: a key must be text"),
+        ({"settings": {3: 3}}, "settings must be a Settings, a mapping with text as keys or None, not dict"),
         ({"on_event": blocks}, "on_event must be a plain function, not a coroutine function"),
         ({"prompt": Task(id="t", prompt="Greet."), "check": "true"}, "are those of the Task that you pass"),
         ({"resume": "20200101-000000"}, "there is no run 20200101-000000"),
-        ({"resume": 3}, "there is no run 3"),
+        ({"resume": 3}, "resume must be text or None, not 3"),
     ],
 )
 async def test_a_wrong_call_is_told_at_once(repo: Path, given: dict[str, Any], said: str) -> None:
@@ -218,7 +218,7 @@ async def test_a_wrong_call_is_told_at_once(repo: Path, given: dict[str, Any], s
 async def test_a_supervisor_says_what_a_task_is(repo: Path) -> None:
     """A prompt in place of a task is told at once, and the next call works."""
     async with Supervisor.open(repo) as supervisor:
-        with pytest.raises(UsageError, match="task must be a Task, not str"):
+        with pytest.raises(UsageError, match=r"task must be a Task, not 'Greet\.'"):
             await supervisor.supervise("Greet.", greets)  # type: ignore[arg-type]
         outcome = await supervisor.supervise(Task(id="greet", prompt="Greet.", check=CHECK), greets)
     assert outcome.status == "succeeded"

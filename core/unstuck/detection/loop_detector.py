@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import Any, Protocol
 
+from unstuck.arguments import checked
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Observation, Verdict
 from unstuck.detection.agent_monitor import Window
 from unstuck.detection.recent import Recent
 from unstuck.detection.rules.requested_repeats import times_asked_for
+from unstuck.errors import ArgumentError
 
 TASKS_KEPT = 10_000
 TASKS_WATCHED = 2_000
@@ -42,12 +44,13 @@ class LoopDetector:
         verdict = detector.observe(Observation(kind="failure", text="TypeError: x", task_id="task-1"))
     """
 
+    @checked
     def __init__(
         self, gate_manager: GateOpener | None = None, window_size: int = 3, *, clock: Clock | None = None
     ) -> None:
-        """Create a detector. ``window_size`` identical failures make a loop (at least 2, else ValueError)."""
+        """Create a detector. ``window_size`` identical failures make a loop (at least 2, else ArgumentError)."""
         if not isinstance(window_size, int) or window_size < 2:
-            raise ValueError(f"window_size must be a whole number of at least 2, not {window_size}")
+            raise ArgumentError(f"window_size must be a whole number of at least 2, not {window_size}")
         self.window_size = window_size
         self._gate_manager = gate_manager
         self._clock = clock or SystemClock()
@@ -60,6 +63,7 @@ class LoopDetector:
         self._allowed: Recent[str, int] = Recent(TASKS_KEPT)
         self._found: Recent[str, set[tuple[str, str]]] = Recent(TASKS_WATCHED)
 
+    @checked
     def record_failure(self, task_id: str, error_signature: str) -> bool:
         """Record a failure. Return True while the last ``window_size`` of this task are identical."""
         window = self._failures.pop(task_id, None) or deque(maxlen=self.window_size)
@@ -75,11 +79,13 @@ class LoopDetector:
             self._looping[task_id] = self._event(task_id, error_signature)
         return looping
 
+    @checked
     def record_success(self, task_id: str) -> None:
         """Forget the failures of a task whose check passed."""
         self._failures.pop(task_id, None)
         self._looping.pop(task_id, None)
 
+    @checked
     def answered(self, task_id: str) -> None:
         """Forget the repetitions of a task after a person's answer."""
         self.record_success(task_id)
@@ -87,6 +93,7 @@ class LoopDetector:
         for window in self._windows.get(task_id, {}).values():
             window.reset()
 
+    @checked
     async def check_and_trigger_gate(
         self, task_id: str, agent_id: str, project_id: str | None, error_signature: str
     ) -> str | None:
@@ -117,6 +124,7 @@ class LoopDetector:
             "loop_events": [dict(event) for event in self._events],
         }
 
+    @checked
     def observe(self, observation: Observation) -> Verdict | None:
         """Return a verdict when an agent repeats itself inside an attempt: first a nudge, then one for the gate.
 
@@ -134,6 +142,7 @@ class LoopDetector:
                 self._event(task, verdict.pattern, agent_id=agent, loop_type=verdict.kind)
         return verdict
 
+    @checked
     def dismiss(self, task_id: str, pattern: str | None = None) -> None:
         """Exclude a pattern, or without one every repetition of the task: a person has answered that it is no loop."""
         if pattern is None:
@@ -142,6 +151,7 @@ class LoopDetector:
         for window in self._windows.get(task_id, {}).values():
             window.dismiss(pattern)
 
+    @checked
     def started(self, task_id: str, prompt: str = "") -> None:
         """Begin an attempt: forget earlier repetitions and allow those that ``prompt`` asks for."""
         self.record_success(task_id)
@@ -149,16 +159,19 @@ class LoopDetector:
         self._found.pop(task_id, None)
         self._allowed[task_id] = times_asked_for(prompt)
 
+    @checked
     def rounds(self, task_id: str, agent_id: str = "") -> int:
         """Return the repetitions of the agent's current step: the 2 of ``↻ 2/3``; 0 where nothing repeats."""
         window = self._watched(task_id, agent_id)
         return window.rounds if window is not None else 0
 
+    @checked
     def progressed(self, task_id: str, agent_id: str = "") -> bool:
         """Return whether the last observation was measured progress: a check passed or got further than before."""
         window = self._watched(task_id, agent_id)
         return window is not None and window.progressed
 
+    @checked
     def counts(self, task_id: str, agent_id: str = "") -> bool:
         """Return whether the last step is an informative failure: no wait, no empty result, no external blocker."""
         window = self._watched(task_id, agent_id)
@@ -168,6 +181,7 @@ class LoopDetector:
         agents = self._windows.get(task_id)
         return agents.get(agent_id) if agents is not None else None
 
+    @checked
     def forget(self, task_id: str) -> None:
         """Forget a task that has ended, except its events."""
         self.record_success(task_id)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from unstuck.arguments import checked
+
 STOP_WORDS = frozenset({"with", "using", "the", "a", "an", "and", "or", "but", "in", "on", "at", "to", "for", "trying"})
 WORD = re.compile(r"[a-z0-9_]+")
 SIMILAR = 0.3
@@ -23,6 +25,7 @@ def similarity(one: str, two: str) -> float:
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
+@checked
 def is_circular_fix(approach: str, history: Iterable[str]) -> bool:
     """Return whether at least two of the last three approaches in ``history`` (oldest first) resemble this one."""
     last = list(history)[-ATTEMPTS:]

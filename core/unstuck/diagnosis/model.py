@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.signatures.signature import FailureSignature
 from unstuck.text import Clean, admit
@@ -60,6 +61,7 @@ class Diagnosis:
         }
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any]) -> Diagnosis:
         """Return the diagnosis of :meth:`as_dict`; a value of a later version becomes the most general one."""
         return cls(

@@ -16,6 +16,7 @@ from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.signatures.signature import FailureSignature
+from unstuck.errors import ArgumentError
 from unstuck.text import Clean
 
 # Before Python 3.12 a member costs a hundred times as much through its class.
@@ -37,7 +38,8 @@ def diagnose(
     at: float = 0.0,
     failed: bool = False,
 ) -> Diagnosis | None:
-    """Return the diagnosis of an output, or None for no failure. Parses a bounded head and tail; never raises.
+    """Return the diagnosis of an output, or None for no failure. Parses a bounded head and tail of
+    anything. Raises ArgumentError for an exit code of another type.
 
     There is no failure when ``exit_code`` is 0, nor when it is not known and no rule recognises one in the output.
     Locations become relative to the directory ``root``. ``phase`` is ``parse`` or ``test`` where the caller knows.
@@ -45,6 +47,8 @@ def diagnose(
     ``history`` is that of :func:`with_history`. ``pre_existing`` means that the baseline fails in the same way. ``at``
     is seconds since 1970.
     """
+    if not (exit_code is None or isinstance(exit_code, int)):
+        raise ArgumentError(f"diagnose: exit_code must be a whole number or None, not {type(exit_code).__name__}")
     if exit_code == 0:
         return None
     parse_output, signature_of = _parsers()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
+from unstuck.arguments import check_fields
+
 
 class EscalationLevel(Enum):
     """Levels of the failure handler, 1 to 4, with their limits and costs."""
@@ -68,3 +70,6 @@ class Limits:
     auto_resolve: tuple[tuple[str, str, str], ...] = ()
     patterns: tuple[tuple[str, str, float], ...] = ()
     learned: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from unstuck.arguments import checked
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.messages import settings_error, shown
 from unstuck.settings.prompt_templates import Rung, checked_templates
@@ -430,6 +431,7 @@ class Settings(ScreenSettings):
     language: Literal["en"] = "en"
     """Language of messages."""
 
+    @checked
     def timeout_for(self, agent_type: str) -> float:
         """Return the time limit of an attempt of this type of agent, in seconds."""
         return self.timeouts.get(plain_name(agent_type), self.agent_timeout)
@@ -439,6 +441,7 @@ class Settings(ScreenSettings):
         return self.model_dump(mode="json", exclude=set(SCREEN_NAMES))
 
     @classmethod
+    @checked
     def thaw(cls, frozen: Mapping[str, Any]) -> Self:
         """Return the settings that :meth:`frozen` gave. Raises SettingsError for anything else."""
         try:

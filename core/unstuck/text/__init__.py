@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NewType
 
+from unstuck.errors import ArgumentError
 from unstuck.text._redact import PLACEHOLDER, known_values, redact, secret_values, set_secret_values
 from unstuck.text._sanitise import sanitise
 from unstuck.text._shorten import clip, ends, join, shorten
@@ -38,9 +39,12 @@ _SLACK = 65_536
 def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
     """Clean, redacted text of at most ``limit`` characters; head and tail are kept around a visible marker.
 
-    Bytes are read as UTF-8. Admitting the result again with the same ``limit`` changes nothing. Never raises; takes
-    time linear in the length of ``raw``. None becomes the empty text.
+    Bytes are read as UTF-8. Admitting the result again with the same ``limit`` changes nothing. It takes time
+    linear in the length of ``raw``, which may be anything. None becomes the empty text.
+    Raises ArgumentError for a limit that is no number.
     """
+    if not isinstance(limit, int):
+        raise ArgumentError(f"admit: limit must be a whole number, not {type(limit).__name__}")
     limit = max(0, limit)
     head, tail, missing = ends(_decoded(raw), 4 * limit + _SLACK)
     head = redact(sanitise(head))

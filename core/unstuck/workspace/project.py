@@ -62,14 +62,16 @@ async def locate(directory: str | Path, *, links: bool = False) -> Project:
 
 
 def located(directory: str | Path, *, links: bool = False) -> Project:
-    """Return what :func:`locate` returns, for a program without an event loop, which it most often spares."""
+    """Return what :func:`locate` returns without ``await``. Most often it needs no event loop."""
     directory = _usable(directory)
     is_known, repository = found_at_once(directory)
     if is_known:
         return _project(directory, repository, links=links)
     import asyncio  # a command that only looks is twice as fast without it
+    from concurrent.futures import ThreadPoolExecutor
 
-    return asyncio.run(locate(directory, links=links))
+    with ThreadPoolExecutor(1) as thread:  # a caller may have a loop that runs, such as a notebook's
+        return thread.submit(lambda: asyncio.run(locate(directory, links=links))).result()
 
 
 def _usable(given: str | Path) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unstuck.arguments import check_fields
 from unstuck.diagnosis.enums import Cause, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
@@ -66,6 +67,9 @@ class Approach:
     confidence: float = 0.0
     record: str = ""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Execution:
@@ -82,6 +86,9 @@ class Execution:
     intent: Any = None
     test_context: Any = None
     mode: str = "orchestrated"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.clock import SystemClock
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
@@ -76,14 +77,17 @@ class FailureSignature:
         """File of ``location``, or an empty string."""
         return (self.location or "").rpartition(":")[0]
 
+    @checked
     def is_identical_to(self, other: FailureSignature) -> bool:
         """Return whether both are occurrences of one failure, for loop detection."""
         return self.error_type == other.error_type and self.identity == other.identity
 
+    @checked
     def is_similar_to(self, other: FailureSignature) -> bool:
         """Return whether the failures are related: at least 0.7 similar in type, file, function and headline."""
         return self.similarity(other) >= SIMILAR
 
+    @checked
     def similarity(self, other: FailureSignature) -> float:
         """Return the similarity of two failures, 0.0 to 1.0, without the fields that both lack."""
         if self.is_identical_to(other):
@@ -132,6 +136,7 @@ class FailureSignature:
         }
 
     @classmethod
+    @checked
     def from_dict(cls, data: Mapping[str, Any]) -> FailureSignature:
         """Return the signature of :meth:`as_dict`; missing fields and values of a later version fall back."""
         location = data.get("location")

@@ -12,8 +12,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
+from unstuck.arguments import checked
 from unstuck.contract import AGENT, ANSWER_LIMIT, CHECK, DENIED, QUOTA, Actor, Answer, Gate, GateTypeName, Scope
-from unstuck.errors import AnswerRefused, GateClosed, GateUnknown
+from unstuck.errors import AnswerRefused, ArgumentError, GateClosed, GateUnknown
 from unstuck.text import Clean, admit
 
 Effect = Literal[
@@ -247,6 +248,7 @@ class GateManager:
         self._open: dict[tuple[str, GateTypeName], str] = {}
         self._then: dict[str, list[Callable[[Answer], object]]] = {}
 
+    @checked
     async def create_gate(
         self,
         gate_type: str,
@@ -257,7 +259,8 @@ class GateManager:
         context: Mapping[str, Any],
     ) -> str:
         """Open a question, or return the id of the open one of this task and type."""
-        name: GateTypeName = _NAMES.get(gate_type) or GateType(gate_type).value
+        if (name := _NAMES.get(gate_type)) is None:
+            raise ArgumentError(f"GateManager.create_gate: gate_type is none of {', '.join(_NAMES)}: {gate_type!r:.60}")
         if waiting := self._open.get((task_id, name)):
             return waiting
         gate = Gate(
@@ -276,11 +279,13 @@ class GateManager:
         """The open questions, oldest first."""
         return tuple(self._gates[id] for id in self._open.values())
 
+    @checked
     def is_open(self, gate_id: str) -> bool:
         """Return True while the question is open; False for an unknown one."""
         gate = self._gates.get(gate_id)
         return gate is not None and gate.status == "open"
 
+    @checked
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human") -> Gate:
         """Answer a question. Raises GateUnknown, GateClosed, AnswerRefused."""
         current = self._gates.get(gate)
@@ -297,6 +302,7 @@ class GateManager:
             then(answer)
         return self._gates[gate]
 
+    @checked
     def when_answered(self, gate_id: str, then: Callable[[Answer], object]) -> None:
         """Call ``then`` with the answer, at once where it is there already. Raises GateUnknown.
 
@@ -310,6 +316,7 @@ class GateManager:
         else:
             self._then.setdefault(gate_id, []).append(then)
 
+    @checked
     async def wait(self, gate_id: str) -> Answer:
         """Wait for the answer. Raises GateUnknown."""
         current = self._gates.get(gate_id)

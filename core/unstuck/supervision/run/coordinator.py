@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Outcome, Task
 from unstuck.errors import UsageError
@@ -28,6 +29,7 @@ class Coordinator:
         result = await Coordinator(supervisor, {task.id: agent}).run()
     """
 
+    @checked
     def __init__(
         self,
         supervisor: Supervisor,

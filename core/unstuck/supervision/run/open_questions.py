@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.contract import Answer, Gate, GateTypeName, Scope
 from unstuck.errors import AnswerRefused
 from unstuck.settings.models import plain_name
@@ -54,6 +55,7 @@ class Question:
         """The facts of the question."""
         return self.gate.context
 
+    @checked
     async def answer(
         self, choice: str | Answer, text: str = "", *, number: float | None = None, scope: Scope = "once"
     ) -> Gate:

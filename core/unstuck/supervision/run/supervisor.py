@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.channel import ChannelServer, socket_path
 from unstuck.clock import Clock, SystemClock
 from unstuck.clock.deadlines import Deadlines
@@ -134,6 +135,7 @@ class Supervisor:
         core.journal.on_append(self._on_append)
 
     @classmethod
+    @checked
     @asynccontextmanager
     async def open(
         cls,
@@ -381,11 +383,13 @@ class Supervisor:
         if task.id not in self.core.head.tasks:
             self.core.append(e.TaskAdded(work=task, **options), task=task.id)
 
+    @checked
     def session(self, task: Task, can: Capabilities) -> Session:
         """The mechanism for one task, for adapters that drive it themselves."""
         self.add(task)
         return Session(self.core, task.id, can)
 
+    @checked
     async def supervise(self, task: Task, attempt: Agent | Attempt) -> Outcome:
         """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure.
 
@@ -428,6 +432,7 @@ class Supervisor:
             return await session.interrupt(attempt.id, core.head.run.stopping or "the supervisor ended")
         return await session.end(attempt.id, report)
 
+    @checked
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human", via: str = "program") -> Gate:
         """Answer a question. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also during a takeover."""
         if (row := self.core.head.gates.get(gate)) is not None:
@@ -438,6 +443,7 @@ class Supervisor:
             await self.core.journal.committed()
         return closed
 
+    @checked
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
         """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
         return self.core.journal.follow(after or 0)
@@ -456,12 +462,14 @@ class Supervisor:
         self.core.watched = False
         self.core.signals.wake_all()
 
+    @checked
     async def hold(self, task: str) -> str:
         """Pause the agent of ``task`` and return the id of its question. Raises UsageError."""
         gate = await intervention.hold(self.core, task)
         await self.core.journal.committed()
         return gate
 
+    @checked
     async def step_in(self, task: str, answer: Answer, via: str = "program") -> Gate | None:
         """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
 
@@ -475,6 +483,7 @@ class Supervisor:
         await self.core.journal.committed()
         return closed
 
+    @checked
     async def extend(self, task: str, seconds: float, via: str = "program") -> Gate:
         """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
         closed = await intervention.extend(self.core, task, seconds, via)
@@ -482,6 +491,7 @@ class Supervisor:
         await self.core.journal.committed()
         return closed
 
+    @checked
     async def choose_rung(self, task: str, level: NextRung) -> None:
         """Say what comes next for ``task``: the same again, another approach, research, or the question.
 
@@ -490,6 +500,7 @@ class Supervisor:
         intervention.choose_rung(self.core, task, level)
         await self.core.journal.committed()
 
+    @checked
     async def start_takeover(self, task: str) -> Takeover:
         """Pause the agent of ``task`` while a person edits its files, until :meth:`end_takeover`.
 
@@ -503,6 +514,7 @@ class Supervisor:
             raise
         return taken
 
+    @checked
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         """End the takeover and return what the person changed. The question takes answers again.
 
@@ -510,6 +522,7 @@ class Supervisor:
         """
         return await takeover.end_takeover(self.core, taken)
 
+    @checked
     async def changes(self, task: str, since: Since = "start") -> tuple[str, Clean]:
         """The checkpoint that ``task`` is compared with, and the unified diff from there on. Raises WorkspaceError."""
         row = self.core.head.tasks.get(task)
@@ -517,11 +530,13 @@ class Supervisor:
             return "", Clean("")
         return await diff_since(self.core.head, row, self.core.checkpoints(self.core.tree_of(row)), since)
 
+    @checked
     async def keep_open(self, gate: str) -> None:
         """Cancel the countdown of ``gate``: a person is there."""
         keep_open(self.core, gate)
         await self.core.journal.committed()
 
+    @checked
     async def stop(self, reason: str, actor: Actor = "human") -> None:
         """Stop the run: every live attempt is ended; the run can be resumed.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.escalation.limits import Limits
 
 LogEvent = Callable[..., object]
@@ -20,6 +21,7 @@ def _ignore(name: str, **fields: Any) -> None:
     """Log nothing."""
 
 
+@checked
 def handle_transient_error(error: Any, context: Mapping[str, Any], *, log_event: LogEvent = _ignore) -> dict[str, Any]:
     """Return ``retry`` with a delay of 1, 2 or 4 seconds; after three retries the response to a failed agent.
 
@@ -35,6 +37,7 @@ def handle_transient_error(error: Any, context: Mapping[str, Any], *, log_event:
     return {"action": "retry", "retry_count": retry + 1, "delay_seconds": 2**retry}
 
 
+@checked
 def handle_agent_failure(
     error: Any,
     task_id: str,
@@ -61,6 +64,7 @@ def handle_agent_failure(
     return {"action": "redispatch", "task_id": task_id}
 
 
+@checked
 def handle_infrastructure_error(error: Any, reported_by: str, *, log_event: LogEvent = _ignore) -> dict[str, Any]:
     """Return ``remediate`` with the issue: no task starts until it is gone."""
     issue = _field(error, "details", "")
@@ -68,6 +72,7 @@ def handle_infrastructure_error(error: Any, reported_by: str, *, log_event: LogE
     return {"action": "remediate", "issue": issue}
 
 
+@checked
 def handle_configuration_error(error: Any, task_id: str, *, log_event: LogEvent = _ignore) -> dict[str, Any]:
     """Return ``ask`` with the question for a person, its options and its context."""
     log_event("configuration_error", task_id=task_id, error_type=_type(error))
@@ -80,6 +85,7 @@ def handle_configuration_error(error: Any, task_id: str, *, log_event: LogEvent 
     }
 
 
+@checked
 def handle_unrecoverable_error(
     error: Any, context: Mapping[str, Any], *, log_event: LogEvent = _ignore
 ) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from unstuck.arguments import checked
 from unstuck.diagnosis.classification.causes import Approach, Execution, Failure, HandlerResult, classify_cause
 from unstuck.diagnosis.classification.failure_types import classify_failure
 from unstuck.diagnosis.classification.hints import ErrorAnalysis, analyze_error
@@ -44,6 +45,7 @@ class FailureHandler:
         print(answer.action)  # RETRY
     """
 
+    @checked
     def __init__(
         self,
         *,
@@ -93,6 +95,7 @@ class FailureHandler:
         """Research in this climb."""
         return self.climb.research
 
+    @checked
     def handle(self, failure: Failure, execution: Execution) -> HandlerResult:
         """Return the answer to ``failure``: RETRY, PIVOT, RESEARCH or ASK."""
         if (text := as_text(failure.error)) is not failure.error:  # such as the exception itself

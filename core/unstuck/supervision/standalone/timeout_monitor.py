@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
+from unstuck.arguments import checked
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import Answer
+from unstuck.errors import ArgumentError
 from unstuck.settings.models import DEFAULT_TIMEOUTS
 
 OnTimeout = Callable[[], object]
@@ -66,6 +68,7 @@ class TimeoutMonitor:
 
     DEFAULT_TIMEOUTS: ClassVar[dict[str, float]] = dict(DEFAULT_TIMEOUTS)
 
+    @checked
     def __init__(
         self,
         gate_manager: _Gates | None = None,
@@ -75,7 +78,7 @@ class TimeoutMonitor:
         fallback: float = FALLBACK_S,
     ) -> None:
         if not check_interval > 0:
-            raise ValueError("check_interval must be above zero")
+            raise ArgumentError("check_interval must be above zero")
         self.check_interval = check_interval
         self._gates = gate_manager
         self._clock = clock or SystemClock()
@@ -92,6 +95,7 @@ class TimeoutMonitor:
         """Stop watching. Open questions stay open."""
         await self._deadlines.stop()
 
+    @checked
     async def monitor_task(
         self,
         task_id: str,
@@ -101,14 +105,14 @@ class TimeoutMonitor:
         on_timeout: OnTimeout | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ValueError where it
+        """Watch ``task_id`` from now on; the limit is by agent type unless given. Raises ArgumentError where it
         cannot be met.
         """
         limit = (
             timeout_seconds if timeout_seconds is not None else self.DEFAULT_TIMEOUTS.get(agent_type, self._fallback)
         )
         if not 0 < limit < math.inf:
-            raise ValueError("timeout_seconds must be above zero, and finite")
+            raise ArgumentError("timeout_seconds must be above zero, and finite")
         self._watch(
             _Watch(
                 task_id=task_id,
@@ -122,6 +126,7 @@ class TimeoutMonitor:
             )
         )
 
+    @checked
     def complete_task(self, task_id: str) -> None:
         """Stop watching ``task_id``; unknown ids are fine."""
         self._asked.pop(task_id, None)
