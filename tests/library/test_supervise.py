@@ -218,7 +218,7 @@ async def test_a_wrong_call_is_told_at_once(repo: Path, given: dict[str, Any], s
 async def test_a_supervisor_says_what_a_task_is(repo: Path) -> None:
     """A prompt in place of a task is told at once, and the next call works."""
     async with Supervisor.open(repo) as supervisor:
-        with pytest.raises(UsageError, match="task must be a Task, not 'Greet.'"):
+        with pytest.raises(UsageError, match=r"task must be a Task, not 'Greet\.'"):
             await supervisor.supervise("Greet.", greets)  # type: ignore[arg-type]
         outcome = await supervisor.supervise(Task(id="greet", prompt="Greet.", check=CHECK), greets)
     assert outcome.status == "succeeded"
