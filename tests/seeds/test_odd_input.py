@@ -85,7 +85,7 @@ def test_the_exact_message_is_the_message() -> None:
 @pytest.mark.parametrize("size", [1, 0, -3, 2.5, float("nan"), "3", None])
 def test_a_window_is_a_whole_number(size: Any) -> None:
     """Two at least; anything else is refused before the first failure."""
-    with pytest.raises(ValueError, match="window_size must be a whole number of at least 2"):
+    with pytest.raises(ValueError, match=r"window_size must be a whole number( of at least 2)?, not"):
         LoopDetector(window_size=size)
 
 

@@ -51,7 +51,7 @@ class FailureHandler:
         *,
         limits: Limits | None = None,
         output: Callable[[str], None] = lambda line: None,
-        skip_to_ask: Sequence[str] | None = None,
+        skip_to_ask: str | Sequence[str] | None = None,
         auto_resolve: Sequence[Mapping[str, str]] | None = None,
         checkpointer: Callable[[str], Any] | None = None,
         task_id: str = "",
@@ -68,7 +68,7 @@ class FailureHandler:
         self.max_retries = self._limits.max_retries
         self.max_pivots = self._limits.max_pivots
         self.max_research = self._limits.max_research
-        self.skip_to_ask: Sequence[str] = self._limits.skip_to_ask if skip_to_ask is None else skip_to_ask
+        self.skip_to_ask: str | Sequence[str] = self._limits.skip_to_ask if skip_to_ask is None else skip_to_ask
         self.auto_resolve: Sequence[Mapping[str, str]] = (
             [{"pattern": pattern, "action": hint or command} for pattern, hint, command in self._limits.auto_resolve]
             if auto_resolve is None
