@@ -38,7 +38,7 @@ def test_one_command_ends_at_its_budget(unstuck: Unstuck, failing: str, limits: 
     shown = unstuck.inside("show").out
     assert f"used: {run['tokens']} tokens, cost" in shown
     assert f"budget: {'1,000 tokens' if 'tokens' in limits else '$0.10'}" in shown
-    assert "first 620 tokens, cost 0.062" in shown
+    assert "first try 620 tokens, cost 0.062" in shown
 
 
 def test_the_time_of_one_command_is_a_budget(unstuck: Unstuck) -> None:

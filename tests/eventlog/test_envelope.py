@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unstuck.contract import Guidance, Report, Task
+from unstuck.contract import Guidance, Report, Task, Way
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.envelope import Record, decode, encode
 from unstuck.eventlog.events import EVENTS, Event, Unknown
@@ -36,6 +36,7 @@ REPORTS = st.builds(Report, exit_code=st.none() | NUMBERS, error=st.none() | CLE
 st.register_type_strategy(Climb, CLIMBS)
 st.register_type_strategy(Guidance, GUIDANCE)
 st.register_type_strategy(Report, REPORTS)
+st.register_type_strategy(Way, st.builds(Way, approach=CLEAN, text=CLEAN))
 st.register_type_strategy(Task, st.builds(Task, id=TEXTS, prompt=CLEAN, needs=st.tuples(TEXTS)))
 
 

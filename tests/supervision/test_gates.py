@@ -110,7 +110,6 @@ def test_a_check_that_could_not_run_is_run_again() -> None:
         ("stuck", Answer(choice="allow"), "it takes: show-me, skip, abandon, retry"),
         ("stuck", Answer(choice="show_me", text=admit(" \n")), "needs a text"),
         ("stuck", Answer(choice="retry", text=admit("  ")), "the approach is blank"),
-        ("stuck", Answer(choice="skip", scope="ever"), "skip is for once, pattern, task, run or always"),  # type: ignore[arg-type]
         ("timeout", Answer(choice="extend"), "needs a duration above zero"),
         ("timeout", Answer(choice="extend", number=0.0), "needs a duration above zero"),
         ("timeout", Answer(choice="extend", number=-5.0), "needs a duration above zero"),

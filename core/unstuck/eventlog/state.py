@@ -393,14 +393,6 @@ class State:
     pages: dict[int, Page] = field(default_factory=dict)
     unknown: int = 0
 
-    def collisions_of(self, row: TaskRow) -> tuple[Collision, ...]:
-        """Return the collisions of ``row`` with tasks that have not ended."""
-        if row.state == "ended":
-            return ()
-        return tuple(
-            one for one in row.collisions if one.other in self.tasks and self.tasks[one.other].state != "ended"
-        )
-
     def open_gates(self) -> tuple[GateRow, ...]:
         """Return the open questions, oldest first."""
         return tuple(row for row in self.gates.values() if row.status == "open")
@@ -408,6 +400,12 @@ class State:
     def agents(self) -> list[tuple[int, float]]:
         """Return the agents of all attempts: process id and start, in seconds since 1970."""
         return [(row.pid, row.spawned) for row in self.attempts.values() if row.pid]
+
+
+def collisions_of(state: State, row: TaskRow) -> tuple[Collision, ...]:
+    """Return the collisions of ``row`` with tasks that have not ended."""
+    others = {task for task, other in state.tasks.items() if other.state != "ended"} if row.collisions else set()
+    return tuple(one for one in row.collisions if one.other in others) if row.state != "ended" else ()
 
 
 @lru_cache(maxsize=1)

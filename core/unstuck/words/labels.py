@@ -275,9 +275,11 @@ def used_words(event: UsageCounted) -> str:
 
 def collision_words(state: State, row: TaskRow) -> str:
     """Return the live tasks that change the same files as ``row``, with a file; empty without any."""
+    from unstuck.eventlog.state import collisions_of
+
     return "; ".join(
         f"⋈ {one.other} changes {one.paths[0]}{f' and {len(one.paths) - 1} more' if one.paths[1:] else ''}, too"
-        for one in state.collisions_of(row)
+        for one in collisions_of(state, row)
     )
 
 

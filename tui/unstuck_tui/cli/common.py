@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from unstuck.errors import UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.text import sanitise
 from unstuck_tui.render.printed.columns import columns, paint
 
@@ -203,3 +203,16 @@ def moment_of(said: str) -> float:
         return moment if moment <= now else moment - _DAY_S  # it is past midnight
     except (ValueError, OverflowError):
         raise UsageError(f"--since: {said!r} is no time such as 10m (ago), 14:30 or 2026-11-22T14:30") from None
+
+
+def agents_here(environ: Mapping[str, str]) -> list[tuple[int, float]]:
+    """Return the agents of the live runs of this user on this machine, by process id and start."""
+    from unstuck.eventlog.log.load_state import live_agents
+    from unstuck.eventlog.storage.project_list import listed_homes
+    from unstuck.settings.paths import state_dir
+    from unstuck.workspace.project import located
+
+    homes = listed_homes(state_dir(environ))
+    with suppress(UnstuckError):  # an agent has no variables of ours, so the list may be another one
+        homes.append(located(Path()).home)
+    return [agent for home in homes for agent in live_agents(home)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstuck.errors import UsageError
-from unstuck_tui.cli.common import echo, echo_table, json_option, print_json
+from unstuck_tui.cli.common import agents_here, echo, echo_table, json_option, print_json
 
 if TYPE_CHECKING:
     from unstuck.fleet.nats.membership import Membership
@@ -38,10 +38,10 @@ def command() -> None:
 @click.option("--nats-server", "program", default="", metavar="PATH", help="The server's program; else that on PATH.")
 @_data_option
 def up(program: str, data: Path | None, listen: str, addresses: tuple[str, ...], **names: tuple[str, ...]) -> None:
-    """Run the server of a fleet in the foreground, with its keys and certificates made.
+    """Run the server of a fleet in the foreground.
 
-    Prints the line for each machine whose key was made. While it runs, the same command in another terminal makes
-    more keys.
+    Makes its keys and certificates, and prints the line for each machine whose key was made. While it runs, the same
+    command in another terminal makes more keys.
     """
     require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer, server_program
@@ -102,7 +102,7 @@ def leave() -> None:
 @command.command(name="status")
 @_json_option
 def status(as_json: bool) -> None:
-    """Show what this machine has joined, and whether its forwarder works."""
+    """Show what this machine has joined. It also says whether the forwarder works."""
     require_nats()
     membership = _membership()
     rows = []
@@ -130,7 +130,7 @@ def status(as_json: bool) -> None:
 @command.command(name="hosts")
 @_json_option
 def hosts(as_json: bool) -> None:
-    """List the hosts of the fleet: when each was heard last, its version, and its logs."""
+    """List the hosts of the fleet. It says when each was heard last, its version, and its logs."""
     require_nats()
     from unstuck.fleet.nats.report import host_rows
 
@@ -165,7 +165,10 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 @click.argument("name", metavar="HOST")
 @_data_option
 def revoke(name: str, data: Path | None) -> None:
-    """Revoke the key of a host or a person, on the server's machine. A connection with it ends at once."""
+    """Revoke the key of a host or a person.
+
+    This is a command for the server's machine. A connection with that key ends at once.
+    """
     require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer
 
@@ -185,7 +188,6 @@ def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str
     from unstuck.fleet.nats.report import give
     from unstuck.processes import agent_sign
     from unstuck.runs.answers.answer_rules import parse_answer
-    from unstuck_tui.cli.fleet_watch import agents_here
 
     if sign := agent_sign(os.getpid(), agents_here(os.environ)):
         raise UsageError(f"an agent may not answer: this question needs a person ({sign})")
@@ -226,7 +228,7 @@ def require_nats() -> None:
     """Raise UsageError where the packages of the fleet are not installed."""
     from importlib.util import find_spec
 
+    from unstuck.agents.optional_packages import install_words
+
     if missing := [name for name in ("nats", "nkeys", "cryptography") if find_spec(name) is None]:
-        raise UsageError(
-            f"the fleet needs packages that are missing ({', '.join(missing)}): pip install 'unstuck[fleet]'"
-        )
+        raise UsageError(f"the fleet needs {', '.join(missing)}: {install_words('fleet')}")

@@ -6,23 +6,17 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from unstuck.errors import RecordError, UnstuckError, UsageError
+from unstuck.errors import UsageError
 from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.log.load_state import current_state
-from unstuck.eventlog.storage.lock import read_holders
-from unstuck.eventlog.storage.project_list import listed_homes
 from unstuck.fleet.copies import Copies
 from unstuck.fleet.fleet_view import FleetView
 from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
 from unstuck.fleet.names import host_name
 from unstuck.processes import agent_sign
-from unstuck.settings.paths import state_dir
 from unstuck.words.narration import lines_of
-from unstuck.workspace.project import located as located_project
-from unstuck_tui.cli.common import complain, echo
+from unstuck_tui.cli.common import agents_here, complain, echo
 from unstuck_tui.cli.streams import can_show
 
 _ALONE = ("answers", "budget", "sessions", "web", "as_json")
@@ -79,20 +73,6 @@ async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[st
     from unstuck_tui.keys.preferences import preferences
 
     await show_alone(FleetApp(view, preferences(environ)))
-
-
-def agents_here(environ: Mapping[str, str]) -> list[tuple[int, float]]:
-    """Return the agents of the live runs of this user on this machine, by process id and start."""
-    found: list[tuple[int, float]] = []
-    homes = listed_homes(state_dir(environ))
-    with suppress(UnstuckError):  # an agent has no variables of ours, so the list may be another one
-        homes.append(located_project(Path()).home)
-    for home in homes:
-        for holder in read_holders(home):
-            with suppress(RecordError):
-                state, _ = current_state(home / "runs" / holder.run)
-                found += [(row.pid, row.spawned) for row in state.attempts.values() if row.pid]
-    return found
 
 
 async def _print(view: FleetView) -> None:

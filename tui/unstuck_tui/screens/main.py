@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Input
 
+from unstuck.eventlog.state import collisions_of
 from unstuck.runs.answers.question import question_of, question_text
 from unstuck.runs.view.outputs import OutputKind
 from unstuck.runs.view.run_view import RunView
@@ -333,7 +334,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Return the later tasks of the collisions of ``task`` that can be paused."""
         state = self._tracker.state
         row = state.tasks.get(task)
-        found = state.collisions_of(row) if row is not None else ()
+        found = collisions_of(state, row) if row is not None else ()
         return tuple(dict.fromkeys(task if one.is_later else one.other for one in found))
 
     def action_decide(self) -> None:

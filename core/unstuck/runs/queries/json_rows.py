@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
-from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow
+from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_by_rung, usage_of
 from unstuck.text import one_line
 from unstuck.words.questions import question_facts
@@ -100,7 +100,7 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
         "waits": _waits(row, now),
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
-        "collisions": [asdict(one) for one in state.collisions_of(row)],
+        "collisions": [asdict(one) for one in collisions_of(state, row)],
         "weakened": list(row.check.weakened) if row.check else [],
         "ending": row.check.ending if row.check else "",
         "said": row.check.said if row.check else "",
