@@ -28,6 +28,15 @@ from unstuck.settings.paths import state_dir
 from unstuck.text import Clean
 
 RUN = "20270115-080000"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave tests with a real server to `make nats`: side by side, two of them may take one port."""
+    for item in items:
+        if "fleet" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.nats)
+
+
 LINES = [line for line in lines_of() if b'"run_ended"' not in line]
 
 

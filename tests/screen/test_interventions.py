@@ -82,7 +82,7 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         assert "⋈ api changes src/prices.py" in rows[1]
         await stage.pilot.press("g", "L")
         await asked(stage)
-        assert "web is paused" in stage.text
+        assert "web is held" in stage.text
         assert process.status() == psutil.STATUS_STOPPED
         await stage.pilot.press("l")
         (place(stage) / "web.go").touch()

@@ -301,14 +301,14 @@ class QuestionController:
             self._app.notify(str(error), severity="error", timeout=20, markup=False)
         else:
             self.forget(row.gate.task)
-            await self._offer_rule(row.id, answer)
+            await self._offer_rule(row, answer)
         finally:
             self._sending.discard(row.id)
         return None
 
-    async def _offer_rule(self, gate: str, answer: Answer) -> None:
+    async def _offer_rule(self, row: GateRow, answer: Answer) -> None:
         """Say that this answer was given often enough to be a rule."""
-        row, folder = self._tracker.state.gates[gate], self._view.log.parent
+        folder = self._view.log.parent
         if answer.choice not in TOLD or not answer.text:
             return
         memory = Memory(memory_file(folder.parent.parent))
