@@ -28,7 +28,7 @@ async def main():
     here, environment = Path(), clean_environment(os.environ)
     launch = Launch(command=("sleep", "1000"), cwd=here, environment=environment, output=here / "output")
     process = await Process.start(launch)
-    print(psutil.Process(process.pid).parents()[1].pid == os.getpid(), flush=True)
+    os.write(1, b"%a\\n" % (psutil.Process(process.pid).parents()[1].pid == os.getpid()))
     sys.stdin.readline()
     await process.stop(interrupt=0, terminate=0)
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -308,3 +312,46 @@ async def test_connections_that_send_no_whole_request_are_closed(
         assert (await (await stage.stranger()).get("/")).status_code == 401
         for _, writer in mute:
             writer.close()
+
+
+async def test_connections_that_read_no_answer_are_closed(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They ask again and again, and take nothing of what comes."""
+    monkeypatch.setattr(server, "_REQUEST_S", 0.2)
+    async with serving() as stage:
+        port = int(stage.page.address.rpartition(":")[2])
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect(("127.0.0.1", port))
+            deaf.setblocking(False)
+            asks = f"GET /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode() * 50
+            with suppress(ConnectionError):
+                while True:
+                    with suppress(BlockingIOError):
+                        deaf.send(asks)
+                    await asyncio.sleep(0.05)
+
+
+async def test_a_folder_that_another_keeps_locked_stops_no_page(serving: Serving) -> None:
+    """A session's use is written down later then."""
+    async with serving() as stage:
+        reader = await stage.reader()
+        folder = os.open(stage.place.home, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        stage.wall[0] += 3600
+        assert (await reader.get(stage.path)).status_code == 200
+        os.close(folder)
+
+
+async def test_behind_a_proxy_a_guesser_slows_down_nobody_else(serving: Serving) -> None:
+    """The proxy says whom it speaks for."""
+    async with serving(public_url="https://shop.example") as stage:
+        proxy = await stage.stranger()
+        to = {"host": "shop.example", "origin": "https://shop.example"}
+
+        async def tries(address: str) -> int:
+            headers = to | {"x-forwarded-for": f"10.0.0.9, {address}"}
+            url = f"http://127.0.0.1:{stage.page.access.port}/enter"
+            return (await proxy.http.post(url, data={"token": "x"}, headers=headers)).status_code
+
+        assert [await tries("10.0.0.1") for _ in range(11)][-1] == 429
+        assert await tries("10.0.0.2") == 410

@@ -225,21 +225,70 @@ def test_an_agent_with_a_forged_session_cannot_answer(repo: Path, inside: Inside
     """It has written the session into the page's file; the same request from a person's process is let in."""
     assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
     browser = browser_of(ended("web", cwd=repo))
-    home = located(repo).home
-    forges = [
-        sys.executable,
-        "-c",
-        FORGES,
-        str(home / "web.json"),
-        browser.origin["origin"],
-        Access(home, time.time).cookie,
-    ]
+    forges = forged(browser, repo, FORGES)
     command = f"{shlex.join(forges)} > said.txt"
     inside(repo, "run", "--headless", "--direct", "--check", "test -s said.txt", "--", "sh", "-c", command)
     assert "an agent may not answer: the page is for a person" in (repo / "said.txt").read_text()
     person = subprocess.run(forges, capture_output=True, text=True, check=True).stdout
     assert "there is no run none here" in person
     assert browser.http.get("/runs").status_code == 200
+
+
+LEAVES = """
+import hashlib, hmac, json, socket, sys
+file, address, cookie = sys.argv[1:]
+kept = json.load(open(file))
+mine = {"id": "abcdef", "hash": hashlib.sha256(b"s").hexdigest(), "host": address[7:], "browser": "", "opened": 1,
+        "seen": 9e10, "ends": 9e10}
+json.dump(kept | {"sessions": [*kept["sessions"], mine]}, open(file, "w"))
+form = hmac.new(b"s", b"form", "sha256").hexdigest()
+body = f"form={form}&id=abcdef"
+host, port = address[7:].split(":")
+with socket.create_connection((host, int(port))) as sender:
+    sender.sendall(f"POST /sessions HTTP/1.1\\r\\nHost: {address[7:]}\\r\\nOrigin: {address}\\r\\n"
+                   f"Cookie: {cookie}=s\\r\\nContent-Type: application/x-www-form-urlencoded\\r\\n"
+                   f"Content-Length: {len(body)}\\r\\n\\r\\n{body}".encode())
+"""
+
+
+def forged(browser: Browser, directory: Path, program: str) -> list[str]:
+    """The command of a program that writes a session into the page's file and sends a form with it."""
+    home = located(directory).home
+    place = browser.origin["origin"], Access(home, time.time).cookie
+    return [sys.executable, "-c", program, str(home / "web.json"), *place]
+
+
+def test_a_sender_that_is_gone_before_it_is_looked_up_changes_nothing(repo: Path, inside: Inside, ended: Start) -> None:
+    """It sends its whole form and ends: nobody can tell whether it was an agent."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    browser = browser_of(ended("web", cwd=repo))
+    subprocess.run(forged(browser, repo, LEAVES), check=True)
+    assert browser.http.get("/runs").status_code == 200
+    assert "abcdef" in inside(repo, "web", "sessions")[1]
+
+
+def test_a_check_cannot_answer_on_a_page_beside_its_run(repo: Path, inside: Inside, ended: Start) -> None:
+    """The check runs what an agent has written, too."""
+    assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
+    browser = browser_of(ended("web", cwd=repo))
+    command = f"{shlex.join(forged(browser, repo, FORGES))} > said.txt"
+    inside(repo, "run", "--headless", "--direct", "--check", command, "--", "true")
+    assert "an agent may not answer: the page is for a person" in (repo / "said.txt").read_text()
+
+
+def test_a_page_that_was_left_open_learns_that_its_run_was_killed(repo: Path, ended: Start) -> None:
+    """No event tells it: the page that is served next does, when the open one asks for what came after."""
+    run = ended("run", "--headless", "--web", "--direct", "--check", "true", "--", "sleep", "600", cwd=repo)
+    browser = browser_of(run)
+    name = run_names(located(repo).runs)[-1]
+    while not current_state(located(repo).runs / name)[0].attempts:
+        assert run.poll() is None
+    run.kill()
+    run.wait()
+    browser_of(ended("web", cwd=repo))
+    seen = current_state(located(repo).runs / name)[0].seq
+    with browser.http.stream("GET", f"/runs/{name}/events", headers={"last-event-id": f"{name}:{seen}"}) as events:
+        assert "Resume the run" in next(line for line in events.iter_lines() if line.startswith("data:"))
 
 
 def test_of_two_that_resume_at_once_the_other_is_told(repo: Path, inside: Inside, ended: Start) -> None:

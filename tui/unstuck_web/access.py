@@ -129,7 +129,7 @@ class Access:
         if found is None or found.host != host:
             return None
         if self._now() - found.seen > _NOTED_S:
-            with suppress(OSError), self._change() as change:
+            with suppress(OSError), self._change(wait=False) as change:
                 seen = replace(found, seen=self._now())
                 change(sessions=tuple(seen if one.id == found.id else one for one in self.sessions()))
         return found
@@ -161,10 +161,10 @@ class Access:
             return _Kept()
 
     @contextmanager
-    def _change(self) -> Iterator[Callable[..., None]]:
+    def _change(self, *, wait: bool = True) -> Iterator[Callable[..., None]]:
         """Keep other processes out while the file is read and written. Raises OSError."""
         make_directory(self._file.parent)
-        with alone_in(self._file.parent):
+        with alone_in(self._file.parent, wait=wait):
             yield self._write
 
     def _write(self, **fields: Any) -> None:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MOST_BYTES = 200_000
 """Bytes of a form. An answer's own limit is lower."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_MOST_CLIENTS = 10_000
+_MOST_CLIENTS, _MOST_ADDRESS = 10_000, 64
 _READS, _WRITES, _TRIES = (600, 60.0), (60, 60.0), (10, 60.0)
 """Requests that read, that write, and that try a link: how many in how many seconds."""
 HEADERS = {
@@ -80,6 +80,8 @@ class Guard:
         if not length.isdigit() or int(length) > MOST_BYTES:
             return 413, f"a form holds at most {MOST_BYTES} bytes"
         client = (scope.get("client") or ("", 0))[0]
+        if self._public and is_here(client):  # a proxy adds whom it speaks for at the end
+            client = headers.get("x-forwarded-for", client).rpartition(",")[2].strip()[:_MOST_ADDRESS]
         tries = scope["path"].startswith("/enter")
         kind, limit = ("try", _TRIES) if tries and writes else ("write", _WRITES) if writes else ("read", _READS)
         if not self._may(client, kind, *limit):
@@ -113,6 +115,11 @@ class Guard:
             return message if size <= MOST_BYTES else {"type": "http.disconnect"}
 
         return received
+
+
+def is_here(address: str) -> bool:
+    """True for an address of this machine's loopback."""
+    return address in ("::1", "::ffff:127.0.0.1") or address.startswith("127.")
 
 
 def _host_of(origin: str) -> str:

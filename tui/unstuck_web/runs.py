@@ -19,7 +19,7 @@ from unstuck.eventlog.log.load_state import live_agents
 from unstuck.eventlog.log.tail import LogFollower
 from unstuck.eventlog.state import GateRow
 from unstuck.eventlog.storage.run_store import run_names
-from unstuck.processes import agent_sign, callers
+from unstuck.processes import agent_sign, callers, mark_of
 from unstuck.processes.background import start_in_background
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_offline import answer_offline
@@ -28,6 +28,7 @@ from unstuck.runs.view.followed_run import FollowedRun
 from unstuck.runs.view.run_view import RunView, rows_after
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
+from unstuck_web.guard import is_here
 
 VIA = "page"
 _LOOK_S = 0.1
@@ -97,6 +98,10 @@ class Runs:
         """Return the ids of the runs that may be shown, oldest first."""
         return [run for run in run_names(self.place.runs) if not self._only or run in self._only]
 
+    def may_show(self, run: str) -> bool:
+        """True for a run that may be shown; what belongs to none is not shown where the page is of some runs only."""
+        return not self._only or run in self._only
+
     def first(self) -> str:
         """Return the run to begin with: this process's own, a live one, else the last. Raises UsageError."""
         live = live_run(self.place)
@@ -107,8 +112,8 @@ class Runs:
 
     async def rows(self, newest: int) -> list[dict[str, Any]]:
         """Return a row for each of the newest runs, the newest first."""
-        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=newest)))
-        return [row for row in reversed(rows) if not self._only or row["run"] in self._only]
+        rows = await asyncio.to_thread(lambda: list(run_rows(self.place, newest=0 if self._only else newest)))
+        return [row for row in reversed(rows) if not self._only or row["run"] in self._only][:newest]
 
     async def open(self, run: str) -> WatchedRun:
         """Return ``run`` as it is now. Raises UsageError for one that is not shown, and RecordError."""
@@ -145,13 +150,20 @@ class Runs:
         for run in self._open.values():
             run.close()
 
-    def agent_at(self, client: int, server: int) -> str:
-        """Return the sign by which an agent of these runs is at the ``client`` port of a connection to ``server``."""
+    def agent_at(self, host: str, client: int, server: int) -> str:
+        """Return the sign by which an agent is at the ``client`` port of a connection to ``server``; empty without.
+
+        What has ended its connection on this machine cannot be looked up, and is taken for one.
+        """
+        pids = callers(client, server)
+        if pids is None:
+            return "its process is gone" if is_here(host) else ""
         agents = [
             *live_agents(self.place.home),
             *(one for run in self._open.values() for one in run.view.state.agents()),
         ]
-        return next((sign for pid in callers(client, server) if (sign := agent_sign(pid, agents))), "")
+        signs = (agent_sign(pid, agents) or mark_of(pid) for pid in pids)
+        return next(filter(None, signs), "")
 
     # --- what a person says ------------------------------------------------------------------------------------------
 
@@ -222,12 +234,14 @@ class Runs:
 
     def _look(self, run: WatchedRun) -> None:
         if isinstance(run.view, FollowedRun):
+            problem = ""
             try:
                 run.view.look()
-            except RecordError as problem:
-                if not run.problem:
-                    run.problem = str(problem)
-                    run.wake()
+            except (RecordError, OSError) as error:
+                problem = str(error)
+            if problem != run.problem:
+                run.problem = problem
+                run.wake()
 
     async def _is_live(self, run: WatchedRun) -> bool:
         state = run.view.state.run.state

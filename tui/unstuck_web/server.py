@@ -89,9 +89,10 @@ def _is_loopback(host: str) -> bool:
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed where a request does not come, or not whole, in time: others need its place."""
+    """A connection that is closed where a request does not come whole, or its answer is not read."""
 
     _waited_for: object = None
+    _unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -100,6 +101,10 @@ class _Connection(H11Protocol):
     def _look(self) -> None:
         """Close what has waited for the same request at the last look."""
         if self.transport.is_closing():
+            return
+        unread, self._unread = self._unread, self.transport.get_write_buffer_size()
+        if unread and unread == self._unread:
+            self.transport.abort()  # it reads nothing of what it asked for
             return
         waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         request = self.cycle or self

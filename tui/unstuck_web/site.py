@@ -75,7 +75,7 @@ class Site:
     def __init__(self, runs: Runs, access: Access, *, read_only: bool = False, secure: bool = False) -> None:
         self.runs, self.access, self.read_only = runs, access, read_only
         self.over = asyncio.Event()
-        self._secure, self._streams = secure, 0
+        self._secure, self.streams = secure, 0
         self._diffs: dict[tuple[str, str], tuple[str, str]] = {}
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -157,7 +157,7 @@ class Site:
     async def _require_person(self, request: Request) -> None:
         """Raise AnswerRefused for an agent of these runs, whatever session it has made for itself."""
         client, server = request.scope.get("client"), request.scope.get("server")
-        if client and server and (sign := await asyncio.to_thread(self.runs.agent_at, client[1], server[1])):
+        if client and server and (sign := await asyncio.to_thread(self.runs.agent_at, client[0], client[1], server[1])):
             raise AnswerRefused(f"an agent may not answer: the page is for a person ({sign})")
 
     async def _offer(self, request: Request) -> Response:
@@ -172,7 +172,7 @@ class Site:
         try:
             token = (await form_of(request)).get("token", "")
             await self._require_person(request)
-            secret = self.access.open(token, host=_host(request), browser=browser)
+            secret = await asyncio.to_thread(self.access.open, token, host=_host(request), browser=browser)
         except ClientDisconnect:
             return self._problem(413, "The form was cut off.")
         except AnswerRefused as error:
@@ -224,13 +224,10 @@ class Site:
             rows.insert(0, unrecorded)
         return [await self.card(run, row, whole=number < _DIFFS) for number, row in enumerate(rows)]
 
-    def begin_stream(self) -> bool:
-        """Count one more stream; False where there are too many."""
-        self._streams += 1
-        return self._streams <= _MOST_STREAMS
-
-    def end_stream(self) -> None:
-        self._streams -= 1
+    @property
+    def is_full(self) -> bool:
+        """True where as many pages as may be are followed."""
+        return self.streams >= _MOST_STREAMS
 
 
 # --- the pages -------------------------------------------------------------------------------------------------------
@@ -414,8 +411,7 @@ async def _checkpoints(page: Page, request: Request) -> Response:
     place = page.site.runs.place
     found = [checkpoint_row(one) for one in reversed(await find_checkpoints(place.home, place.repository))]
     wanted = request.query_params.get("task", "")
-    runs = {"", *page.site.runs.names()}
-    rows = [row for row in found if wanted in ("", row["task"]) and row["run"] in runs]
+    rows = [row for row in found if wanted in ("", row["task"]) and page.site.runs.may_show(row["run"])]
     shown = [row | {"when": day_time(row["created"]), "amount": sized(row["size"])} for row in rows[:_ROWS]]
     return page.show("checkpoints.html", rows=shown, total=len(rows), task=wanted)
 
@@ -435,12 +431,12 @@ async def _sessions(page: Page, request: Request) -> Response:
 
 
 async def _revoke(page: Page, request: Request) -> Response:
-    page.site.access.revoke((await form_of(request)).get("id", ""))
+    await asyncio.to_thread(page.site.access.revoke, (await form_of(request)).get("id", ""))
     return RedirectResponse("/sessions", 303)
 
 
 async def _leave(page: Page, request: Request) -> Response:
-    page.site.access.revoke(page.session.id)
+    await asyncio.to_thread(page.site.access.revoke, page.session.id)
     response = page.site.show("closed.html", 200, message="You are signed out in this browser.")
     response.delete_cookie(page.site.access.cookie)
     return response
@@ -463,6 +459,7 @@ async def _events(page: Page, request: Request) -> Response:
         return await _run_parts(page, run, changed)
 
     async def body() -> Any:
+        page.site.streams += 1
         try:
             async for event in stream.updates(
                 page.site.runs,
@@ -475,10 +472,9 @@ async def _events(page: Page, request: Request) -> Response:
             ):
                 yield event
         finally:
-            page.site.end_stream()
+            page.site.streams -= 1
 
-    if not page.site.begin_stream():
-        page.site.end_stream()
+    if page.site.is_full:
         return Response("too many pages are open\n", 503)
     return StreamingResponse(body(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
@@ -524,7 +520,10 @@ def _title(run: WatchedRun) -> str:
 async def form_of(request: Request) -> Mapping[str, str]:
     """Return the fields of a form; of two with one name the last."""
     if not hasattr(request.state, "fields"):
-        if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+        if (
+            request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            != "application/x-www-form-urlencoded"
+        ):
             return {}
         try:
             fields = parse_qs((await request.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=20)

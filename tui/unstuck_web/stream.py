@@ -40,7 +40,8 @@ async def updates(
     each with the latest state: nothing waits for it. ``every`` so many seconds it is looked for what no record tells.
     """
     yield f"retry: {_RETRY_MS}\n\n"
-    seen: tuple[int, bool, str] = (after, run.live, run.problem)
+    # No record tells that the run's process has gone meanwhile, so the first event is always sent.
+    seen: tuple[int, bool, str] = (after, not run.live, run.problem)
     sent, beat = "", 0.0
     async with runs.followed(run) as moved:
         while may():

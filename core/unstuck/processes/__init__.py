@@ -7,7 +7,7 @@ when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
-from unstuck.processes.caller import agent_sign, callers
+from unstuck.processes.caller import agent_sign, callers, mark_of
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
 from unstuck.processes.orphans import end_survivors, is_alive
 from unstuck.processes.resource_usage import Vitals, sample
@@ -31,6 +31,7 @@ __all__ = [
     "helpers_done",
     "is_alive",
     "lives",
+    "mark_of",
     "prompted_from",
     "run",
     "sample",

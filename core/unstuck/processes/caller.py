@@ -41,16 +41,33 @@ def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
     return "it began beside an agent whose helper was killed" if _is_stray(chain) else ""
 
 
-def callers(client: int, server: int) -> list[int]:
+def callers(client: int, server: int) -> list[int] | None:
     """Return the processes of this machine that hold the ``client`` port of a TCP connection to the ``server`` port.
 
-    Empty for a caller on another machine, and for one of another user.
+    Empty for one of another user; None where there is none: it has gone, or is on another machine.
     """
     with suppress(psutil.Error, OSError):
         found = psutil.net_connections("tcp")
-        ours = (one for one in found if one.laddr and one.laddr.port == client)
-        return [one.pid for one in ours if one.raddr and one.raddr.port == server and one.pid]
+        ours = [
+            one for one in found if one.laddr and one.laddr.port == client and one.status == psutil.CONN_ESTABLISHED
+        ]
+        held = [one.pid for one in ours if one.raddr and one.raddr.port == server]
+        return [pid for pid in held if pid] if held else None
     return []
+
+
+def mark_of(pid: int) -> str:
+    """Return the sign that an agent or a check of any run has started process ``pid``; empty without.
+
+    The mark that this process itself carries is none: it may be at work within another run.
+    """
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for ancestor in (process, *process.parents()):
+            with suppress(psutil.Error, OSError):
+                if ancestor.environ().get(TAG) not in (None, os.environ.get(TAG)):
+                    return "an agent or a check has started it"
+    return ""
 
 
 def _is_stray(chain: list[psutil.Process]) -> bool:

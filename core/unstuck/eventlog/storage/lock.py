@@ -108,12 +108,19 @@ class ProjectLock:
 
 
 @contextmanager
-def alone_in(directory: Path) -> Iterator[None]:
-    """Keep other processes that do the same out of ``directory`` for a moment, where its file system can."""
+def alone_in(directory: Path, *, wait: bool = True) -> Iterator[None]:
+    """Keep other processes that do the same out of ``directory`` for a moment, where its file system can.
+
+    Without ``wait`` it raises BlockingIOError where another one is in it.
+    """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks
         yield
     finally:
         os.close(descriptor)
