@@ -14,6 +14,9 @@ import pytest
 from tests.web.conftest import Serving, Stage, words
 
 from unstuck.errors import UsageError
+from unstuck.eventlog.memory.entry import Remembered
+from unstuck.eventlog.memory.store import Memory, memory_file
+from unstuck.text import Clean
 from unstuck_web import server
 from unstuck_web.access import LINK_S, SESSION_S, Access
 from unstuck_web.server import PageOptions
@@ -229,7 +232,9 @@ def test_an_address_that_is_not_safe_is_refused_with_the_reason(options: dict[st
     [
         "[" * 200_000,
         '{"sessions": [], "links": []}',
-        '{"sessions": [], "port": "abc"}',
+        '{"sessions": [], "pages": [{"port": "abc", "address": "http://127.0.0.1:1", "runs": []}]}',
+        '{"sessions": [], "pages": [{"port": 1, "address": "http://127.0.0.1:1", "runs": 5}]}',
+        '{"sessions": [], "pages": [{"port": 1, "address": "", "started": 1e300, "runs": []}]}',
         '{"sessions": [], "links": {"a": 1e300}}',
         '{"sessions": [{"id": 1, "hash": "a", "host": "h", "browser": "b", "opened": 1, "seen": 1, "ends": "x"}]}',
     ],
@@ -238,7 +243,7 @@ def test_a_damaged_file_of_sessions_lets_nobody_in(tmp_path: Path, content: str)
     """Damage is no error: the links and sessions are gone, and new ones can be made."""
     (tmp_path / "web.json").write_text(content)
     access = Access(tmp_path, lambda: 1_800_000_000.0)
-    assert (access.sessions(), access.port, access.address) == ((), 0, "")
+    assert (access.sessions(), access.ports(), access.address()) == ((), [], "")
     assert access.open(access.link(), host="127.0.0.1:1", browser="Phone")
     assert len(access.sessions()) == 1
 
@@ -268,7 +273,7 @@ async def test_behind_a_proxy_the_page_has_the_name_of_the_proxy(serving: Servin
     """It is reached under the public name, its cookie goes over TLS only, and other names are refused."""
     async with serving(public_url="https://unstuck.example.org") as stage:
         assert stage.page.address == "https://unstuck.example.org"
-        local = f"http://127.0.0.1:{stage.page.access.port}"
+        local = f"http://127.0.0.1:{stage.page.port}"
         async with httpx.AsyncClient(base_url=local, trust_env=False) as http:
             token = stage.page.access.link()
             headers = {"host": "unstuck.example.org", "origin": "https://unstuck.example.org"}
@@ -350,8 +355,49 @@ async def test_behind_a_proxy_a_guesser_slows_down_nobody_else(serving: Serving)
 
         async def tries(address: str) -> int:
             headers = to | {"x-forwarded-for": f"10.0.0.9, {address}"}
-            url = f"http://127.0.0.1:{stage.page.access.port}/enter"
+            url = f"http://127.0.0.1:{stage.page.port}/enter"
             return (await proxy.http.post(url, data={"token": "x"}, headers=headers)).status_code
 
         assert [await tries("10.0.0.1") for _ in range(11)][-1] == 429
         assert await tries("10.0.0.2") == 410
+
+
+async def test_two_pages_of_a_project_keep_their_addresses(serving: Serving) -> None:
+    """A link leads to one that shows the run. One that ends takes nothing from the other; its port is used again."""
+    async with serving() as stage:
+        home, environ, first = stage.place.home, stage.supervisor.core.environ, stage.page
+
+        def asked(run: str = stage.run) -> str:
+            return Access(home, lambda: 0.0).address(run)
+
+        async with server.served(stage.place, PageOptions(), environ, only=["another"]) as other:
+            assert (asked(), asked("another"), asked("")) == (first.address, other.address, other.address)
+        assert (asked(), asked("another")) == (first.address, first.address)
+        async with server.served(stage.place, PageOptions(), environ) as again:
+            assert (again.port, asked()) == (other.port, again.address)
+    assert Access(home, lambda: 0.0).ports() == [other.port, first.port]
+
+
+async def test_a_page_of_some_runs_does_not_tell_what_others_taught(serving: Serving) -> None:
+    """The project's memory knows which approach solved a failure in a run that the page does not show."""
+    async with serving() as stage:
+        whole = await stage.reader()
+        failure = next(row for row in stage.state().signatures.values() if not row.worked)
+        memory = Memory(memory_file(stage.place.home))
+        texts = {"cause": "", "note": "", "task": "webhook", "run": "another", "approach": "taught elsewhere"}
+        memory.remember(
+            Remembered(
+                kind="approach",
+                outcome="worked",
+                signature=Clean(failure.identity),
+                **{name: Clean(text) for name, text in texts.items()},
+            )
+        )
+        memory.sync()
+        assert "taught elsewhere" in await whole.text("/signatures")
+        async with server.served(stage.place, PageOptions(), {}, only=[stage.run]) as page:
+            stage.page = page
+            reader = await stage.reader()
+            shown = await reader.text("/signatures")
+            assert failure.location in shown
+            assert "taught elsewhere" not in shown

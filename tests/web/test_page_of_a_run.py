@@ -183,10 +183,12 @@ def test_another_address_is_refused_with_the_reason(repo: Path, inside: Inside) 
     assert "--tls-cert and --tls-key" in errors
 
 
-def test_an_agent_cannot_open_the_page(repo: Path, inside: Inside) -> None:
+@pytest.mark.parametrize("command", ["web", "watch --sessions --web", "run --web --headless --check true -- true"])
+def test_an_agent_cannot_open_the_page(repo: Path, inside: Inside, command: str) -> None:
     """A link would let it answer in a person's name."""
+    words = ["unstuck", *command.split()]
     script = (
-        "import subprocess; said = subprocess.run(['unstuck', 'web'], capture_output=True, text=True).stderr\n"
+        f"import subprocess; said = subprocess.run({words}, capture_output=True, text=True, timeout=60).stderr\n"
         "open('said.txt', 'w').write(said)"
     )
     inside(repo, "run", "--headless", "--check", "test -e said.txt", "--", "python3", "-c", script)

@@ -11,24 +11,27 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from unstuck.errors import UsageError
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading, open_for_writing, write_all
 from unstuck.eventlog.storage.lock import alone_in
 from unstuck.eventlog.storage.run_store import PAGE_FILE
+from unstuck.processes import is_alive
 from unstuck.text import one_line
 
 LINK_S = 15 * 60.0
 """Seconds for which a link opens the page, once."""
 SESSION_S = 24 * 3600.0
 """Seconds for which a session lasts."""
-_MOST_BYTES, _MOST = 1_000_000, 100
+_MOST_BYTES, _MOST, _MOST_PAGES = 1_000_000, 100, 8
 _LATEST = 1e11
 _NOTED_S = 60.0
 """Seconds after which a session's use is written down again."""
@@ -48,12 +51,28 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """The content of the file. ``links`` are hashes of tokens with the time at which each ends."""
+class _Served:
+    """A page of the project: where it is served, or was last (``pid`` 0). ``runs`` are those it shows, none for all.
 
-    port: int = 0
-    address: str = ""
+    ``started`` is the start of its process, in seconds since 1970.
+    """
+
+    port: int
+    address: str
     pid: int = 0
+    started: float = 0.0
+    runs: tuple[str, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        return self.pid > 0 and is_alive(self.pid, self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The content of the file: ``pages``, latest last, and ``links``, hashes of tokens with the time when each ends."""
+
+    pages: tuple[_Served, ...] = ()
     links: dict[str, float] = field(default_factory=dict)
     sessions: tuple[Session, ...] = ()
 
@@ -67,27 +86,28 @@ class Access:
         # The cookies of a host are shared by all its ports, and so by the pages of several projects.
         self.cookie = f"unstuck-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
 
-    @property
-    def port(self) -> int:
-        """The port at which the page was served last; 0 for none."""
-        return self._kept().port
+    def ports(self) -> list[int]:
+        """Return the ports at which pages were served that are no more, latest first."""
+        return [page.port for page in reversed(self._kept().pages) if not page.is_live]
 
-    @property
-    def address(self) -> str:
-        """The address of the page that is served now; empty where none is."""
-        kept = self._kept()
-        return kept.address if kept.pid and os.path.exists(f"/proc/{kept.pid}") else ""
+    def address(self, run: str = "") -> str:
+        """Return the address of the page that is served now, and shows ``run`` where one is named; empty without."""
+        pages = reversed(self._kept().pages)
+        return next((one.address for one in pages if (not run or not one.runs or run in one.runs) and one.is_live), "")
 
-    def serve(self, port: int, address: str) -> None:
-        """Note that this process serves the page."""
+    def serve(self, port: int, address: str, runs: Sequence[str] = ()) -> None:
+        """Note that this process serves a page. Raises OSError."""
+        mine = psutil.Process()
+        page = _Served(port, address, mine.pid, mine.create_time(), tuple(runs))
         with self._change() as change:
-            change(port=port, address=address, pid=os.getpid())
+            others = [one for one in self._kept().pages if one.port != port]
+            change(pages=(*others[-_MOST_PAGES + 1 :], page))
 
-    def leave(self) -> None:
-        """Note that this process serves the page no more."""
+    def leave(self, port: int) -> None:
+        """Note that this process serves the page at ``port`` no more. Raises OSError."""
         with self._change() as change:
-            if self._kept().pid == os.getpid():
-                change(address="", pid=0)
+            pages, mine = self._kept().pages, os.getpid()
+            change(pages=tuple(replace(one, pid=0) if (one.port, one.pid) == (port, mine) else one for one in pages))
 
     def link(self) -> str:
         """Return a token that opens one session."""
@@ -184,7 +204,7 @@ def address_of(home: Path, state: State, task: str = "") -> str:
 
     Empty where no page is served. It lets nobody in: only a browser that was let in sees what is there.
     """
-    address = Access(home, lambda: 0.0).address
+    address = Access(home, lambda: 0.0).address(state.run.id)
     if not address:
         return ""
     gate = next((row for row in state.open_gates() if task and row.gate.task == task), None)
@@ -206,7 +226,8 @@ def _parsed(raw: bytes) -> _Kept:
     try:
         found = json.loads(raw)
         sessions = tuple(Session(**one) for one in found.pop("sessions"))
-        kept = _Kept(**found, sessions=sessions)
+        pages = tuple(_Served(**one | {"runs": tuple(one["runs"])}) for one in found.pop("pages"))
+        kept = _Kept(**found, pages=pages, sessions=sessions)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return _Kept()
     return kept if _is_sound(kept) else _Kept()
@@ -214,15 +235,15 @@ def _parsed(raw: bytes) -> _Kept:
 
 def _is_sound(kept: _Kept) -> bool:
     """True if every value has its type and range."""
-    texts = [kept.address, *(text for one in kept.sessions for text in (one.id, one.hash, one.host, one.browser))]
+    texts = [text for one in kept.sessions for text in (one.id, one.hash, one.host, one.browser)]
+    texts += [text for one in kept.pages for text in (one.address, *one.runs)]
     links: object = kept.links
     if not isinstance(links, dict):
         return False
     times = [*links.values(), *(time for one in kept.sessions for time in (one.opened, one.seen, one.ends))]
+    times += [page.started for page in kept.pages]
     return (
-        type(kept.port) is int
-        and 0 <= kept.port < 1 << 16
-        and type(kept.pid) is int
+        all(type(page.port) is int and 0 <= page.port < 1 << 16 and type(page.pid) is int for page in kept.pages)
         and all(isinstance(text, str) for text in texts)
         and all(type(time) in (int, float) and 0 <= time < _LATEST for time in times)
     )

@@ -98,6 +98,11 @@ class Runs:
         """Return the ids of the runs that may be shown, oldest first."""
         return [run for run in run_names(self.place.runs) if not self._only or run in self._only]
 
+    @property
+    def is_restricted(self) -> bool:
+        """True for a page of some runs only."""
+        return bool(self._only)
+
     def may_show(self, run: str) -> bool:
         """True for a run that may be shown; what belongs to none is not shown where the page is of some runs only."""
         return not self._only or run in self._only

@@ -139,8 +139,8 @@ class _Server(uvicorn.Server):
 class PageServer:
     """The page of a project while it is served at ``address``."""
 
-    def __init__(self, access: Access, address: str) -> None:
-        self.access, self.address = access, address
+    def __init__(self, access: Access, address: str, port: int) -> None:
+        self.access, self.address, self.port = access, address, port
 
     def link(self) -> str:
         """Return a link that lets one browser in."""
@@ -197,25 +197,25 @@ async def served(
         listening.close()
         raise UsageError(f"--tls-cert and --tls-key cannot be used: {problem}") from None
     try:
-        access.serve(port, address)
+        access.serve(port, address, only)
     except OSError as problem:
         listening.close()
         raise UsageError(f"the page's file of sessions cannot be written: {problem.strerror or problem}") from None
     serving = asyncio.create_task(server.serve([listening]))
     try:
-        yield PageServer(access, address)
+        yield PageServer(access, address, port)
     finally:
         site.over.set()
         server.end()
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()
-        access.leave()
+        access.leave(port)
 
 
 def _listen(options: PageOptions, access: Access) -> socket.socket:
-    """Take the address. The port of the last time is kept, so that a page that was left open finds its run again."""
-    wanted = (options.port,) if options.port else (access.port, 0)
+    """Take the address. The port of an earlier page is kept, so that a page that was left open finds its run again."""
+    wanted = (options.port,) if options.port else (*access.ports(), 0)
     problem: OSError | None = None
     for port in wanted:
         try:

@@ -212,8 +212,8 @@ class Site:
         if key not in self._diffs:
             try:
                 self._diffs[key] = await run.view.changes(row.gate.task)
-            except (UnstuckError, OSError):
-                self._diffs[key] = "", ""
+            except (UnstuckError, OSError):  # what stood in its way may be gone at the next look
+                return "", ""
             while len(self._diffs) > _ROWS:
                 self._diffs.pop(next(iter(self._diffs)))
         return self._diffs[key]
@@ -417,8 +417,8 @@ async def _checkpoints(page: Page, request: Request) -> Response:
 
 
 async def _signatures(page: Page, request: Request) -> Response:
-    place, runs = page.site.runs.place, page.site.runs.names()
-    rows = await asyncio.to_thread(lambda: list(failure_rows(place, runs)))
+    place, runs = page.site.runs.place, page.site.runs
+    rows = await asyncio.to_thread(lambda: list(failure_rows(place, runs.names(), remembered=not runs.is_restricted)))
     now = page.site.runs.now()
     shown = [row | {"when": ago(str(row["last"]), now), "level": level_word(row["rung"])} for row in rows[:_ROWS]]
     return page.show("signatures.html", rows=shown, total=len(rows))

@@ -40,13 +40,14 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
     return ScreenHost(output, preferences(environ))
 
 
-def page_of(options: Mapping[str, Any], output: Output) -> Served | None:
-    """The page, where one is wanted. Raises UsageError where its packages are missing."""
+def page_of(options: Mapping[str, Any], place: Project, output: Output) -> Served | None:
+    """The page, where one is wanted. Raises UsageError for an agent, and where its packages are missing."""
     if not options["web"]:
         return None
-    from unstuck_tui.cli.web import require_web, serving
+    from unstuck_tui.cli.web import refuse_agents, require_web, serving
 
     require_web()
+    refuse_agents(place)
     return serving(complain if options["as_json"] else output.say)
 
 

@@ -40,7 +40,7 @@ async def execute(
         notice=output.notice,
         warn=complain,
         beside=screen(options, environ, output),
-        served=page_of(options, output),
+        served=page_of(options, place, output),
         chosen=chosen_in(options["recover"]),
         hold=hold,
         environ=environ,

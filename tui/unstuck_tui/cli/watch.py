@@ -80,7 +80,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     if live:
         return await attach(place, live[0], output, options, given)
     rules = answers_in(options["answers"])
-    beside = screen(options, os.environ, output)
+    beside, page = screen(options, os.environ, output), page_of(options, place, output)
     async with watch(
         place,
         load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides=limits),
@@ -95,7 +95,7 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
             output.say("watching; press ctrl+c to stop")
         with signals_heard(supervisor, beside):
             shown = beside.attached(supervisor) if beside is not None else nullcontext()
-            async with reached(supervisor, page_of(options, output)), shown:
+            async with reached(supervisor, page), shown:
                 await _until_left(supervisor, beside)
     core = supervisor.core
     result = result_of(core.head, accept_unverified=core.accept_unverified)

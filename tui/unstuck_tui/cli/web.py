@@ -58,7 +58,7 @@ def _serve(place: Project, words: tuple[str, ...], *, qr: bool, options: dict[st
     from unstuck.runs.queries.run_list import find_run
     from unstuck_web.server import PageOptions, served
 
-    _refuse_agents(place)
+    refuse_agents(place)
     only = [find_run(place, word) for word in words]
 
     async def serve() -> None:
@@ -91,10 +91,11 @@ def serving(say: Callable[[str], None]) -> Served:
 
 def _link(place: Project, *, qr: bool) -> None:
     access = _access(place)
-    _refuse_agents(place)
-    if not access.address:
+    refuse_agents(place)
+    address = access.address()
+    if not address:
         raise UsageError("no page is served here: start one with `unstuck web`")
-    print_link(f"{access.address}/enter/{access.link()}", qr=qr)
+    print_link(f"{address}/enter/{access.link()}", qr=qr)
 
 
 def _sessions(place: Project, revoke: str | None) -> None:
@@ -146,7 +147,7 @@ def _access(place: Project) -> Any:
     return Access(place.home, SystemClock().now)
 
 
-def _refuse_agents(place: Project) -> None:
+def refuse_agents(place: Project) -> None:
     """Raise UsageError for an agent: a link would let it answer in the name of a person."""
     from unstuck.eventlog.log.load_state import live_agents
     from unstuck.processes import agent_sign

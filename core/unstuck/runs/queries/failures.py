@@ -41,15 +41,19 @@ class _Failure:
 
 
 def failure_rows(
-    place: Project, runs: Iterable[str], complain: Callable[[str], None] = lambda said: None
+    place: Project,
+    runs: Iterable[str],
+    complain: Callable[[str], None] = lambda said: None,
+    *,
+    remembered: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each failure in ``runs`` (oldest first), the most frequent first.
 
-    ``complain`` gets a line for each log that cannot be read. Records before a damage count.
+    ``complain`` gets a line for each log that cannot be read. Records before a damage count. ``remembered``: with the
+    resolutions that the project's memory knows from other runs.
     """
-    yield from rows_of(
-        ((run, state.signatures.values()) for run, state in states_of(place, runs, complain)), learnt_in(place)
-    )
+    seen = ((run, state.signatures.values()) for run, state in states_of(place, runs, complain))
+    yield from rows_of(seen, learnt_in(place) if remembered else {})
 
 
 def rows_of(seen: Iterable[tuple[str, Iterable[SignatureRow]]], worked: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -45,9 +45,10 @@ class PageTab(Tab["Session"]):
 
         def link() -> str:
             access = self._access
-            if not access.address:
+            address = access.address()
+            if not address:
                 raise UsageError("no page is served: start one with `unstuck web`, or runs with --web")
-            return f"{access.address}/enter/{access.link()}"
+            return f"{address}/enter/{access.link()}"
 
         found = await asyncio.to_thread(link)
         self.context.screen.app.copy_to_clipboard(found)
