@@ -6,10 +6,10 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, NotRequired, TypeVar
+from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator, core_schema
 
 from unstuck.contract import Actor
 from unstuck.eventlog.events import EVENTS, Event, Unknown
@@ -72,47 +72,17 @@ def encode(record: Record) -> bytes:
     return json.dumps(_body(record), ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-_Data = TypeVar("_Data", bound=Event | Unknown)
-
-
-class _Line(TypedDict, Generic[_Data]):
-    v: int
-    seq: int
-    time: str
-    mono: float
-    run: str
-    actor: Actor
-    event: str
-    data: _Data
-    task: NotRequired[str]
-    attempt: NotRequired[str]
-    cause: NotRequired[int]
-
-
 def decode(line: bytes) -> Record:
     """Return a log line as a record. An unknown event, or one with fields that do not fit, becomes Unknown.
 
     Raises ``pydantic.ValidationError`` for a line that is not a record.
     """
-    if not line.isascii() or b"\x7f" in line or _ESCAPE.search(line):
+    if not line.isascii() or b"\x7f" in line or (b"\\" in line and _ESCAPE.search(line)):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
     name = event_name(line)
-    parsed = _parsed(line, name)
-    if parsed["event"] != name:  # written in another way
-        parsed = _parsed(line, parsed["event"])
-    return Record(
-        seq=parsed["seq"],
-        time=parsed["time"],
-        mono=parsed["mono"],
-        run=parsed["run"],
-        actor=parsed["actor"],
-        event=parsed["data"],
-        name=parsed["event"],
-        task=parsed.get("task", ""),
-        attempt=parsed.get("attempt", ""),
-        cause=parsed.get("cause", 0),
-        version=parsed["v"],
-    )
+    record = _read(line, name)
+    # Written in another way, it may have another name than was found.
+    return record if record.name == name else _read(line, record.name)
 
 
 def event_name(line: bytes) -> str:
@@ -121,21 +91,45 @@ def event_name(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
-def _parsed(line: bytes, name: str) -> _Line[Any]:
-    """Return the fields of a line whose event is ``name``."""
+def _read(line: bytes, name: str) -> Record:
+    """Return the record in a line whose event is ``name``."""
     known = EVENTS.get(name, Unknown)
     try:
-        return _validator(known).validate_json(line)
+        return _validator(known).validate_json(line)  # type: ignore[no-any-return]
     except ValidationError:
         if known is Unknown:
             raise
-        return _validator(Unknown).validate_json(line)
+        return _validator(Unknown).validate_json(line)  # type: ignore[no-any-return]
 
 
 @cache
-def _validator(event: type[Event | Unknown]) -> TypeAdapter[_Line[Any]]:
-    """Return the validator of a whole line. A tagged union would build those of all events at once."""
-    return TypeAdapter(_Line[event])  # type: ignore[valid-type]
+def _validator(event: type[Event | Unknown]) -> SchemaValidator:
+    """Return what makes the record of a whole line. A tagged union would build the validators of all events at once."""
+
+    def field(name: str, schema: core_schema.CoreSchema, written: str = "") -> core_schema.DataclassField:
+        return core_schema.dataclass_field(name, schema, kw_only=True, validation_alias=written or name)
+
+    def optional(schema: core_schema.CoreSchema, default: object) -> core_schema.CoreSchema:
+        return core_schema.with_default_schema(schema, default=default)
+
+    event.model_rebuild()
+    text, number = core_schema.str_schema(), core_schema.int_schema()
+    fields = [
+        field("seq", number),
+        field("time", text),
+        field("mono", core_schema.float_schema()),
+        field("run", text),
+        field("actor", core_schema.literal_schema(list(get_args(Actor)))),
+        field("event", event.__pydantic_core_schema__, "data"),
+        field("name", text, "event"),
+        field("task", optional(text, "")),
+        field("attempt", optional(text, "")),
+        field("cause", optional(number, 0)),
+        field("version", number, "v"),
+    ]
+    names = [one["name"] for one in fields]
+    arguments = core_schema.dataclass_args_schema(Record.__name__, fields)
+    return SchemaValidator(core_schema.dataclass_schema(Record, arguments, names, slots=True))
 
 
 def _sanitised(value: Any) -> Any:
