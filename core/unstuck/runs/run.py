@@ -6,7 +6,13 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -70,7 +76,8 @@ class RunOptions:
     ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` or ``served`` a person is
     present. ``notice`` gets the reason and the gate while the log waits for disk space, and an empty reason afterwards.
     ``warn`` gets a line that the log does not hold. ``chosen`` maps tasks or patterns to the next step of an
-    interrupted attempt. With ``hold`` a resumed run waits for a person even if there is nothing to decide.
+    interrupted attempt. With ``hold`` a resumed run waits for a person even if there is nothing to decide. ``reading``
+    is entered with the size of the log in bytes while it is read, and gets the bytes of each part.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -85,6 +92,9 @@ class RunOptions:
     hold: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     clock: Clock | None = None
+    reading: Callable[[int], AbstractContextManager[Callable[[int], None]]] = lambda size: nullcontext(
+        lambda read: None
+    )
 
 
 async def start_run(
@@ -138,7 +148,9 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
 
     Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
     """
-    known = checked_state(place.runs / run)
+    log = place.runs / run / LOG_NAME
+    with options.reading(log.stat().st_size if log.is_file() else 0) as report:
+        known = checked_state(log.parent, report)
     state = known.state
     ended = finished(state)
     if ended is not None:
@@ -150,7 +162,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         )
     if not state.run.plan:
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
-    plan = _recorded_plan(place.runs / run / LOG_NAME, state)
+    plan = _recorded_plan(log, state)
     require_agents(plan, place, options.environ)
     limits = _budget(place, options)
     require_possible(state, options.chosen, git=place.repository is not None)

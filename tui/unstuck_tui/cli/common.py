@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -216,3 +216,13 @@ def agents_here(environ: Mapping[str, str]) -> list[tuple[int, float]]:
     with suppress(UnstuckError):  # an agent has no variables of ours, so the list may be another one
         homes.append(located(Path()).home)
     return [agent for home in homes for agent in live_agents(home)]
+
+
+@contextmanager
+def progress(total: int, label: str, *, least: int = 1) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar over ``total`` bytes, if a person can see it and there are ``least`` so many."""
+    if total < least or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda size: None
+        return
+    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
+        yield bar.update

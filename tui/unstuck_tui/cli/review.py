@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +13,7 @@ from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.history.locations import AGENTS, Source, kept_sessions, places_of, sources_in
 from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt, in_order, reviewed, session_row
-from unstuck_tui.cli.common import complain, echo, json_option, moment_of, print_json
+from unstuck_tui.cli.common import complain, echo, json_option, moment_of, print_json, progress
 from unstuck_tui.cli.streams import can_show
 from unstuck_tui.render.printed.review import review_lines
 
@@ -92,23 +90,13 @@ def _named(path: Path) -> list[Source]:
 def _read(sources: Sequence[Source], wanted: Wanted) -> tuple[list[Session], list[Problem]]:
     sessions: list[Session] = []
     problems: list[Problem] = []
-    with ended_at_interrupt(), _progress(sum(source.size for source in sources)) as report:
+    with ended_at_interrupt(), progress(sum(source.size for source in sources), "reading sessions") as report:
         for found in reviewed(sources, wanted, report):
             if isinstance(found, Session):
                 sessions.append(found)
             else:
                 problems.append(found)
     return in_order(sessions), problems
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar over ``total`` bytes, if a person can see it."""
-    if not total or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda size: None
-        return
-    with click.progressbar(length=total, label="reading sessions", file=sys.stderr) as bar:
-        yield bar.update
 
 
 def _complain_of(problems: Sequence[Problem], *, named: bool) -> None:

@@ -16,9 +16,11 @@ from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
-from unstuck_tui.cli.common import complain, located, overrides_of
+from unstuck_tui.cli.common import complain, located, overrides_of, progress
 from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
+_LONG_LOG = 32 * 1024 * 1024
+"""Bytes of an event log whose reading takes a person's time."""
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
 
 
@@ -44,6 +46,7 @@ async def execute(
         chosen=chosen_in(options["recover"]),
         hold=hold,
         environ=environ,
+        reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
     )
     if options["resume"]:
         _refuse_with_resume(words, options)

@@ -5,6 +5,7 @@ The snapshot of an ended run covers its whole log, so that showing it imports no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,7 @@ LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024
 """Size in bytes up to which a log is checked whole, even if a snapshot covers its records."""
+_TOLD_BYTES = 1024 * 1024
 FOLD = 7
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
@@ -93,21 +95,25 @@ def live_agents(home: Path, *, without: str = "") -> list[tuple[int, float]]:
     return found
 
 
-def checked_state(folder: Path) -> Restored:
+def checked_state(folder: Path, report: Callable[[int], None] = lambda size: None) -> Restored:
     """Return the state at the end of the log in ``folder``, after a check of every record.
 
-    Raises RecordDamaged, and RecordError where the log cannot be read.
+    ``report`` gets the bytes of each part that was read. Raises RecordDamaged, and RecordError where the log cannot be
+    read.
     """
-    found, damage = _read(folder, whole=True)
+    found, damage = _read(folder, whole=True, report=report)
     if damage is not None:
         raise damage
     return found
 
 
-def _read(folder: Path, *, whole: bool) -> tuple[Restored, RecordDamaged | None]:
+def _read(
+    folder: Path, *, whole: bool, report: Callable[[int], None] = lambda size: None
+) -> tuple[Restored, RecordDamaged | None]:
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
     end = place if place.offset > FULL_CHECK_BYTES and not whole else START
+    told = end.offset
     try:
         for line in read_lines(path, start=end, safe=safe):
             end = line.end
@@ -115,6 +121,10 @@ def _read(folder: Path, *, whole: bool) -> tuple[Restored, RecordDamaged | None]
                 require_schema(path, line)
             if line.seq > place.seq:
                 _fold(state, path, line)
+            if end.offset - told > _TOLD_BYTES:
+                report(end.offset - told)
+                told = end.offset
+        report(end.offset - told)
         require_end(path, end, safe)
     except RecordDamaged as damage:
         state = state if damage.line > place.seq else _state_before(path, damage.line)
