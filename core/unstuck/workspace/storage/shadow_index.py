@@ -254,8 +254,7 @@ class SideRepository:
         rows = list(zip(fields[::2], fields[1::2], strict=True))
         before = {path: print_of(self.tree / path) for status, path in rows if status != "A"}
         coming = [path for status, path in rows if status != "D"]
-        await self.reading("update-index", "-q", "--refresh", check=False)
-        if unlike := set(before).intersection(await self._touched()):
+        if before and (unlike := await self._unlike(before)):
             what = ", ".join(map(one_line, sorted(unlike)[:3]))
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
         kept = await asyncio.to_thread(take_away, self.tree, before, coming)
@@ -268,17 +267,24 @@ class SideRepository:
         errors = [line for line in written.err.splitlines() if line.startswith(("fatal:", "error:"))]
         if written.code and errors:  # of what stands there already it says nothing
             raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
-        odd = await self._touched()
-        if odd:  # or only another name of a file that was set back, which has fewer names now
-            await self.reading("update-index", "-q", "--refresh", check=False)
-            odd = await self._touched()
+        odd = await self._unlike()
         if odd or (await self._write_tree())[0] != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
 
-    async def _touched(self) -> list[str]:
-        """The files that are not, or may not be, as the index has them."""
-        return split_paths((await self.reading("diff-files", "-z", "--name-only")).out)
+    async def _unlike(self, paths: Collection[str] = ()) -> list[str]:
+        """Return the files, or those of ``paths``, that are not as the index has them."""
+        among = paths if len(paths) <= _ARGUMENTS else ()
+
+        async def asked() -> list[str]:
+            listed = await self.reading("--literal-pathspecs", "diff-files", "-z", "--name-only", "--", *among)
+            return [path for path in split_paths(listed.out) if not paths or path in paths]
+
+        if not await asked():
+            return []
+        # Some were only touched, or are another name of a file that was set back, which has fewer names now.
+        await self.reading("update-index", "-q", "--refresh", check=False)
+        return await asked()
 
     @property
     def _allowed(self) -> bool:
@@ -414,7 +420,7 @@ class SideRepository:
     async def _write_tree(self) -> tuple[str, int]:
         """Write the tree of the index; return its id, and how many files it has."""
         tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
-        return tree, len(await self.covered())
+        return tree, (await self.git("ls-files", "-z")).out.count(b"\0")
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """Files that the user added in spite of an ignore rule, asked again when their index is another."""
