@@ -210,7 +210,8 @@ async def served(
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()
-        access.leave(port)
+        with contextlib.suppress(OSError):  # a full disk, a folder that was moved: its process is gone, and tells it
+            access.leave(port)
 
 
 def _listen(options: PageOptions, access: Access) -> socket.socket:
