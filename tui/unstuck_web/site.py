@@ -541,7 +541,7 @@ async def form_of(request: Request) -> Mapping[str, str]:
 
 def _require_writes(page: Page) -> None:
     if page.site.read_only:
-        raise UnstuckError("this page is served with --read-only: it takes no answers")
+        raise AnswerRefused("this page is served with --read-only: it takes no answers")
 
 
 def _host(request: Request) -> str:
