@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.processes.conftest import Lab
+from tests.waiting import become
 
 from unstuck.processes import agent_sign, until_over
 from unstuck.processes.orphans import is_over
@@ -62,6 +63,21 @@ async def test_whose_process_it_is(lab: Lab) -> None:
     await lab.shell("sleep 1000 & echo $!; wait")
     assert agent_sign(int(await lab.hears("\n")))
     assert not agent_sign(os.getpid())
+
+
+async def test_a_page_beside_a_run_knows_what_an_agent_has_left_behind(lab: Lab) -> None:
+    """It has gone from its parent, its session and its environment: it is an agent's all the same."""
+    agent = await lab.shell("(env -i setsid sleep 1000 & echo $!); exec sleep 1001")
+    orphan = psutil.Process(int(await lab.hears("\n")))
+    await become(lambda: orphan.ppid() == helper_of(agent).pid and not orphan.environ())
+    identity = agent.pid, psutil.Process(agent.pid).create_time()
+    look = (
+        "from unstuck.processes import agent_sign, mark_of; import os;"
+        f"print(*[bool(sign(pid)) for pid in ({orphan.pid}, os.getpid())"
+        f" for sign in (lambda pid: agent_sign(pid, [{identity}]), mark_of)])"
+    )
+    beside = await asyncio.to_thread(subprocess.check_output, [sys.executable, "-c", look], text=True)
+    assert beside.split() == ["True", "True", "False", "False"]
 
 
 async def test_a_helper_has_nothing_of_the_others(lab: Lab) -> None:

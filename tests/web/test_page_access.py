@@ -198,7 +198,7 @@ async def test_a_page_to_read_takes_no_answer(serving: Serving) -> None:
         assert '/question"' not in page.text
         await reader.get("/sessions")
         response = await reader.post(f"{stage.path}/question", id="g1", choice="skip")
-        assert response.status_code >= 400
+        assert response.status_code == 403
         assert "--read-only" in words(response)
         assert [row.id for row in stage.supervisor.state.open_gates()] == ["g1"]
 
@@ -217,6 +217,10 @@ async def test_a_page_to_read_takes_no_answer(serving: Serving) -> None:
         ({"public_url": "https://me:pw@example.org"}, "an address such as"),
         ({"public_url": "https://example.org:443"}, "an address such as"),
         ({"public_url": "https://example.org:x"}, "an address such as"),
+        ({"public_url": "https://a name"}, "an address such as"),
+        ({"public_url": "https://\N{RIGHT-TO-LEFT OVERRIDE}example.org"}, "an address such as"),
+        ({"public_url": "HTTPS://example.org"}, "an address such as"),
+        ({"public_url": "https://example.org\n"}, "an address such as"),
         ({"bind": "0.0.0.0", "public_url": "http://localhost:8021"}, "let others read"),
         ({"bind": "0.0.0.0", "tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}, "add --public-url"),
     ],
@@ -401,3 +405,33 @@ async def test_a_page_of_some_runs_does_not_tell_what_others_taught(serving: Ser
             shown = await reader.text("/signatures")
             assert failure.location in shown
             assert "taught elsewhere" not in shown
+
+
+async def test_a_page_of_a_project_that_was_moved_leaves_nothing_at_the_old_place(serving: Serving) -> None:
+    """Neither a link that somebody tries there nor the end of the page makes its folder again."""
+    async with serving(beside=True) as stage:
+        await stage.end()
+        root = stage.place.root
+        root.rename(root.with_name("moved"))
+        stranger = await stage.stranger()
+        assert (await stranger.post("/enter", token="x")).status_code == 500
+        assert not root.exists()
+    assert not root.exists()
+
+
+async def test_a_page_ends_as_usual_where_its_file_cannot_be_written(serving: Serving) -> None:
+    """A full disk is no failure of the run whose page it is."""
+    async with serving(beside=True) as stage:
+        file = stage.place.home / "web.json"
+        file.unlink()
+        file.mkdir()
+
+
+async def test_behind_a_proxy_no_address_leads_out_of_its_encryption(serving: Serving) -> None:
+    """The page does not know the scheme that its readers see."""
+    async with serving(public_url="https://shop.example") as stage:
+        proxy = await stage.stranger()
+        for path in ("/runs/", f"{stage.path}/", "/static", "/enter/"):
+            url = f"http://127.0.0.1:{stage.page.port}{path}"
+            found = await proxy.http.get(url, headers={"host": "shop.example"})
+            assert (found.status_code, found.headers.get("location")) == (404, None), path

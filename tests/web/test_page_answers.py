@@ -13,6 +13,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import read_records
 from unstuck.runs.answers.question import question_of
 from unstuck.supervision.gates.gate_types import CHOICES
+from unstuck_web import runs
 
 
 def answered(stage: Stage) -> list[tuple[str, str, str]]:
@@ -151,6 +152,26 @@ async def test_who_comes_second_learns_who_was_first(serving: Serving) -> None:
         assert "retry, by a person at the screen" in words(response)
         assert "Use <hmac>" in unescape(response.text)
         assert answered(stage) == [("retry", "", "screen")]
+
+
+async def test_an_answer_that_the_log_cannot_take_is_not_called_given(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log was damaged while the page was open: the page says so, and keeps the text."""
+    monkeypatch.setattr(runs, "_CLOSED_S", 0.0)
+    async with serving(beside=True) as stage:
+        await stage.end()
+        reader = await stage.reader()
+        log = stage.place.runs / stage.run / "events.jsonl"
+        lines = log.read_bytes().splitlines(keepends=True)
+        asked = next(number for number, line in enumerate(lines) if b'"g1"' in line)
+        log.write_bytes(b"".join([*lines[:asked], b"x" * (len(lines[asked]) - 1) + b"\n", *lines[asked + 1 :], b"y\n"]))
+        response = await reader.post(f"{stage.path}/question", id="g1", choice="retry", text="use hmac")
+        assert response.status_code == 409
+        assert "Your answer was not taken" in words(response)
+        assert "not a record" in words(response)
+        assert "use hmac" in words(response)
+        assert "is answered" not in words(response)
 
 
 async def test_the_page_of_an_answered_question_says_by_whom(serving: Serving) -> None:

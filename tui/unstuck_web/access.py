@@ -97,6 +97,7 @@ class Access:
 
     def serve(self, port: int, address: str, runs: Sequence[str] = ()) -> None:
         """Note that this process serves a page. Raises OSError."""
+        make_directory(self._file.parent)
         mine = psutil.Process()
         page = _Served(port, address, mine.pid, mine.create_time(), tuple(runs))
         with self._change() as change:
@@ -160,6 +161,7 @@ class Access:
 
     def revoke(self, id: str) -> list[str]:
         """End the session ``id``, or ``all`` with the open links; returns what has ended. Raises UsageError."""
+        make_directory(self._file.parent)
         with self._change() as change:
             ended = [one.id for one in self.sessions() if id in ("all", one.id)]
             if not ended and id != "all":
@@ -182,8 +184,7 @@ class Access:
 
     @contextmanager
     def _change(self, *, wait: bool = True) -> Iterator[Callable[..., None]]:
-        """Keep other processes out while the file is read and written. Raises OSError."""
-        make_directory(self._file.parent)
+        """Keep other processes out while the file is read and written. Raises OSError, also without its folder."""
         with alone_in(self._file.parent, wait=wait):
             yield self._write
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -26,6 +27,7 @@ from unstuck_web.guard import LOOPBACK, Guard
 from unstuck_web.runs import Runs
 from unstuck_web.site import Site
 
+_ADDRESS = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?/?", re.ASCII)
 _MOST_CONNECTIONS = 200
 _HEADER_BYTES = 32_768
 _GRACE_S = 2
@@ -71,10 +73,8 @@ def _parts(address: str) -> SplitResult | None:
     """The parts of a page's address as browsers name it; None where it is none, or has more than a host and a port."""
     try:
         found = urlsplit(address)
-        ports = {"http": 80, "https": 443}
-        more = found.path.strip("/") or found.query or found.fragment or "@" in found.netloc
-        usual = found.port == ports.get(found.scheme)
-        return found if found.scheme in ports and found.hostname and not more and not usual else None
+        usual = found.port == {"http": 80, "https": 443}.get(found.scheme)
+        return found if _ADDRESS.fullmatch(address) and not usual else None
     except ValueError:
         return None
 
@@ -210,7 +210,8 @@ async def served(
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()
-        access.leave(port)
+        with contextlib.suppress(OSError):  # a full disk, a folder that was moved: its process is gone, and tells it
+            access.leave(port)
 
 
 def _listen(options: PageOptions, access: Access) -> socket.socket:

@@ -114,7 +114,9 @@ class Site:
             Mount("/static", _Static(directory=_HERE / "static")),
         ]
         handlers: dict[Any, Any] = {404: self._missing, 405: self._missing, 500: self._failed}
-        return Starlette(routes=routes, exception_handlers=handlers)
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False  # it would send readers behind a proxy with TLS to http
+        return app
 
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
@@ -293,7 +295,7 @@ async def _question(page: Page, request: Request) -> Response:
     header = content.header_of(run.view, live=run.live)
     if row.status != "open":
         words = content.answered_words(row)
-        return page.show("answered.html", 200, run=run, header=header, gate=row.gate, words=words, typed="")
+        return page.show("answered.html", run=run, header=header, gate=row.gate, words=words, typed="", closed=True)
     card = await page.site.card(run, row)
     return page.show("question.html", run=run, seq=run.view.state.seq, header=header, card=card, error="")
 
@@ -315,7 +317,7 @@ async def _answer(page: Page, request: Request) -> Response:
         if option is None:
             raise UnstuckError("choose one of the answers first")
         if option.choice == "abandon" and form.get("sure") != "yes":
-            raise UnstuckError(f"{option.label}: {option.touches}. Press its button to confirm.")
+            raise UnstuckError(f"{option.label}: {option.touches.rstrip('.')}. Press its button to confirm.")
         await page.site.runs.answer(run, row.id, to_answer(row.gate, option, typed))
     except (GateClosed, GateUnknown) as error:
         return _overtaken(page, run, await page.site.runs.closed(run, gate) or row, typed, str(error))
@@ -331,9 +333,12 @@ async def _answer(page: Page, request: Request) -> Response:
 
 def _overtaken(page: Page, run: WatchedRun, row: GateRow, typed: str, error: str = "") -> Response:
     """The question has its answer from elsewhere: say whose, and keep the text."""
-    words = content.answered_words(row) if row.status != "open" else one_line(error, 300)
+    closed = row.status != "open"
+    words = content.answered_words(row) if closed else one_line(run.problem or error, 300)
     header = content.header_of(run.view, live=run.live)
-    return page.show("answered.html", 409, run=run, header=header, gate=row.gate, words=words, typed=typed)
+    return page.show(
+        "answered.html", 409, run=run, header=header, gate=row.gate, words=words, typed=typed, closed=closed
+    )
 
 
 async def _keep(page: Page, request: Request) -> Response:
@@ -350,7 +355,7 @@ async def _resume(page: Page, request: Request) -> Response:
     try:
         await page.site.runs.resume(run)
     except UnstuckError as error:
-        return await _run_page(page, request, run, status=409, error=str(error))
+        return await _run_page(page, request, run, status=409, error=str(error).removeprefix("unstuck: "))
     return RedirectResponse(_url("runs", run.run), 303)
 
 
@@ -536,7 +541,7 @@ async def form_of(request: Request) -> Mapping[str, str]:
 
 def _require_writes(page: Page) -> None:
     if page.site.read_only:
-        raise UnstuckError("this page is served with --read-only: it takes no answers")
+        raise AnswerRefused("this page is served with --read-only: it takes no answers")
 
 
 def _host(request: Request) -> str:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import psutil
 
-from unstuck.processes.orphans import TOLERANCE, Identity, tag_of
+from unstuck.processes.orphans import TOLERANCE, Identity, find, is_shim, tag_of
 from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import killed, running
 
@@ -27,7 +27,7 @@ def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
         chain = [process, *process.parents()]
     except psutil.Error:
         return ""
-    if not running().isdisjoint(ancestor.pid for ancestor in chain[1:]):
+    if not (running() | _helpers_of(known)).isdisjoint(ancestor.pid for ancestor in chain[1:]):
         return "an agent or a check has started it"
     tags = {tag_of(number, start) for number, start in known}
     for ancestor in chain:
@@ -59,15 +59,27 @@ def callers(client: int, server: int) -> list[int] | None:
 def mark_of(pid: int) -> str:
     """Return the sign that an agent or a check of any run has started process ``pid``; empty without.
 
-    The mark that this process itself carries is none: it may be at work within another run.
+    Marks and helpers that this process shares are none: it may be at work within another run.
     """
     with suppress(psutil.Error):
-        process = psutil.Process(pid)
+        process, ours = psutil.Process(pid), psutil.Process().parents()
         for ancestor in (process, *process.parents()):
             with suppress(psutil.Error, OSError):
+                if ancestor not in ours and is_shim(ancestor):
+                    return "an agent or a check has started it"
                 if ancestor.environ().get(TAG) not in (None, os.environ.get(TAG)):
                     return "an agent or a check has started it"
     return ""
+
+
+def _helpers_of(agents: Iterable[Identity]) -> set[int]:
+    """Return the process ids of the agents' helpers, which take in what the agents leave behind."""
+    found = set()
+    for agent in filter(None, (find(*one) for one in agents)):
+        with suppress(psutil.Error):
+            if (helper := agent.parent()) is not None and is_shim(helper):
+                found.add(helper.pid)
+    return found
 
 
 def _is_stray(chain: list[psutil.Process]) -> bool:
