@@ -13,7 +13,7 @@ import httpx
 import pytest
 from tests.web.conftest import Serving, Stage, words
 
-from unstuck.errors import UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.memory.entry import Remembered
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.text import Clean
@@ -415,6 +415,7 @@ async def test_a_page_of_a_project_that_was_moved_leaves_nothing_at_the_old_plac
         root.rename(root.with_name("moved"))
         stranger = await stage.stranger()
         assert (await stranger.post("/enter", token="x")).status_code == 500
+        assert "The project is no longer where this page found it." in await stranger.text("/")
         assert not root.exists()
     assert not root.exists()
 
@@ -425,6 +426,8 @@ async def test_a_page_ends_as_usual_where_its_file_cannot_be_written(serving: Se
         file = stage.place.home / "web.json"
         file.unlink()
         file.mkdir()
+        with pytest.raises(UnstuckError, match="the page's file of sessions cannot be written: "):
+            stage.page.link()
 
 
 async def test_behind_a_proxy_no_address_leads_out_of_its_encryption(serving: Serving) -> None:

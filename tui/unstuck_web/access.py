@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from unstuck.errors import UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading, open_for_writing, write_all
 from unstuck.eventlog.storage.lock import alone_in
@@ -96,7 +96,7 @@ class Access:
         return next((one.address for one in pages if (not run or not one.runs or run in one.runs) and one.is_live), "")
 
     def serve(self, port: int, address: str, runs: Sequence[str] = ()) -> None:
-        """Note that this process serves a page. Raises OSError."""
+        """Note that this process serves a page. Raises UnstuckError."""
         make_directory(self._file.parent)
         mine = psutil.Process()
         page = _Served(port, address, mine.pid, mine.create_time(), tuple(runs))
@@ -105,7 +105,7 @@ class Access:
             change(pages=(*others[-_MOST_PAGES + 1 :], page))
 
     def leave(self, port: int) -> None:
-        """Note that this process serves the page at ``port`` no more. Raises OSError."""
+        """Note that this process serves the page at ``port`` no more. Raises UnstuckError."""
         with self._change() as change:
             pages, mine = self._kept().pages, os.getpid()
             change(pages=tuple(replace(one, pid=0) if (one.port, one.pid) == (port, mine) else one for one in pages))
@@ -150,7 +150,7 @@ class Access:
         if found is None or found.host != host:
             return None
         if self._now() - found.seen > _NOTED_S:
-            with suppress(OSError), self._change(wait=False) as change:
+            with suppress(UnstuckError), self._change(wait=False) as change:
                 seen = replace(found, seen=self._now())
                 change(sessions=tuple(seen if one.id == found.id else one for one in self.sessions()))
         return found
@@ -184,9 +184,13 @@ class Access:
 
     @contextmanager
     def _change(self, *, wait: bool = True) -> Iterator[Callable[..., None]]:
-        """Keep other processes out while the file is read and written. Raises OSError, also without its folder."""
-        with alone_in(self._file.parent, wait=wait):
-            yield self._write
+        """Keep other processes out while the file is read and written. Raises UnstuckError, also without its folder."""
+        try:
+            with alone_in(self._file.parent, wait=wait):
+                yield self._write
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise UnstuckError(f"the page's file of sessions cannot be written: {why}") from problem
 
     def _write(self, **fields: Any) -> None:
         """Put the new content in the place of the old one, of which a kill leaves either."""

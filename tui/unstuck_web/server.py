@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from unstuck.clock import SystemClock
-from unstuck.errors import UsageError
+from unstuck.errors import UnstuckError, UsageError
 from unstuck.runs.view.run_view import RunView
 from unstuck.text import one_line
 from unstuck.workspace.project import Project
@@ -198,9 +198,9 @@ async def served(
         raise UsageError(f"--tls-cert and --tls-key cannot be used: {problem}") from None
     try:
         access.serve(port, address, only)
-    except OSError as problem:
+    except UnstuckError:
         listening.close()
-        raise UsageError(f"the page's file of sessions cannot be written: {problem.strerror or problem}") from None
+        raise
     serving = asyncio.create_task(server.serve([listening]))
     try:
         yield PageServer(access, address, port)
@@ -210,7 +210,9 @@ async def served(
         with contextlib.suppress(asyncio.CancelledError):
             await serving
         await runs.close()
-        with contextlib.suppress(OSError):  # a full disk, a folder that was moved: its process is gone, and tells it
+        with contextlib.suppress(
+            UnstuckError
+        ):  # a full disk, a folder that was moved: its process is gone, and tells it
             access.leave(port)
 
 

@@ -135,7 +135,8 @@ class Site:
             secret = request.cookies.get(self.access.cookie, "")
             session = self.access.session(secret, _host(request))
             if session is None:
-                return self.show("closed.html", 401, message="")
+                gone = "" if self.runs.place.home.is_dir() else "The project is no longer where this page found it."
+                return self.show("closed.html", 401, message=gone)
             try:
                 if request.method == "POST":
                     given = (await form_of(request)).get("form", "")
@@ -160,7 +161,10 @@ class Site:
         """Raise AnswerRefused for an agent of these runs, whatever session it has made for itself."""
         client, server = request.scope.get("client"), request.scope.get("server")
         if client and server and (sign := await asyncio.to_thread(self.runs.agent_at, client[0], client[1], server[1])):
-            raise AnswerRefused(f"an agent may not answer: the page is for a person ({sign})")
+            raise AnswerRefused(
+                f"an agent may not answer: the page is for a person ({sign}). If you are one, "
+                "begin your browser from another terminal"
+            )
 
     async def _offer(self, request: Request) -> Response:
         """A link was opened, perhaps by a program that shows what is behind it: a button spends it."""
@@ -179,8 +183,8 @@ class Site:
             return self._problem(413, "The form was cut off.")
         except AnswerRefused as error:
             return self._problem(403, str(error))
-        except OSError as error:
-            return self._problem(500, f"The session cannot be saved: {error.strerror or error}")
+        except UnstuckError as error:
+            return self._problem(500, str(error))
         if not secret:
             return self.show("closed.html", 410, message="This link was used already, or it is too old.")
         response = RedirectResponse("/", 303)
