@@ -79,7 +79,7 @@ class Coordinator:
     async def run(self) -> RunResult:
         """Start attempts until no task can continue, then record the end or the pause of the run.
 
-        Raises as :meth:`Supervisor.supervise` does, and UsageError for a task without an agent.
+        Raises UsageError for a task without an agent, AgentUnusable, RecordError and WorkspaceError.
         """
         core = self._supervisor.core
         workers: set[asyncio.Future[Outcome]] = set()
