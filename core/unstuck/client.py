@@ -118,7 +118,10 @@ class Client:
 
     @checked
     def hold(self, task_id: str) -> str:
-        """Hold a task at its agent's next step; return the id of the question that releases it."""
+        """Hold a task at its agent's next step; return the id of the question that releases it.
+
+        A run without a screen refuses, because nobody is there to release it: use :meth:`decide`.
+        """
         return str(self._ask({"do": "hold", "task": task_id})["gate"])
 
     @checked
