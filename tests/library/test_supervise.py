@@ -144,6 +144,23 @@ async def test_questions_can_be_iterated(repo: Path) -> None:
     assert any(isinstance(event, GateOpened) for event in events)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"nonsense": 1}, "settings: nonsense: unknown key"),
+        ({"failure_handler": 3}, "settings: failure_handler: must be a mapping"),
+        ({"failure_handler": {"max_retries": "many"}}, "max_retries: must be a whole number from 0 to 100, not 'many'"),
+    ],
+)
+def test_wrong_settings_are_named(given: dict[str, Any], said: str) -> None:
+    """Settings that a program makes itself answer as those of a file do, in one line."""
+    with pytest.raises(SettingsError, match=said) as refused:
+        Settings(**given)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(SettingsError, match=said):
+        Settings.model_validate(given)
+
+
 async def test_a_person_may_take_long_over_a_question(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next question is there, however much is recorded while somebody thinks about the one before."""
     monkeypatch.setattr(journal, "BACKLOG", 1)
