@@ -131,7 +131,7 @@ pythons: ## the tests of the library with every Python there is (VERSIONS="3.14"
 	    if ! python$$version -c '' 2>/dev/null; then echo "python$$version is not installed: left out"; continue; fi; \
 	    place=build/pythons/$$version; tried=$$version; echo "== Python $$version"; \
 	    python$$version -m venv $$place && $$place/bin/python -m pip --quiet install --upgrade pip && \
-	    $$place/bin/python -m pip --quiet install --constraint constraints.txt --editable . --group dev && \
+	    $$place/bin/python -m pip --quiet install --constraint constraints.txt --editable . --group dev hatchling && \
 	    PATH="$(CURDIR)/$$place/bin:$$PATH" $$place/bin/python -m pytest -n $(WORKERS) --dist worksteal \
 	        $(or $(ARGS),tests/library tests/seeds) || exit 1; \
 	done; test -n "$$tried"

@@ -51,7 +51,8 @@ _SAME = {"Clean": "str", "Text": "str", "dict": "Mapping", "MutableMapping": "Ma
 
 
 def checked(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
-    """Check the arguments of each call. The call raises ArgumentError for the first wrong one."""
+    """Check the arguments of each call. The first wrong one raises ArgumentError, as the docstring then says."""
+    # typeguard and beartype take True for a number, look at one item of a list, and double a short command's imports.
     inner = inspect.unwrap(function)
     names = list(inspect.signature(inner).parameters)
     name = inner.__qualname__.removesuffix(".__init__")
@@ -69,14 +70,22 @@ def checked(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters,
             check(args, kwargs)
             return await function(*args, **kwargs)
 
-        return cast("Callable[_Parameters, _Returned]", awaited)
+        return _documented(cast("Callable[_Parameters, _Returned]", awaited))
 
     @wraps(function)
     def called(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Returned:
         check(args, kwargs)
         return function(*args, **kwargs)
 
-    return called
+    return _documented(called)
+
+
+def _documented(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
+    """Add to the docstring that the function checks its arguments."""
+    function.__doc__ = (
+        f"{inspect.cleandoc(function.__doc__ or '')}\n\nRaises ArgumentError for a wrong argument.".lstrip()
+    )
+    return function
 
 
 def check_fields(value: object) -> None:

@@ -18,7 +18,7 @@ from unstuck.arguments import checked
 from unstuck.channel import call, socket_path
 from unstuck.clock import SystemClock
 from unstuck.contract import Choice, Scope
-from unstuck.errors import ChannelError, GateError, GateUnknown, RecordError, UnstuckError, UsageError
+from unstuck.errors import ArgumentError, ChannelError, GateError, GateUnknown, RecordError, UnstuckError
 from unstuck.eventlog.events import RunStarted, TaskAdded
 from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.eventlog.storage.run_store import run_names
@@ -52,7 +52,9 @@ class Started(subprocess.Popen[bytes]):
 class Client:
     """The runs of the project around ``project``, and control of the live one.
 
-    Methods that control raise ChannelError without a live run, and GateError for a refusal.
+    It raises UsageError (with ProjectError and SettingsError) where the project or its directories cannot be used, and
+    RecordError for an event log that cannot be read. Methods that ask the live run raise ChannelError without one,
+    GateError for a refused answer, and UnstuckError for another refusal.
 
     Example::
 
@@ -72,7 +74,7 @@ class Client:
 
     @checked
     def show(self, run: str = "last") -> Shown:
-        """Show a run: an id, the start of one, or ``last``. Raises UsageError and RecordError."""
+        """Show a run: an id, the start of one, or ``last``. Raises UsageError, and RecordError for a damaged one."""
         rows, damage = rows_of(self._place, find_run(self._place, run), SystemClock().now())
         if damage is not None:
             raise damage
@@ -116,7 +118,10 @@ class Client:
 
     @checked
     def hold(self, task_id: str) -> str:
-        """Hold a task at its agent's next step; return the id of the question that releases it."""
+        """Hold a task at its agent's next step; return the id of the question that releases it.
+
+        A run without a screen refuses, because nobody is there to release it: use :meth:`decide`.
+        """
         return str(self._ask({"do": "hold", "task": task_id})["gate"])
 
     @checked
@@ -138,6 +143,7 @@ class Client:
         """Stop the live run. It can be resumed."""
         self._ask({"do": "stop", "reason": reason})
 
+    @checked
     def start(self, prompt: str, *, agent: str | Sequence[str], check: str | None = None) -> Started:
         """Start a run of one task in the background and return its process, which outlives this one.
 
@@ -146,10 +152,11 @@ class Client:
         known one, or a command. The run asks nobody who is present: it pauses for a question, and :meth:`show` has
         it. Raises UsageError, and UnstuckError for another reason not to start.
         """
-        given = [prompt, *([agent] if isinstance(agent, str) else agent), *([] if check is None else [check])]
-        if not agent or not all(isinstance(one, str) for one in given):
-            raise UsageError("prompt, agent and check are text; agent may be a command: a list of text")
+        if not agent:
+            raise ArgumentError("Client.start: agent must name an agent or be a command, and it is empty")
         words = [f"--agent={agent}"] if isinstance(agent, str) else ["--", *agent]
+        if "\0" in "".join([prompt, *words, check or ""]):
+            raise ArgumentError("Client.start: prompt, agent and check must have no NUL character")
         options = [f"--task={prompt}", *([f"--check={check}"] if check is not None else [])]
         before = set(run_names(self._place.runs))
 

@@ -98,6 +98,8 @@ class Task:
     time limit of an attempt and ``idle_seconds`` its idle limit. None means the limits of the settings. ``verify``,
     ``timeout_s`` and ``idle_s`` are their old names, which are accepted until version 1.0.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         task = Task(id="greet", prompt="Write the greeting.", check="grep hello greeting.txt")
@@ -188,6 +190,8 @@ class Capabilities:
     started. ``stop``: an attempt can be ended from outside. ``may_restore``: its files may be restored without a
     question. ``signals``: it has to end with a status line, which its prompt explains.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         can = Capabilities(hold="freeze", stop=True, fresh=True)
@@ -254,6 +258,8 @@ class Observation:
     ``asks`` is a question to the person in the agent's own terminal, without a text its end. ``session`` is the agent's
     own session, once it is known. Plain ``str`` is accepted for every text at run time.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         step = Observation(kind="failure", text="1 failed", tool="bash", exit_code=1, task_id="greet")
@@ -305,6 +311,8 @@ class Verdict:
 class Receipt:
     """Stop report: ``ended`` holds (pid, start time, how), ``alive`` the (pid, start time) of processes still alive.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         print([pid for pid, _, how in receipt.ended])
@@ -322,6 +330,8 @@ class Denial:
     """A call that the agent's own permissions did not allow.
 
     ``rules`` allow it. ``cure`` says how, in one sentence; with ``grants`` the adapter can apply the rules itself.
+
+    Raises ArgumentError for a wrong value.
 
     Example::
 
@@ -351,6 +361,8 @@ class Report:
     words, ``program`` is the name of a known agent, and ``marked`` is true if the agent itself marked ``error`` as one.
     ``denied`` are the calls that were not allowed, in their order. ``unread`` is true if the program got the prompt by
     its file alone and did not read it.
+
+    Raises ArgumentError for a wrong value.
 
     Example::
 
@@ -440,6 +452,8 @@ class Answer:
 
     ``text`` goes to the agent. With ``choose`` it is the value that the option needs, such as a new check. A permission
     may hold for the task, for the run, or in every project of the user (``always``).
+
+    Raises ArgumentError for a wrong value.
 
     Example::
 

@@ -11,7 +11,7 @@ from docs.generator.markdown import code, prose, table
 from docs.generator.signatures import annotation, signature
 
 import unstuck
-from unstuck import Task
+from unstuck import Question, Task
 
 __all__ = ["python_api"]
 
@@ -49,8 +49,8 @@ def _parts(name: str) -> Iterator[str]:
         return
     if issubclass(value, Enum):
         yield table(("member", "value"), [(code(member.name), code(str(member.value))) for member in value])
-    elif value is Task:  # it takes more names than it has fields
-        yield f"```python\n{name}{signature(value.__init__)}\n```"
+    elif _has_own_constructor(value):
+        yield f"```python\n{name}{signature(value.__init__).removesuffix(' -> None')}\n```"
     elif fields := getattr(value, "__dataclass_fields__", None):
         yield table(("field", "type"), [(code(field.name), code(annotation(field.type))) for field in fields.values()])
     for member, function in inspect.getmembers_static(value):
@@ -60,6 +60,15 @@ def _parts(name: str) -> Iterator[str]:
             yield f"#### `{name}.{member}`\n\n{prose(function.__doc__)}"
         elif _is_method(function):
             yield _method(value, member, function)
+
+
+def _has_own_constructor(value: type) -> bool:
+    """True for a class that a program makes with other arguments than its fields."""
+    if value is Task:  # it takes old names, too
+        return True
+    if value is Question or "Use :meth:`open`" in (value.__doc__ or ""):
+        return False
+    return inspect.isfunction(vars(value).get("__init__")) and "__dataclass_fields__" not in vars(value)
 
 
 def _is_method(function: Any) -> bool:

@@ -193,6 +193,7 @@ async def parts(project: Path) -> None:
         assert_type(outcome.task_id, str)
         assert_type(outcome.last, Diagnosis | None)
         await Coordinator(supervisor, {"greet": agent}).run()
+        await Coordinator(supervisor, lambda task: write).run()
         state: State = supervisor.state
         async for question in supervisor.questions():
             gate: Gate = await question.answer("retry", "with sqlite")

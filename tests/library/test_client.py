@@ -72,9 +72,11 @@ def test_a_run_outlives_the_program_that_started_it(repo: Path) -> None:
     ("given", "said"),
     [
         ({"agent": "no-such-agent"}, "no-such-agent"),
-        ({"agent": []}, "agent may be a command"),
-        ({"agent": [3]}, "agent may be a command"),
-        ({"agent": GREETS, "check": 3}, "agent and check are text"),
+        ({"agent": []}, "agent must name an agent or be a command"),
+        ({"agent": 3}, "Client.start: agent must be text or a list of text, not 3"),
+        ({"agent": [3]}, "Client.start: agent must be text or a list of text, not list"),
+        ({"agent": GREETS, "check": 3}, "Client.start: check must be text or None, not 3"),
+        ({"agent": "a\0b"}, "agent and check must have no NUL character"),
         ({"agent": ["/no/such/program"]}, "/no/such/program"),
     ],
 )

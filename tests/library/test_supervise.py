@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 import unstuck
 from unstuck import (
     Answer,
     Capabilities,
+    Coordinator,
     Guidance,
     Observer,
     Question,
@@ -25,6 +27,7 @@ from unstuck import (
     Task,
     UsageError,
 )
+from unstuck.eventlog.log import journal
 from unstuck.events import CheckFinished, GateAnswered, GateOpened
 
 QUICK: dict[str, Any] = {"max_retries": 0, "max_pivots": 0, "max_research": 0}
@@ -139,6 +142,40 @@ async def test_questions_can_be_iterated(repo: Path) -> None:
         assert (await work).status == "abandoned"
         events = [row.event async for row in until_answered(supervisor)]
     assert any(isinstance(event, GateOpened) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"nonsense": 1}, "settings: nonsense: unknown key"),
+        ({"failure_handler": 3}, "settings: failure_handler: must be a mapping"),
+        ({"failure_handler": {"max_retries": "many"}}, "max_retries: must be a whole number from 0 to 100, not 'many'"),
+    ],
+)
+def test_wrong_settings_are_named(given: dict[str, Any], said: str) -> None:
+    """Settings that a program makes itself answer as those of a file do, in one line."""
+    with pytest.raises(SettingsError, match=said) as refused:
+        Settings(**given)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(SettingsError, match=said):
+        Settings.model_validate(given)
+
+
+async def test_a_person_may_take_long_over_a_question(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next question is there, however much is recorded while somebody thinks about the one before."""
+    monkeypatch.setattr(journal, "BACKLOG", 1)
+    async with Supervisor.open(repo, {"failure_handler": QUICK}, person=True) as supervisor:
+        for name in "ab":
+            supervisor.add(Task(id=name, prompt="Greet.", check="false"))
+        working = asyncio.create_task(Coordinator(supervisor, lambda task: idles).run())
+        asked = supervisor.questions()
+        first = await anext(asked)
+        await until(supervisor, lambda: len(supervisor.core.head.open_gates()) == 2)
+        second = await anext(asked)
+        assert {first.task_id, second.task_id} == {"a", "b"}
+        for question in (first, second):
+            await question.answer("skip")
+        assert (await working).exit_code == 1
 
 
 async def until_answered(supervisor: Supervisor) -> Any:

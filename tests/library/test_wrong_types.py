@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import subprocess
 from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.library.raised import described, is_named
 
 import unstuck
 from unstuck import (
     Agent,
+    AgentUnusable,
     Answer,
+    ArgumentError,
     AttemptResult,
     Checkpoint,
     CheckpointManager,
@@ -40,6 +45,7 @@ from unstuck import (
     Restored,
     Result,
     Settings,
+    SettingsError,
     State,
     StuckReport,
     Supervisor,
@@ -74,6 +80,8 @@ READS_ANYTHING = (
 """Calls that take whatever comes out of an agent: they never raise."""
 
 
+REFUSED = (ArgumentError, AgentUnusable, SettingsError)
+"""Errors that say what is wrong with an argument."""
 NAMED = {
     "attempt": "agent", "cwd": "project", "verify": "check", "timeout_s": "timeout_seconds", "idle_s": "idle_seconds",
     "task_id": "id",
@@ -175,7 +183,7 @@ def calls() -> Iterator[tuple[str, str]]:
     """Each public function, class and method with parameters, after the name of its class."""
     for name in unstuck.__all__:
         value = getattr(unstuck, name)
-        if not callable(value) or value in (*PROTOCOLS, Clean, supervise_sync):
+        if not callable(value) or value in (*PROTOCOLS, Clean):
             continue
         if not inspect.isclass(value):
             yield "", name
@@ -185,14 +193,16 @@ def calls() -> Iterator[tuple[str, str]]:
             for method, function in vars(value).items():
                 function = function.__func__ if isinstance(function, classmethod) else function
                 public = not method.startswith("_") and inspect.isfunction(function)
-                if public and (value, method) != (Client, "start") and len(inspect.signature(function).parameters) > 1:
+                if public and len(inspect.signature(function).parameters) > 1:
                     yield name, method
 
 
 async def outcome(call: Callable[..., Any], given: dict[str, Any]) -> object:
     """The exception of a call, or what it returned; what it gives over time is begun."""
     try:
-        made = call(**given)
+        made = await asyncio.to_thread(call, **given) if call is supervise_sync else call(**given)
+        if isinstance(made, subprocess.Popen):
+            return made.wait()
         if hasattr(made, "__aenter__"):
             async with made:
                 return None
@@ -233,8 +243,10 @@ async def test_a_wrong_type_is_an_error_of_ours(
             found = await outcome(call, {**needed, key: value})
             if isinstance(found, Exception) and not isinstance(found, UnstuckError):
                 problems.append(f"{key}={value!r:.20}: {type(found).__name__}: {found}")
-            elif isinstance(value, Wrong) and not isinstance(found, UnstuckError) and call not in READS_ANYTHING:
+            elif isinstance(value, Wrong) and not isinstance(found, REFUSED) and call not in READS_ANYTHING:
                 problems.append(f"{key} takes an object of any class")
             elif isinstance(value, Wrong) and call not in READS_ANYTHING and NAMED.get(key, key) not in str(found):
                 problems.append(f"{key}={value!r:.20}: not named in {found}")
+            if isinstance(found, UnstuckError) and not is_named(type(found).__name__, described(call)):
+                problems.append(f"{key}={value!r:.20}: {type(found).__name__} is not in the docstring")
     assert not problems, "\n".join(problems)

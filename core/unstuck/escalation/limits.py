@@ -47,6 +47,8 @@ class Limits:
     agent reports is waited for ``outage_limit`` seconds beyond ``transient_retries``. ``learned`` orders new
     approaches by their successes.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         handler = FailureHandler(limits=Limits(max_retries=1))

@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from unstuck.errors import SettingsError
-from unstuck.settings.messages import printable, settings_error, shown
+from unstuck.settings.messages import printable, shown
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.screen_settings import SCREEN_NAMES
 from unstuck.settings.yaml_file import line_of, read_mapping, read_value
@@ -187,8 +185,8 @@ def _checked(layer: Layer) -> dict[str, Any]:
         ]
     try:
         Settings.model_validate(values)
-    except ValidationError as error:
-        raise settings_error(source, error, Settings) from None
+    except SettingsError as error:
+        raise SettingsError(source, error.key, error.problem) from None
     return values
 
 

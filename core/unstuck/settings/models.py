@@ -13,12 +13,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     ValidationError,
     ValidationInfo,
     model_validator,
 )
 
 from unstuck.arguments import checked
+from unstuck.errors import SettingsError
 from unstuck.settings.durations import parse_duration
 from unstuck.settings.messages import settings_error, shown
 from unstuck.settings.prompt_templates import Rung, checked_templates
@@ -329,7 +331,7 @@ Timers = Annotated[
 
 
 class Settings(ScreenSettings):
-    """Everything a user may set; times are in seconds, sizes in bytes.
+    """Everything a user may set; times are in seconds, sizes in bytes. A wrong value raises SettingsError.
 
     Example::
 
@@ -446,5 +448,14 @@ class Settings(ScreenSettings):
         """Return the settings that :meth:`frozen` gave. Raises SettingsError for anything else."""
         try:
             return cls.model_validate(dict(frozen), context=_THAWED)
+        except SettingsError as error:
+            raise SettingsError("the event log", error.key, error.problem) from None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_our_words(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Raise SettingsError for a wrong value, as the other ways to give settings do."""
+        try:
+            return handler(given)
         except ValidationError as error:
-            raise settings_error("the event log", error, cls) from None
+            raise settings_error("settings", error, cls) from None

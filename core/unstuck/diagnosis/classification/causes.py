@@ -57,6 +57,8 @@ class Approach:
 
     ``record`` says how often it worked, such as ``worked 4 of 5``, where that decides the order.
 
+    Raises ArgumentError for a wrong value.
+
     Example::
 
         Approach("use sqlite", "memory")
@@ -74,6 +76,8 @@ class Approach:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """Execution that failed. ``intent`` holds the task's memory, ``test_context`` the results of its tests.
+
+    Raises ArgumentError for a wrong value.
 
     Example::
 

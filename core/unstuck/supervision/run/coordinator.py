@@ -11,6 +11,7 @@ from unstuck.arguments import checked
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Outcome, Task
 from unstuck.errors import UsageError
+from unstuck.supervision.attempt.runner import Attempt
 from unstuck.supervision.context.next_step import can_progress
 from unstuck.supervision.context.signals import Subject
 from unstuck.supervision.run.delivery import deliver
@@ -21,7 +22,9 @@ from unstuck.text import one_line
 
 
 class Coordinator:
-    """Works all tasks of a run. ``agents`` gives each task its agent; ``remediation`` repairs the baseline.
+    """Works all tasks of a run. ``agents`` gives each task its agent, by its id or as a function of the task.
+
+    An agent may be a coroutine function. ``remediation`` repairs the baseline.
 
     Example::
 
@@ -33,7 +36,7 @@ class Coordinator:
     def __init__(
         self,
         supervisor: Supervisor,
-        agents: Mapping[str, Agent] | Callable[[Task], Agent],
+        agents: Mapping[str, Agent | Attempt] | Callable[[Task], Agent | Attempt],
         *,
         remediation: Remediation | None = None,
     ) -> None:
@@ -79,7 +82,7 @@ class Coordinator:
     async def run(self) -> RunResult:
         """Start attempts until no task can continue, then record the end or the pause of the run.
 
-        Raises as :meth:`Supervisor.supervise` does, and UsageError for a task without an agent.
+        Raises UsageError for a task without an agent, AgentUnusable, RecordError and WorkspaceError.
         """
         core = self._supervisor.core
         workers: set[asyncio.Future[Outcome]] = set()
@@ -105,7 +108,7 @@ class Coordinator:
             await asyncio.gather(*everything, return_exceptions=True)
         return await record_end(self._supervisor.core)
 
-    def _agent_of(self, task: Task) -> Agent:
+    def _agent_of(self, task: Task) -> Agent | Attempt:
         if callable(self._agents):
             return self._agents(task)
         if task.id not in self._agents:

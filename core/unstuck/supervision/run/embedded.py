@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from unstuck.clock.waits import first_of
 from unstuck.contract import Agent, Answer, Gate, Level, OutcomeStatus, Task
 from unstuck.diagnosis.model import Diagnosis
-from unstuck.errors import GateClosed, UsageError, WorkspaceError
+from unstuck.errors import ArgumentError, GateClosed, UsageError, WorkspaceError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.usage import usage_of
@@ -119,8 +119,8 @@ async def supervise(
     question open. With nobody to answer, the run pauses: answer with ``unstuck answer``, then give its id as
     ``resume``. ``on_event`` gets each durable record. ``budget`` and ``settings`` have the keys of the settings file,
     and the other limits override theirs. What a callback raises ends the call; ``resume`` continues
-    the run. Raises UsageError (with AgentUnusable, SettingsError, ProjectError and ProjectLocked), RecordError,
-    AnswerRefused.
+    the run. Raises UsageError (with ArgumentError, AgentUnusable, SettingsError, ProjectError and ProjectLocked),
+    RecordError, WorkspaceError where files cannot be prepared or saved, and AnswerRefused for a wrong reply.
 
     Example::
 
@@ -132,15 +132,17 @@ async def supervise(
     worker = as_agent(agent)
     for name, function in (("on_question", on_question), ("on_event", on_event)):
         if function is not None and not callable(function):
-            raise UsageError(f"{name} must be a function, not {type(function).__name__}")
+            raise ArgumentError(f"{name} must be a function, not {type(function).__name__}")
     if inspect.iscoroutinefunction(on_event):
-        raise UsageError("on_event must be a plain function, not a coroutine function")
+        raise ArgumentError("on_event must be a plain function, not a coroutine function")
     if not isinstance(prompt, Task):
         task = Task(id=task_id, prompt=prompt, check=check, timeout_seconds=timeout_seconds, idle_seconds=idle_seconds)
     elif (check, timeout_seconds, idle_seconds) == (None, None, None):
         task = prompt
     else:
-        raise UsageError("check, timeout_seconds and idle_seconds are those of the Task that you pass: set them there")
+        raise ArgumentError(
+            "check, timeout_seconds and idle_seconds are those of the Task that you pass; set them there"
+        )
     limits = {"max_retries": max_retries, "max_pivots": max_pivots, "max_research": max_research}
     overrides = {f"failure_handler.{name}": value for name, value in limits.items()} | {"budget": budget}
     broken: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
@@ -185,7 +187,10 @@ def _sync(
         return asyncio.run(function(*args, **kwargs))
 
     blocking.__name__ = blocking.__qualname__ = f"{function.__name__}_sync"
-    blocking.__doc__ = f"Do as :func:`{function.__name__}` does, for programs without an event loop."
+    blocking.__doc__ = (
+        f"Do as :func:`{function.__name__}` does, for programs without an event loop. It raises the same exceptions, "
+        "and UsageError where a loop runs in this thread."
+    )
     return blocking
 
 

@@ -138,7 +138,7 @@ class Answers:
                 await supervisor.keep_open(str(message.get("gate", "")))
             case "hold":
                 if not supervisor.core.person:
-                    raise UsageError("no screen is open for this run, so it would only pause: answer it now")
+                    raise UsageError("no screen is open for this run, so a hold would pause all of it: decide now")
                 return {"gate": await supervisor.hold(task)}
             case "step":
                 await self._step_in(task, _answer_in(message), _via(message))

@@ -16,7 +16,15 @@ from unstuck.clock import Clock, SystemClock
 from unstuck.clock.deadlines import Deadlines
 from unstuck.contract import HELD, Actor, Agent, Answer, Capabilities, Directive, Gate, Outcome, Task
 from unstuck.detection import LoopDetector
-from unstuck.errors import AgentUnusable, ChannelError, RecordError, RecordWriteFailed, SettingsError, UsageError
+from unstuck.errors import (
+    AgentUnusable,
+    ChannelError,
+    LaggedBehind,
+    RecordError,
+    RecordWriteFailed,
+    SettingsError,
+    UsageError,
+)
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.journal import Journal
@@ -109,6 +117,8 @@ def _settings(
 class Supervisor:
     """One run of a program's own tasks. Use :meth:`open`.
 
+    Everything that records an event raises RecordError where the event log cannot be written.
+
     Example::
 
         async with Supervisor.open("path/to/project") as supervisor:
@@ -162,7 +172,7 @@ class Supervisor:
         ``policy`` makes the answer rules from the state; ``person`` says that a person watches; ``listener`` gets each
         durable record from now on; ``limits`` are new budgets for a run that goes on; ``chosen`` says by task or
         pattern what becomes of an attempt that was cut off. Raises UsageError (with ProjectLocked, ProjectError and
-        SettingsError) and RecordError.
+        SettingsError), RecordError, and WorkspaceError where the worktrees of a run cannot be made.
         """
         environ = os.environ if environ is None else environ
         # Those of other supervisors in this process stay secret, too.
@@ -373,13 +383,9 @@ class Supervisor:
         """The durable state; read it, never write it."""
         return self.core.journal.durable
 
+    @checked
     def add(self, task: Task, **options: Any) -> None:
-        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``.
-
-        Raises UsageError for what is no Task.
-        """
-        if not isinstance(task, Task):
-            raise UsageError(f"task must be a Task, not {type(task).__name__}")
+        """Make ``task`` known; a task that is known already stays as it is. Options are those of ``TaskAdded``."""
         if task.id not in self.core.head.tasks:
             self.core.append(e.TaskAdded(work=task, **options), task=task.id)
 
@@ -393,7 +399,8 @@ class Supervisor:
     async def supervise(self, task: Task, attempt: Agent | Attempt) -> Outcome:
         """Work ``task`` with ``attempt`` until it has its outcome. What a coroutine function raises is a failure.
 
-        Raises UsageError (with AgentUnusable for what cannot be an agent) and RecordError.
+        Raises UsageError (with AgentUnusable for what cannot be an agent), RecordError, and WorkspaceError where the
+        task's files cannot be prepared or saved.
         """
         agent = as_agent(attempt)
         session = self.session(task, agent.can)
@@ -445,17 +452,25 @@ class Supervisor:
 
     @checked
     def events(self, after: int | None = None) -> AsyncIterator[Record]:
-        """Durable records after sequence number ``after`` (by default all), without gaps, then live ones."""
+        """Durable records after sequence number ``after`` (by default all), without gaps, then live ones.
+
+        Raises LaggedBehind for a reader that is too slow, and RecordError for a damaged event log.
+        """
         return self.core.journal.follow(after or 0)
 
     async def questions(self) -> AsyncIterator[Question]:
-        """The open questions, then each that is asked from now on."""
+        """The open questions, then each that is asked from now on. Raises RecordError for a damaged event log."""
         seq, waiting = self.state.seq, self.state.open_gates()
         for row in waiting:
             yield Question(row.gate, self.answer)
-        async for record in self.events(seq):
-            if isinstance(record.event, e.GateOpened) and self.state.gates[record.event.gate].status == "open":
-                yield Question(self.state.gates[record.event.gate].gate, self.answer)
+        while True:
+            try:
+                async for record in self.events(seq):
+                    if isinstance(record.event, e.GateOpened) and self.state.gates[record.event.gate].status == "open":
+                        yield Question(self.state.gates[record.event.gate].gate, self.answer)
+                return
+            except LaggedBehind as error:  # a person takes as long as they like
+                seq = error.seq
 
     def unwatched(self) -> None:
         """Declare that no person is there: the run pauses as soon as only questions are left."""
@@ -464,7 +479,7 @@ class Supervisor:
 
     @checked
     async def hold(self, task: str) -> str:
-        """Pause the agent of ``task`` and return the id of its question. Raises UsageError."""
+        """Pause the agent of ``task`` and return the id of its question. Raises UsageError where it cannot be held."""
         gate = await intervention.hold(self.core, task)
         await self.core.journal.committed()
         return gate
@@ -474,7 +489,8 @@ class Supervisor:
         """Hold ``task`` and decide about it: what can be answered to the question that it then waits for.
 
         One that has not begun can be skipped and abandoned at once; ``extend`` gives it so many seconds from now on.
-        Raises UsageError where it cannot be held, AnswerRefused, GateClosed.
+        Raises UsageError where it cannot be held, AnswerRefused for what cannot be chosen, and GateError where its
+        question has ended meanwhile.
         """
         if answer.choice == "extend":
             return await self.extend(task, answer.number or 0.0, via)
@@ -485,7 +501,7 @@ class Supervisor:
 
     @checked
     async def extend(self, task: str, seconds: float, via: str = "program") -> Gate:
-        """Give the attempt at ``task`` so many seconds from now on. Raises as ``step_in`` does."""
+        """Give the attempt at ``task`` so many seconds from now on. Raises UsageError and GateError."""
         closed = await intervention.extend(self.core, task, seconds, via)
         self.core.signals.wake_all()
         await self.core.journal.committed()
@@ -495,7 +511,7 @@ class Supervisor:
     async def choose_rung(self, task: str, level: NextRung) -> None:
         """Say what comes next for ``task``: the same again, another approach, research, or the question.
 
-        Raises UsageError where nothing can be chosen for it.
+        Raises UsageError where nothing can be chosen for it, and AnswerRefused during a takeover.
         """
         intervention.choose_rung(self.core, task, level)
         await self.core.journal.committed()
@@ -504,7 +520,8 @@ class Supervisor:
     async def start_takeover(self, task: str) -> Takeover:
         """Pause the agent of ``task`` while a person edits its files, until :meth:`end_takeover`.
 
-        Raises UsageError where there is nothing to take over, WorkspaceError where its files cannot be saved first.
+        Raises UsageError where there is nothing to take over, GateError where its question takes no answer any more,
+        and WorkspaceError where its files cannot be saved first.
         """
         taken = await takeover.start_takeover(self.core, task)
         try:

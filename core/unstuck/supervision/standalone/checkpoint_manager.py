@@ -45,7 +45,10 @@ class CheckpointManager:
     async def open(
         cls, tree: Path | str, *, run: str = "manual", clock: Clock | None = None, bounds: Bounds | None = None
     ) -> Self:
-        """Return the manager of the repository around ``tree``; without git, of the directory itself."""
+        """Return the manager of the repository around ``tree``; without git, of the directory itself.
+
+        Raises RecordError where the directory for what Unstuck keeps is a link.
+        """
         if "\0" in str(tree):
             raise ArgumentError(f"CheckpointManager.open: tree must be a path, not {str(tree)!r}")
         tree = Path(tree).resolve()

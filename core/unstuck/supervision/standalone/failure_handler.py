@@ -50,7 +50,7 @@ class FailureHandler:
         self,
         *,
         limits: Limits | None = None,
-        output: Callable[[str], None] = lambda line: None,
+        output: Callable[[str], None] | None = None,
         skip_to_ask: str | Sequence[str] | None = None,
         auto_resolve: Sequence[Mapping[str, str]] | None = None,
         checkpointer: Callable[[str], Any] | None = None,
@@ -59,7 +59,7 @@ class FailureHandler:
         task: str = "",
     ) -> None:
         self._limits = limits or Limits()
-        self._output = output
+        self._output = output or (lambda line: None)
         self._checkpointer = checkpointer
         self.task_id = task_id or task or "task"
         self.root = Path(root)

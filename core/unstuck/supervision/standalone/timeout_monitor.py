@@ -23,7 +23,7 @@ FALLBACK_S = 900.0
 _LOG = logging.getLogger(__name__)
 
 
-class _Gates(Protocol):
+class Gates(Protocol):
     async def create_gate(
         self, gate_type: str, *, task_id: str, agent_id: str, project_id: str | None = None, context: Mapping[str, Any]
     ) -> str: ...
@@ -71,7 +71,7 @@ class TimeoutMonitor:
     @checked
     def __init__(
         self,
-        gate_manager: _Gates | None = None,
+        gate_manager: Gates | None = None,
         *,
         check_interval: float = 10.0,
         clock: Clock | None = None,
