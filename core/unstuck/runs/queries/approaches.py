@@ -18,7 +18,8 @@ from unstuck.text import one_line
 def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> Iterator[dict[str, Any]]:
     """Yield a row for each approach against the failure whose signature begins with ``wanted``, best first.
 
-    Empty is the newest failure of the memory. Those that failed against it come last, without a ``place``. ``now`` is
+    Empty is the newest failure of the memory. Those that others have overtaken come after the rest. Those that failed
+    against it, and overtaken ones that no source names now, come last, without a ``place``. ``now`` is
     in seconds since 1970. Raises UsageError for an unknown failure.
     """
     failure = _failure(memory, wanted)
@@ -26,6 +27,7 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
     cause = next((one for one in Cause if one.value == failure.cause), Cause.SIMPLE_LOGIC)
     uses = uses_of(memory.entries("approach"), signature=signature, headline=headline, now=now)
     ways = ways_against(memory, limits, cause=cause, signature=signature, headline=headline, now=now)
+    stopped = memory.stopped(signature)
     order = "learned" if limits.learned else "confidence"
     about = {"signature": signature, "headline": headline, "order": order}
     for place, way in enumerate(ways, 1):
@@ -37,8 +39,9 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
             "score": round(way.confidence, 3),
             "worked": used.worked if used else 0,
             "tried": used.tried if used else 0,
+            "stopped": way.name in stopped,
         }
-    for name in sorted(memory.failed(signature)):
+    for name in sorted({*memory.failed(signature), *stopped} - {way.name for way in ways}):
         yield about | {
             "approach": name,
             "place": None,
@@ -46,6 +49,7 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
             "score": 0.0,
             "worked": uses[name].worked if name in uses else 0,
             "tried": uses[name].tried if name in uses else 0,
+            "stopped": name in stopped,
         }
 
 

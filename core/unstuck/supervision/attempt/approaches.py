@@ -196,9 +196,10 @@ class Approaches:
         if result == "failed" and check is not None:
             failure = diagnose(check.text, exit_code=check.exit_code or 1, phase="test")
             headline = failure.headline if failure is not None else ""
-            remember_way(core, core.row(task.id), way.approach)
         elif found is not None and result == "stopped":
             headline = str(found.report.error or (check.problem if check is not None else ""))
+        if result == "failed" or (result == "stopped" and (found is None or found.passed)):
+            remember_way(core, core.row(task.id), way.approach, result)
         event = e.ApproachEnded(
             slot=number,
             approach=way.approach,
