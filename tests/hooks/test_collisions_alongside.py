@@ -46,6 +46,6 @@ async def test_two_sessions_that_edit_one_file_are_marked(watching: Watching) ->
         assert (record.task, record.event.other, record.event.paths) == (second, first, ("shop.py",))
         assert marks(world) == {first: [("shop.py",)], second: [("shop.py",)]}
         await edit(world, "two", "shop.py")
-        await edit(world, "one", "other.py")
+        await edit(world, "one", "docs/../other.py")
         await world.until(lambda: len(world.of(e.FilesCollide)) == 2)
         assert marks(world) == {first: [("other.py", "shop.py")], second: [("other.py", "shop.py")]}

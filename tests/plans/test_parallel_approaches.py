@@ -16,6 +16,8 @@ import pytest
 from tests.plans.conftest import Bench
 from tests.waiting import become
 
+from unstuck.supervision.attempt.approaches import slot_variables
+
 CHECK = "test -f done.txt || { echo 'AssertionError: not done'; exit 1; }"
 WAYS = ("way one", "way two", "way three")
 SETTINGS: dict[str, Any] = {
@@ -117,6 +119,16 @@ def test_each_has_a_number_and_ports_of_its_own(bench: Bench) -> None:
     assert [first for first, _ in ranges] == [int(port) for _, port, _ in told]
     assert all(one[1] < two[0] for one, two in pairwise(ranges))
     assert (bench.outside / "slot-first").read_text().split() == []
+
+
+def test_no_two_approaches_of_a_run_have_a_port_in_common() -> None:
+    """Also where several tasks work eight approaches each; all are below the ports that systems give out."""
+    for run in ("20261124-020000-web-1a2b", "r"):
+        told = [slot_variables(run, slot) for slot in range(1, 65)]
+        ranges = [range(int((ends := one["UNSTUCK_PORTS"].split("-"))[0]), int(ends[1]) + 1) for one in told]
+        ports = [port for one in ranges for port in one]
+        assert len(set(ports)) == len(ports) == 64 * 20
+        assert (min(ports) >= 20_000, max(ports) < 32_000) == (True, True)
 
 
 def test_where_all_fail_each_is_remembered(bench: Bench) -> None:

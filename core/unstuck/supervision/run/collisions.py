@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from itertools import combinations
+from os.path import normpath
 from pathlib import Path
 
 from unstuck.clock.deadlines import Deadlines
@@ -68,10 +69,8 @@ class Collisions:
 
     def _within(self, path: str) -> str:
         """Return the path below the project's directory, as git names it; any other as it is."""
-        place = Path(path)
-        with suppress(ValueError):
-            return str((place if place.is_absolute() else self._core.root / place).relative_to(self._core.root))
-        return path
+        place = Path(normpath(self._core.root / path))
+        return str(place.relative_to(self._core.root)) if place.is_relative_to(self._core.root) else str(place)
 
     def _arm(self, seconds: float) -> None:
         self._is_armed = True
