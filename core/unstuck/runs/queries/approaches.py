@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.diagnosis.enums import Cause
 from unstuck.errors import UsageError
-from unstuck.escalation.alternatives import uses_of
+from unstuck.escalation.alternatives import Uses, uses_of
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.memory.entry import Remembered
 from unstuck.eventlog.memory.store import Memory
@@ -28,27 +28,20 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
     uses = uses_of(memory.entries("approach"), signature=signature, headline=headline, now=now)
     ways = ways_against(memory, limits, cause=cause, signature=signature, headline=headline, now=now)
     stopped = memory.stopped(signature)
-    order = "learned" if limits.learned else "confidence"
-    about = {"signature": signature, "headline": headline, "order": order}
-    for place, way in enumerate(ways, 1):
-        used = uses.get(way.name)
-        yield about | {
-            "approach": way.name,
-            "place": place,
-            "source": way.source,
-            "score": round(way.confidence, 3),
-            "worked": used.worked if used else 0,
-            "tried": used.tried if used else 0,
-            "stopped": way.name in stopped,
-        }
-    for name in sorted({*memory.failed(signature), *stopped} - {way.name for way in ways}):
-        yield about | {
+    ranked = [(place, way.name, way.source, round(way.confidence, 3)) for place, way in enumerate(ways, 1)]
+    out = sorted({*memory.failed(signature), *stopped} - {way.name for way in ways})
+    for place, name, source, score in (*ranked, *((None, name, "memory", 0.0) for name in out)):
+        used = uses.get(name, Uses())
+        yield {
+            "signature": signature,
+            "headline": headline,
+            "order": "learned" if limits.learned else "confidence",
             "approach": name,
-            "place": None,
-            "source": "memory",
-            "score": 0.0,
-            "worked": uses[name].worked if name in uses else 0,
-            "tried": uses[name].tried if name in uses else 0,
+            "place": place,
+            "source": source,
+            "score": score,
+            "worked": used.worked,
+            "tried": used.tried,
             "stopped": name in stopped,
         }
 
