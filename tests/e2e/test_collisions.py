@@ -17,12 +17,14 @@ UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 class Two:
     """A run of two tasks in worktrees; each changes its files once ``goes`` is called, and ends with ``ends``."""
 
-    def __init__(self, unstuck: Unstuck, first: str, second: str) -> None:
+    def __init__(self, unstuck: Unstuck, first: str, second: str, isolation: str = "worktree") -> None:
         self.unstuck, self.folder = unstuck, unstuck.seen.parent
         self._plan = unstuck.root / "plan.yaml"
         tasks = {"one": first, "two": second}
         agents = "".join(f"  {name}: {{command: [sh, {self._agent(name, text)}]}}\n" for name, text in tasks.items())
-        rows = "".join(f"  - {{id: {name}, agent: {name}, prompt: Work., verify: 'true'}}\n" for name in tasks)
+        apart = {"one": isolation, "two": "worktree"}
+        about = "prompt: Work., verify: 'true', isolation"
+        rows = "".join(f"  - {{id: {name}, agent: {name}, {about}: {apart[name]}}}\n" for name in tasks)
         self._plan.write_text(f"agents:\n{agents}tasks:\n{rows}", encoding="utf-8")
         self.live = unstuck.start("run", "plan.yaml", "--headless", "--json", env=UNBUFFERED)
 
@@ -86,6 +88,20 @@ def test_both_rows_are_marked_at_that_moment(unstuck: Unstuck, first: str, secon
     unstuck.until(two.live, b"task_ended")
     assert two.shown() == {"one": [], "two": []}
     two.ends("two")
+    two.live.communicate(timeout=60)
+
+
+def test_a_task_in_the_project_itself_by_what_its_tools_edit(unstuck: Unstuck) -> None:
+    """One works in the project's own directory and says what it edits, the other one in a worktree."""
+    call = '{"step": "action", "tool": "Edit", "text": "{\\"file_path\\": \\"README.md\\"}"}'
+    done = '{"step": "success", "tool": "Edit", "text": "edited"}'
+    two = Two(unstuck, f"echo 'UNSTUCK {call}'; echo 'UNSTUCK {done}'", "echo b >> README.md", "shared")
+    two.goes("one")
+    unstuck.until(two.live, b'"kind": "success"')
+    two.goes("two")
+    two.collided()
+    assert two.shown() == both("README.md")
+    two.ends("one", "two")
     two.live.communicate(timeout=60)
 
 

@@ -16,6 +16,8 @@ import pytest
 from tests.plans.conftest import Bench
 from tests.waiting import become
 
+from unstuck.supervision.attempt.approaches import slot_variables
+
 CHECK = "test -f done.txt || { echo 'AssertionError: not done'; exit 1; }"
 WAYS = ("way one", "way two", "way three")
 SETTINGS: dict[str, Any] = {
@@ -85,6 +87,26 @@ def test_three_are_worked_at_once_and_the_first_that_passes_is_taken(bench: Benc
     assert "way two" in shown
 
 
+def test_those_that_lost_are_remembered_against_that_failure(bench: Bench) -> None:
+    """The memory lists them, shows them behind all others, and the next run takes one that nobody has tried first."""
+    bench.run(plan(bench, "[ $me = two ] && { touch done.txt; exit 0; }; sleep 600"))
+    rows = [json.loads(line) for line in bench.call("memory", "list", "--json").out.splitlines()]
+    outcomes = {row["approach"]: row["outcome"] for row in rows}
+    assert [outcomes[way] for way in WAYS] == ["stopped", "worked", "stopped"]
+    assert len({row["signature"] for row in rows}) == 1
+    known = [json.loads(line) for line in bench.call("memory", "approaches", "--json").out.splitlines()]
+    assert {row["approach"] for row in known if row["stopped"]} == {"way one", "way three"}
+    assert known[0]["approach"] == "way two"
+    assert "another one was faster: taken after all others" in bench.call("memory", "approaches").out
+    patterns = [*SETTINGS["failure_handler"]["patterns"]]
+    patterns.append({"pattern": "AssertionError", "approach": "way four", "confidence": 0.1})
+    handler = SETTINGS["failure_handler"] | {"patterns": patterns, "max_pivots": 2}
+    bench.run(plan(bench, "true", pivot={"parallel": 2}, failure_handler=handler))
+    (event,) = bench.events("directive_issued")[:1]
+    assert event["data"]["approaches"][0] == "way two"
+    assert not {"way one", "way three"} & set(event["data"]["approaches"])
+
+
 def test_each_has_a_number_and_ports_of_its_own(bench: Bench) -> None:
     """`UNSTUCK_SLOT` and `UNSTUCK_PORTS` differ, for the agent and for its check."""
     check = f'[ -f done.txt ] && echo "$UNSTUCK_SLOT $UNSTUCK_PORT" > {bench.outside}/checked-$(cat mine.txt); {CHECK}'
@@ -97,6 +119,16 @@ def test_each_has_a_number_and_ports_of_its_own(bench: Bench) -> None:
     assert [first for first, _ in ranges] == [int(port) for _, port, _ in told]
     assert all(one[1] < two[0] for one, two in pairwise(ranges))
     assert (bench.outside / "slot-first").read_text().split() == []
+
+
+def test_no_two_approaches_of_a_run_have_a_port_in_common() -> None:
+    """Also where several tasks work eight approaches each; all are below the ports that systems give out."""
+    for run in ("20261124-020000-web-1a2b", "r"):
+        told = [slot_variables(run, slot) for slot in range(1, 65)]
+        ranges = [range(int((ends := one["UNSTUCK_PORTS"].split("-"))[0]), int(ends[1]) + 1) for one in told]
+        ports = [port for one in ranges for port in one]
+        assert len(set(ports)) == len(ports) == 64 * 20
+        assert (min(ports) >= 20_000, max(ports) < 32_000) == (True, True)
 
 
 def test_where_all_fail_each_is_remembered(bench: Bench) -> None:
@@ -178,7 +210,7 @@ def test_a_killed_run_has_one_next_step_and_leaves_no_worktree(bench: Bench, mom
     process.wait()
     process.communicate()
     before = [int(path.read_text()) for path in bench.outside.glob("pid-*")]
-    began.write_text("first\n")
+    began.write_text("first\none\nthree\n" if moment == "approach_ended" else "first\n")  # they are not begun again
     (bench.outside / "go").touch()
     done = bench.resume()
     assert done.code == 0, done.out + done.err

@@ -43,6 +43,7 @@ CHANGES = st.lists(
         st.integers(1, 5).map("task_failure_limit={}".format),
         st.integers(2, 6).map("window_size={}".format),
         st.sampled_from(["ask=never", "outage_limit=0", "skip_to_ask=[zorp]", "after_quota=resume"]),
+        st.sampled_from(["parallel=3", "failover=[codex]", "failover=[]"]),
     ),
     max_size=4,
 )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from html import unescape
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from tests.screen.test_interventions import SCRIPT
+from tests.waiting import become
 from tests.web.conftest import Serving, Stage, words
 
-from unstuck import Answer
+from unstuck import Answer, Task, admit
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.eventlog import events as e
 from unstuck.eventlog.log.records import read_records
 from unstuck.runs.answers.question import question_of
@@ -193,6 +202,57 @@ async def test_the_timer_stops_for_a_person(serving: Serving) -> None:
         assert "Stop the timer" in words(page)
         await reader.post(f"{stage.path}/keep", id="g1")
         assert stage.supervisor.state.gates["g1"].gate.acts_at is None
+
+
+@pytest.mark.parametrize("beside", [False, True])
+async def test_the_later_of_two_that_change_one_file_is_held(serving: Serving, beside: bool) -> None:
+    """Both rows have the button; it suspends the agent of the later one, which asks what now. Its token is needed."""
+    async with serving(beside=beside, quiet=True) as stage, colliding(stage) as (later, other, process):
+        reader = await stage.reader()
+        page = await reader.get(stage.path)
+        assert page.text.count(f"Hold {later}, the later one") == 2
+        assert (await reader.http.post(f"{stage.path}/hold", data={"id": later})).status_code == 403
+        assert (await reader.post(f"{stage.path}/hold", id=other)).status_code == 409
+        assert (await reader.post(f"{stage.path}/hold", id="nobody")).status_code == 404
+        assert process.status() != psutil.STATUS_STOPPED
+        response = await reader.post(f"{stage.path}/hold", id=later)
+        assert response.status_code == 200, words(response)
+        assert f"{later} is held" in words(response)
+        assert process.status() == psutil.STATUS_STOPPED
+        assert "the later one" not in words(response)
+
+
+async def test_a_page_to_read_holds_nothing(serving: Serving) -> None:
+    """With --read-only there is no button, and a form that is sent all the same is refused."""
+    async with serving(read_only=True, quiet=True) as stage, colliding(stage) as (later, other, process):
+        reader = await stage.reader()
+        page = await reader.get(stage.path)
+        assert f"{other} changes a.py" in words(page)
+        assert "/hold" not in page.text
+        await reader.get("/sessions")
+        response = await reader.post(f"{stage.path}/hold", id=later)
+        assert "--read-only" in words(response)
+        assert process.status() != psutil.STATUS_STOPPED
+
+
+@asynccontextmanager
+async def colliding(stage: Stage) -> AsyncIterator[tuple[str, str, psutil.Process]]:
+    """A real agent at work on a task that changed a file after another one; both tasks, and its process."""
+    core = stage.supervisor.core
+    stage.story.task("early")
+    spec = CommandSpec(command=(sys.executable, "-c", SCRIPT))
+    agent = CommandAgent(spec, folder=core.folder, environ=core.environ, limit=100_000, prompt_limit=10_000)
+    task = Task(id="late", prompt=admit("Make it work"), verify="true", timeout_s=600.0)
+    working = asyncio.ensure_future(stage.supervisor.supervise(task, agent))
+    pid = Path(core.root) / "late.pid"
+    await become(lambda: pid.exists() and pid.read_text().strip() != "")
+    stage.story.append(e.FilesCollide(other="early", paths=(admit("a.py"),)), "late")
+    await core.journal.committed()
+    yield "late", "early", psutil.Process(int(pid.read_text()))
+    for gate in stage.supervisor.state.open_gates():
+        await stage.supervisor.answer(gate.id, Answer(choice="continue"))
+    (Path(core.root) / "late.go").touch()
+    assert (await working).status == "succeeded"
 
 
 async def test_a_run_that_is_not_there_is_no_page(serving: Serving) -> None:

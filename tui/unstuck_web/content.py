@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from unstuck.clock import Clock
 from unstuck.eventlog.attention_stats import seconds_of
-from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.eventlog.state import GateRow, State, TaskRow, later_of
 from unstuck.history.entries import lines_of
 from unstuck.runs.answers.question import AnswerOption, Question, question_of
 from unstuck.runs.queries.json_rows import question_row, timeline_of
 from unstuck.runs.view.outputs import OutputTail
 from unstuck.runs.view.run_view import RunView
+from unstuck.supervision.intervention.allowed import why_not
 from unstuck.words.amounts import clock_time, span, spent_of, time_of_day
 from unstuck.words.excerpt import failure_excerpt, failure_pattern
 from unstuck.words.labels import (
@@ -79,7 +80,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task in the list."""
+    """A task in the list. ``later`` are the tasks that can be held because they changed a file after another one."""
 
     id: str
     mark: Mark
@@ -93,6 +94,7 @@ class TaskLine:
     kind: str
     doubts: str
     gate: str
+    later: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,12 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
         kind=failure_words(failed.failure_type.value, failed.category.value) if failed is not None else "",
         doubts=collision_words(state, row) or doubts_about(row),
         gate=row.gate if asks else "",
+        later=tuple(task for task in later_of(state, row.id) if _can_be_held(state, state.tasks[task])),
     )
+
+
+def _can_be_held(state: State, row: TaskRow) -> bool:
+    return not row.gate and not why_not(state, row, "hold")
 
 
 def _time_of(state: State, row: TaskRow, now: float) -> Countdown | None:

@@ -17,7 +17,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import RunResumed
 from unstuck.eventlog.log.load_state import live_agents
 from unstuck.eventlog.log.tail import LogFollower
-from unstuck.eventlog.state import GateRow
+from unstuck.eventlog.state import GateRow, TaskRow, later_of
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import agent_sign, callers, mark_of
 from unstuck.processes.background import start_in_background
@@ -207,6 +207,12 @@ class Runs:
         if row is None or row.status != "open":
             raise GateUnknown(gate) if row is None else GateClosed(gate, row.by or "the supervisor", row.closed)
         await run.view.keep_open(gate)
+
+    async def hold(self, run: WatchedRun, row: TaskRow) -> None:
+        """Hold the agent of ``row``, the later one of a collision. Raises UnstuckError where it is that no more."""
+        if row.id not in later_of(run.view.state, row.id):
+            raise UsageError(f"{row.id} changes no file that another task has changed before it")
+        await run.view.hold(row.id)
 
     async def resume(self, run: WatchedRun) -> None:
         """Start `unstuck run --resume` in the background. Raises UnstuckError with its reason where it ends."""

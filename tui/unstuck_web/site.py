@@ -106,6 +106,7 @@ class Site:
             Route("/runs/{run}/question", self._let_in(_question)),
             Route("/runs/{run}/question", self._let_in(_answer), methods=["POST"]),
             Route("/runs/{run}/keep", self._let_in(_keep), methods=["POST"]),
+            Route("/runs/{run}/hold", self._let_in(_hold), methods=["POST"]),
             Route("/runs/{run}/resume", self._let_in(_resume), methods=["POST"]),
             Route("/runs/{run}/task", self._let_in(_task)),
             Route("/runs/{run}/recap", self._let_in(_recap)),
@@ -353,6 +354,20 @@ async def _keep(page: Page, request: Request) -> Response:
     return RedirectResponse(_url("runs", run.run), 303)
 
 
+async def _hold(page: Page, request: Request) -> Response:
+    """Hold the agent of a task that changed a file after another one."""
+    _require_writes(page)
+    run = await page.site.runs.open(request.path_params["run"])
+    row = run.view.state.tasks.get((await form_of(request)).get("id", ""))
+    if row is None:
+        raise UsageError("there is no such task in this run")
+    try:
+        await page.site.runs.hold(run, row)
+    except UnstuckError as error:
+        return await _run_page(page, request, run, status=409, error=str(error))
+    return RedirectResponse(_url("runs", run.run), 303)
+
+
 async def _resume(page: Page, request: Request) -> Response:
     _require_writes(page)
     run = await page.site.runs.open(request.path_params["run"])
@@ -503,7 +518,7 @@ async def _run_parts(page: Page, run: WatchedRun, changed: set[str] | None) -> d
             row.id: content.answered_words(row) for row in list(state.gates.values())[-_ROWS:] if row.status != "open"
         },
         "tasks": [
-            [line.id, site.part("parts.html", "task_line", task=line, run=run)]
+            [line.id, site.part("parts.html", "task_line", task=line, **more)]
             for line in content.task_lines(run.view, rows[: 2 * content.TASKS])
         ],
         "title": _title(run),

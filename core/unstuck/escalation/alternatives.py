@@ -67,7 +67,7 @@ def built_in(cause: Cause) -> tuple[str, ...]:
 
 
 class Tried(Protocol):
-    """Recorded use of an approach. ``outcome`` is ``worked`` or ``failed``, ``note`` the failure's headline."""
+    """Recorded use of an approach. ``outcome`` is ``worked``, ``failed`` or ``stopped``, ``note`` the headline."""
 
     @property
     def signature(self) -> str: ...
@@ -113,7 +113,12 @@ def uses_of(tried: Iterable[Tried], *, signature: str, headline: str, now: float
         key = (use.approach, use.signature, use.run, use.task)
         if use.note not in similar:
             similar[use.note] = similarity(use.note, headline) >= _SIMILAR_FAILURE
-        if key in seen or not use.approach or not (use.signature == signature or similar[use.note]):
+        if (
+            key in seen
+            or not use.approach
+            or use.outcome == "stopped"
+            or not (use.signature == signature or similar[use.note])
+        ):
             continue
         seen.add(key)
         uses, weight = found.setdefault(use.approach, Uses()), _weight(use.when, now)
@@ -188,7 +193,11 @@ def _last_uses(tried: Iterable[Tried], cause: Cause, signature: str) -> Mapping[
     """Return the newest use of each approach against each failure that is the same or has this cause."""
     last: dict[tuple[str, str], Tried] = {}
     for use in tried:
-        if use.approach and (use.cause == cause.value or (signature and use.signature == signature)):
+        if (
+            use.approach
+            and use.outcome != "stopped"
+            and (use.cause == cause.value or (signature and use.signature == signature))
+        ):
             last.setdefault((use.approach, use.signature), use)
     return last
 

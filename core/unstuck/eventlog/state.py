@@ -402,6 +402,13 @@ class State:
         return [(row.pid, row.spawned) for row in self.attempts.values() if row.pid]
 
 
+def later_of(state: State, task: str) -> tuple[str, ...]:
+    """Return the later tasks of the collisions of ``task``, each once."""
+    row = state.tasks.get(task)
+    found = collisions_of(state, row) if row is not None else ()
+    return tuple(dict.fromkeys(task if one.is_later else one.other for one in found))
+
+
 def collisions_of(state: State, row: TaskRow) -> tuple[Collision, ...]:
     """Return the collisions of ``row`` with tasks that have not ended."""
     others = {task for task, other in state.tasks.items() if other.state != "ended"} if row.collisions else set()

@@ -40,7 +40,7 @@ SCHEMAS: dict[str, Schema] = {
     "fsck": Schema(1, project.LogCheck),
     "hooks": Schema(1, _INSTALLED),
     "mcp": Schema(1, _INSTALLED),
-    "memory": Schema(2, project.Remembered | project.Forgotten | project.KnownApproach),
+    "memory": Schema(3, project.Remembered | project.Forgotten | project.KnownApproach),
     "permissions": Schema(1, runs.Permission),
     "recap": Schema(1, runs.RecapLine),
     "review": Schema(2, project.Session | project.TranscriptEntry),

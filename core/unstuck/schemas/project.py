@@ -232,7 +232,8 @@ class Remembered(Row):
 class KnownApproach(Row):
     """An approach against a failure. ``place`` counts from 1 and is null for one that failed against it.
 
-    It ``worked`` in so many of the ``tried`` uses against similar failures.
+    It ``worked`` in so many of the ``tried`` uses against similar failures. ``stopped``: another one was faster against
+    this failure, and it was never judged.
     """
 
     signature: str
@@ -244,6 +245,7 @@ class KnownApproach(Row):
     score: float
     worked: int
     tried: int
+    stopped: bool = False
 
 
 class Forgotten(Row):

@@ -85,11 +85,16 @@ def approaches(signature: str, project: Path, as_json: bool) -> None:
 
 
 def _approach_cells(row: dict[str, Any]) -> tuple[str, ...]:
-    record = f"worked {row['worked']} of {row['tried']} against similar failures" if row["tried"] else "no record"
+    name, record = one_line(row["approach"], 70), "no record"
+    if row["stopped"]:
+        record = "another one was faster: taken after all others"
+    elif row["tried"]:
+        record = f"worked {row['worked']} of {row['tried']} against similar failures"
     if row["place"] is None:
-        return ("-", one_line(row["approach"], 70), row["source"], "-", "failed against this failure: not taken again")
+        why = record if row["stopped"] else "failed against this failure: not taken again"
+        return ("-", name, row["source"], "-", why)
     why = record if row["order"] == "learned" else f"by confidence; {record}"
-    return str(row["place"]), one_line(row["approach"], 70), row["source"], f"{row['score']:.2f}", why
+    return str(row["place"]), name, row["source"], f"{row['score']:.2f}", why
 
 
 @command.command(name="promote")
@@ -109,7 +114,7 @@ def promote(id: str, project: Path, as_json: bool) -> None:
 
 
 def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
-    outcome = {"worked": "worked", "failed": "failed", "": "-"}[row["outcome"]]
+    outcome = row["outcome"] or "-"
     if row["kind"] == "rule":
         outcome = "holds" if row["holds"] else "over"
     text = row["note"]

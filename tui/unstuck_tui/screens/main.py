@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck.eventlog.state import collisions_of
+from unstuck.eventlog.state import later_of
 from unstuck.runs.answers.question import question_of, question_text
 from unstuck.runs.view.outputs import OutputKind
 from unstuck.runs.view.run_view import RunView
@@ -249,7 +249,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if action in ("open", "hold", "decide", "by_hand", "pager"):
             return bool(table.selected)
         if action == "hold_later":
-            return bool(self._later_of(table.selected))
+            return bool(later_of(self._tracker.state, table.selected))
         if action == "next_question":
             return bool(self._tracker.gates)
         if action in ("filter", "sort") and not self._tracker.state.tasks:
@@ -328,14 +328,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._interventions.hold(self._table.chosen)
 
     def action_hold_later(self) -> None:
-        self._interventions.hold(self._later_of(self._table.selected))
-
-    def _later_of(self, task: str) -> tuple[str, ...]:
-        """Return the later tasks of the collisions of ``task`` that can be paused."""
-        state = self._tracker.state
-        row = state.tasks.get(task)
-        found = collisions_of(state, row) if row is not None else ()
-        return tuple(dict.fromkeys(task if one.is_later else one.other for one in found))
+        self._interventions.hold(later_of(self._tracker.state, self._table.selected))
 
     def action_decide(self) -> None:
         self._interventions.decide(self._table.chosen, self._table.unmark)

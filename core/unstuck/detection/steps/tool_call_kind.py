@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Literal
@@ -65,6 +66,7 @@ _MOVES_ON = re.compile(r"\b(?:scroll|page[ _-]?(?:down|up)|pgdn|next[ _-]page|sw
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
 _ARGUMENTS = re.compile(r"\w*\s*\{")
 _TARGETS = re.compile(r'"(?:file_path|filePath|path|file|notebook_path)": ?"((?:[^"\\]|\\.)*)"')
+_PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ((?:[^\\\n\"]|\\(?!n))+)")
 _SUFFIXED = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
 _NEEDLES = re.compile(r'"(?:pattern|query|q|regex|search|search_term|term|keywords?)": ?"((?:[^"\\]|\\.)*)"')
 _PLACES = re.compile(r'"(?:path|glob|include|type|directory|dir|url)": ?"((?:[^"\\]|\\.)*)"')
@@ -167,6 +169,22 @@ def check_of(tool: str, text: str) -> str:
     if not _ASKS_HELP.search(command):
         command = _FLAG_OR_PIPE.sub(" ", command)
     return f"{tool} {' '.join(command.split())}"
+
+
+def edited_files(tool: str, text: str) -> tuple[str, ...]:
+    """Return the files that a call gives to a tool that edits them; none for any other tool, such as a shell."""
+    if _TOOLS.get(tool.lower().rpartition("__")[2]) != "edit":
+        return ()
+    named = (_unescaped(found[1]) for found in _TARGETS.finditer(text))
+    patched = (found[1].strip() for found in _PATCHED.finditer(text))
+    return tuple(dict.fromkeys(path for path in (*named, *patched) if path))
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
 
 
 def needle_of(text: str) -> tuple[frozenset[str], str]:

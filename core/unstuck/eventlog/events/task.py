@@ -317,7 +317,7 @@ class CheckFlaked(Event):
 
 
 class FilesCollide(Event):
-    """The task changes ``paths`` that the live task ``other`` has changed before it, in worktrees of their own.
+    """The task changes ``paths`` that the live task ``other`` has changed before it.
 
     No ``paths`` mean that they have no changed file in common any more.
     """

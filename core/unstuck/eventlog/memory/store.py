@@ -160,6 +160,12 @@ class Memory:
         last = _last_use(self.entries("approach", signature=signature))
         return frozenset(entry.approach for entry in last if entry.outcome == "failed")
 
+    def stopped(self, signature: str) -> frozenset[str]:
+        """Return the approaches that others have overtaken against this signature, and that were never judged."""
+        used = self.entries("approach", signature=signature)
+        judged = {entry.approach for entry in used if entry.outcome != "stopped"}
+        return frozenset(entry.approach for entry in used if entry.approach not in judged)
+
     def _identity(self) -> tuple[int, int]:
         try:
             status = self.path.stat()
@@ -239,9 +245,9 @@ def _record_errors(path: Path, verb: str) -> Iterator[None]:
 
 
 def _last_use(newest_first: Iterable[Remembered]) -> tuple[Remembered, ...]:
-    """Return the newest entry of each approach, in the given order."""
+    """Return the newest entry of each approach that says how it ended, in the given order."""
     last: dict[str, Remembered] = {}
     for entry in newest_first:
-        if entry.approach:
+        if entry.approach and entry.outcome != "stopped":
             last.setdefault(entry.approach, entry)
     return tuple(last.values())

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstuck.diagnosis.enums import Cause
 from unstuck.errors import UsageError
-from unstuck.escalation.alternatives import uses_of
+from unstuck.escalation.alternatives import Uses, uses_of
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.memory.entry import Remembered
 from unstuck.eventlog.memory.store import Memory
@@ -18,7 +18,8 @@ from unstuck.text import one_line
 def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> Iterator[dict[str, Any]]:
     """Yield a row for each approach against the failure whose signature begins with ``wanted``, best first.
 
-    Empty is the newest failure of the memory. Those that failed against it come last, without a ``place``. ``now`` is
+    Empty is the newest failure of the memory. Those that others have overtaken come after the rest. Those that failed
+    against it, and overtaken ones that no source names now, come last, without a ``place``. ``now`` is
     in seconds since 1970. Raises UsageError for an unknown failure.
     """
     failure = _failure(memory, wanted)
@@ -26,26 +27,22 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
     cause = next((one for one in Cause if one.value == failure.cause), Cause.SIMPLE_LOGIC)
     uses = uses_of(memory.entries("approach"), signature=signature, headline=headline, now=now)
     ways = ways_against(memory, limits, cause=cause, signature=signature, headline=headline, now=now)
-    order = "learned" if limits.learned else "confidence"
-    about = {"signature": signature, "headline": headline, "order": order}
-    for place, way in enumerate(ways, 1):
-        used = uses.get(way.name)
-        yield about | {
-            "approach": way.name,
-            "place": place,
-            "source": way.source,
-            "score": round(way.confidence, 3),
-            "worked": used.worked if used else 0,
-            "tried": used.tried if used else 0,
-        }
-    for name in sorted(memory.failed(signature)):
-        yield about | {
+    stopped = memory.stopped(signature)
+    ranked = [(place, way.name, way.source, round(way.confidence, 3)) for place, way in enumerate(ways, 1)]
+    out = sorted({*memory.failed(signature), *stopped} - {way.name for way in ways})
+    for place, name, source, score in (*ranked, *((None, name, "memory", 0.0) for name in out)):
+        used = uses.get(name, Uses())
+        yield {
+            "signature": signature,
+            "headline": headline,
+            "order": "learned" if limits.learned else "confidence",
             "approach": name,
-            "place": None,
-            "source": "memory",
-            "score": 0.0,
-            "worked": uses[name].worked if name in uses else 0,
-            "tried": uses[name].tried if name in uses else 0,
+            "place": place,
+            "source": source,
+            "score": score,
+            "worked": used.worked,
+            "tried": used.tried,
+            "stopped": name in stopped,
         }
 
 

@@ -6,7 +6,7 @@ unknown, so the later steps of that task are counted and not judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from unstuck.escalation.precedence import (
     Block,
     Decision,
     Direct,
+    Facts,
     Finish,
     Halt,
     Redispatch,
@@ -39,10 +40,11 @@ from unstuck.supervision.attempt.repetition import alarm_of
 from unstuck.supervision.context.context import limits_of
 from unstuck.supervision.memory.failure_memory import ways_for
 from unstuck.supervision.outcome.decision_facts import decision_on, facts_of, fails_on_baseline
+from unstuck.supervision.outcome.failover import reason_of
 
 _NO_MEMORY = Memory(Path())
 _LEVELS = {"pivot": "new approach", "human": "question"}
-_GOES_ON = ("retry", "new approach", "research", "continue", "again", "wait")
+_GOES_ON = ("retry", "new approach", "research", "continue", "again", "wait", "another agent")
 _SETTLED = ("ended", "waiting", "blocked")
 
 
@@ -157,11 +159,13 @@ class RunReplay:
         self._diverged: set[str] = set()
         self._open: dict[str, Difference] = {}
         self._expected: dict[str, list[tuple[int, Step]]] = {}
+        self._usable: dict[str, bool] = {}
         found.runs += 1
 
     def add(self, record: Record) -> None:
         """Judge the step of this record, if it is one, in the state before it. Raises SettingsError."""
         event, row = record.event, self._state.tasks.get(record.task)
+        self._usable.update(_agents_seen(event, row))
         if isinstance(event, e.RunStarted):
             own = recorded(event.settings)
             self._sides = _Side(own), _Side(self._change(own))
@@ -186,25 +190,58 @@ class RunReplay:
         return self._state.run.state in ("draining", "ended")
 
     def _decide(self, record: Record, row: TaskRow, logged: Step, sides: tuple[_Side, _Side]) -> None:
-        own = self._decision(record, row, sides[0])
-        none_left = logged.kind in ("research", "question") and _step(own) != logged
-        if none_left and _step(without := self._decision(record, row, sides[0], ways=False)) == logged:
-            own = without  # the memory of that time knew every approach as failed
-        else:
-            none_left = False
-        if _step(own) != logged:
-            self._found.drifts.append(Drift(self._run, row.id, record.seq, _step(own), logged))
-        changed = self._decision(record, row, sides[1], ways=not none_left)
-        self._compare(record, _step(own), _step(changed), logged=logged, differs=own != changed)
+        is_handed = isinstance(record.event, e.AgentReplaced)
+        usable = self._usable if is_handed else self._usable | dict.fromkeys(row.agents_left, False)
+        own, step = self._judged(record, row, sides[0], row.failover, usable)
+        ways = True
+        if logged.kind in ("research", "question") and step != logged:
+            without = self._judged(record, row, sides[0], row.failover, usable, ways=False)
+            if without[1] == logged:  # the memory of that time knew every approach as failed
+                (own, step), ways = without, False
+        assert step is not None
+        if step != logged:
+            self._found.drifts.append(Drift(self._run, row.id, record.seq, step, logged))
+        failover = _failover(row, sides)
+        changed, other = self._judged(record, row, sides[1], failover, usable, ways=ways)
+        if other is None:
+            self._found.unknown += 1
+            self._diverged.add(row.id)
+            return
+        handed = "another agent" in (step.kind, other.kind)
+        differs = step != other if handed else own != changed
+        self._compare(record, step, other, logged=logged, differs=differs)
 
-    def _decision(self, record: Record, row: TaskRow, side: _Side, *, ways: bool = True) -> Decision:
-        """Return the decision of today's rules. From the memory is known what the record says."""
+    def _judged(
+        self,
+        record: Record,
+        row: TaskRow,
+        side: _Side,
+        failover: tuple[str, ...],
+        usable: Mapping[str, bool],
+        *,
+        ways: bool = True,
+    ) -> tuple[Decision, Step | None]:
+        """Return the decision of today's rules, and the step that follows.
+
+        The step is None where another agent may go on of which the log does not say whether it could be used.
+        """
+        facts = self._facts(record, row, side, ways=ways)
+        decision = decision_on(row, facts, side.limits)
+        if not row.chosen and reason_of(decision, facts) is not None:
+            tried = {row.task.agent, *(change.before for change in row.failovers)}
+            for name in failover:
+                if name not in tried and (can := usable.get(name)) is not False:
+                    return decision, Step("another agent", name) if can else None
+        return decision, _step(decision)
+
+    def _facts(self, record: Record, row: TaskRow, side: _Side, *, ways: bool) -> Facts:
+        """Return the facts of a decision. From the memory is known what the record says."""
         event = record.event
         learnt = ""
         if isinstance(event, e.DirectiveIssued) and event.line == 4:
             used = set(event.climb.resolved) - set(row.climb.resolved)
             learnt = event.hint if any(rule.startswith(f"{LEARNT}\n") for rule in used) else ""
-        facts = facts_of(
+        return facts_of(
             self._state,
             row,
             alternatives=self._ways(record, row, side) if ways else (),
@@ -213,7 +250,6 @@ class RunReplay:
             may_ask=side.may_ask,
             now=seconds_of(record.time) or 0.0,
         )
-        return decision_on(row, facts, side.limits)
 
     def _is_infrastructure(self, row: TaskRow) -> bool:
         failed = row.check is not None and row.check.result == "failed"
@@ -222,14 +258,15 @@ class RunReplay:
     def _ways(self, record: Record, row: TaskRow, side: _Side) -> tuple[Approach, ...]:
         event, now = record.event, seconds_of(record.time) or 0.0
         ways = ways_for(_NO_MEMORY, side.limits, row, now)
-        recorded = event.approach if isinstance(event, e.DirectiveIssued) and event.level == "pivot" else ""
-        if not recorded or self._sides is None:
+        if not isinstance(event, e.DirectiveIssued) or event.level != "pivot" or self._sides is None:
             return ways
+        recorded = event.approaches or (event.approach,)
         own = [way.name for way in ways_for(_NO_MEMORY, self._sides[0].limits, row, now)]
-        if recorded not in own:
-            return (Approach(recorded, "memory", 1.0), *ways)
-        better = own[: own.index(recorded)]  # the memory of that time knew them as failed
-        return tuple(way for way in ways if way.name not in better)
+        last = max((own.index(name) for name in recorded if name in own), default=-1)
+        better = own[: last + 1]  # the memory of that time knew those that were not taken as failed
+        known = {way.name: way for way in ways}
+        taken = (known.get(name, Approach(name, "memory", 1.0)) for name in recorded)
+        return (*taken, *(way for way in ways if way.name not in (*better, *recorded)))
 
     def _observe(self, record: Record, row: TaskRow, event: e.StepRecorded, sides: tuple[_Side, _Side]) -> None:
         seen = Observation(
@@ -333,6 +370,22 @@ def _is_alarm(kind: str, key: str) -> bool:
     return kind == "loop_detected" or (kind, key) == ("question", "blocked")
 
 
+def _agents_seen(event: object, row: TaskRow | None) -> dict[str, bool]:
+    """Return the agents of which ``event`` says whether they could be used."""
+    if isinstance(event, e.AttemptStarted) and row is not None:
+        return {row.task.agent: True}
+    if isinstance(event, e.AgentReplaced):
+        return {**{one.partition(": ")[0]: False for one in event.skipped}, event.agent: True}
+    return {}
+
+
+def _failover(row: TaskRow, sides: tuple[_Side, _Side]) -> tuple[str, ...]:
+    """Return the agents that may go on under the changed settings; a list that is the task's own stays."""
+    before, after = (side.settings.failover for side in sides)
+    common = tuple(name for name in dict.fromkeys(before) if name in row.failover)
+    return row.failover if before == after or row.failover != common else tuple(after)
+
+
 def _step(decision: Decision) -> Step:
     match decision:
         case Finish(status=status):
@@ -342,7 +395,7 @@ def _step(decision: Decision) -> Step:
         case BackOff():
             return Step("wait", "outage" if decision.outage else "quota" if decision.quota else "transient")
         case Direct():
-            return _level(decision.level, decision.approach)
+            return _level(decision.level, decision.approach, len(decision.approaches))
         case Redispatch(error_type=error_type):
             return Step("again", error_type)
         case Block():
@@ -351,8 +404,9 @@ def _step(decision: Decision) -> Step:
             return Step("stop", reason)
 
 
-def _level(level: str, approach: str) -> Step:
-    about = {"pivot": approach, "human": "stuck"}.get(level, "")
+def _level(level: str, approach: str, at_once: int) -> Step:
+    more = f" and {at_once - 1} more at once" if at_once > 1 else ""
+    about = {"pivot": approach + more, "human": "stuck"}.get(level, "")
     return Step(_LEVELS.get(level, level), about)
 
 
@@ -360,13 +414,15 @@ def _logged(event: Any) -> Step | None:
     """Return the decision that an event holds; None if it holds none of a rule."""
     match event:
         case e.DirectiveIssued() if event.line:
-            return _level(event.level, event.approach)
+            return _level(event.level, event.approach, len(event.approaches))
         case e.ConfigurationError():
             return Step("question", event.error_type)
         case e.TransientErrorRetry():
             return Step("wait", "quota" if event.quota else "transient")
         case e.OutageWait():
             return Step("wait", "outage")
+        case e.AgentReplaced():
+            return Step("another agent", event.agent)
         case e.AgentFailure():
             return Step("again", event.error_type)
         case e.InfrastructureBlocked():

@@ -14,7 +14,7 @@ from unstuck.words.did_you_mean import suggestion
 
 JUDGED = (
     *(f"failure_handler.{name}" for name in FailureHandlerSettings.model_fields),
-    "task_failure_limit", "window_size", "ask", "outage_limit", "after_quota",
+    "task_failure_limit", "window_size", "ask", "outage_limit", "after_quota", "failover", "pivot.parallel",
 )  # fmt: skip
 """Settings that decisions and alarms depend on. Any other needs a clock, an agent or a check."""
 _BY_NAME = {name: name for name in JUDGED} | {name.rpartition(".")[2]: name for name in JUDGED}

@@ -34,7 +34,7 @@ from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.memory.failure_memory import remember_way
 from unstuck.text import Clean, admit, one_line
 
-_FIRST_PORT, _PORTS_OF_RUN, _PORTS, _RUNS = 20_000, 200, 20, 60
+_FIRST_PORT, _PORTS, _RANGES, _RANGES_OF_RUN = 20_000, 20, 600, 10
 _BESIDE = (
     "Other agents work on other approaches at the same time, each in a directory of its own. Use only the ports of the "
     "variable UNSTUCK_PORTS, and UNSTUCK_SLOT in names that must differ, such as that of a database."
@@ -196,9 +196,10 @@ class Approaches:
         if result == "failed" and check is not None:
             failure = diagnose(check.text, exit_code=check.exit_code or 1, phase="test")
             headline = failure.headline if failure is not None else ""
-            remember_way(core, core.row(task.id), way.approach)
         elif found is not None and result == "stopped":
             headline = str(found.report.error or (check.problem if check is not None else ""))
+        if result == "failed" or (result == "stopped" and (found is None or found.passed)):
+            remember_way(core, core.row(task.id), way.approach, result)
         event = e.ApproachEnded(
             slot=number,
             approach=way.approach,
@@ -261,7 +262,8 @@ class Approaches:
 
 def slot_variables(run: str, slot: int) -> dict[str, str]:
     """Return the variables of approach ``slot``: its number, and ports that no other approach of the run has."""
-    first = _FIRST_PORT + crc32(run.encode()) % _RUNS * _PORTS_OF_RUN + (slot - 1) * _PORTS % _PORTS_OF_RUN
+    own = crc32(run.encode()) * _RANGES_OF_RUN  # other runs begin elsewhere; more than ten go on where one begins
+    first = _FIRST_PORT + (own + slot - 1) % _RANGES * _PORTS
     return {"UNSTUCK_SLOT": str(slot), "UNSTUCK_PORT": str(first), "UNSTUCK_PORTS": f"{first}-{first + _PORTS - 1}"}
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unstuck.contract import Capabilities, Guidance, Level
+from unstuck.contract import Capabilities, Guidance, Level, Way
 from unstuck.diagnosis.enums import ErrorCategory
 from unstuck.escalation.prompts import IN_HANDS, Brief, answer_to, compose, cut_off, ended_badly
-from unstuck.eventlog.state import DirectiveRow, State, TaskRow
+from unstuck.eventlog.state import AttemptRow, DirectiveRow, State, TaskRow
 from unstuck.supervision.gates.gate_types import asked_by_agent
 from unstuck.text import Clean
 
@@ -114,6 +114,25 @@ def repeated(state: State, row: TaskRow, guidance: Guidance, allowed: Sequence[s
     more = [f"`{rule}` is allowed now." for rule in allowed if rule not in guidance.allowed]
     again = "\n\n".join(filter(None, (ended, " ".join(more))))
     return Clean(f"{text}{_AGAIN}{again}" if again else text)
+
+
+def ways_left(attempt: AttemptRow | None) -> tuple[Way, ...]:
+    """Return the approaches of an attempt that were not judged yet, or the one that has passed alone."""
+    if attempt is None:
+        return ()
+    ways, results = attempt.guidance.ways, dict(attempt.ways)
+    passed = tuple(way for slot, way in enumerate(ways, 1) if results.get(slot) == "passed")
+    return passed or tuple(way for slot, way in enumerate(ways, 1) if results.get(slot) != "failed")
+
+
+def with_ways_left(state: State, row: TaskRow, prepared: Guidance) -> Guidance:
+    """Return ``prepared`` without the approaches that the last attempt has judged, where it is worked again."""
+    last = state.attempts.get(row.attempt)
+    if not prepared.ways or last is None or last.guidance.ways != prepared.ways:
+        return prepared
+    left = ways_left(last) or prepared.ways
+    text = left[0].text + prepared.text.removeprefix(prepared.ways[0].text)
+    return replace(prepared, approach=left[0].approach, text=Clean(text), ways=left)
 
 
 def note_for(state: State, row: TaskRow, *, left: str = "", merge: str = "") -> str:

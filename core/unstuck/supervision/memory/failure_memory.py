@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause
@@ -69,7 +69,10 @@ def ways_against(
     named: Sequence[str] = (),
     failed: Iterable[str] = (),
 ) -> tuple[Approach, ...]:
-    """Return the approaches against a failure, best first, without those that ``failed``, now or by the memory."""
+    """Return the approaches against a failure, best first, without those that ``failed``, now or by the memory.
+
+    Those that others have overtaken come last.
+    """
     tried = memory.entries("approach")
     ways = alternatives(
         cause,
@@ -78,9 +81,10 @@ def ways_against(
         named=named,
         failed={*failed, *memory.failed(signature)},
     )
-    if not limits.learned:
-        return ways
-    return learned_order(ways, uses_of(tried, signature=signature, headline=headline, now=now))
+    if limits.learned:
+        ways = learned_order(ways, uses_of(tried, signature=signature, headline=headline, now=now))
+    stopped = memory.stopped(signature)
+    return tuple(sorted(ways, key=lambda way: way.name in stopped))
 
 
 def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
@@ -94,9 +98,9 @@ def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 
-def remember_way(core: RunContext, row: TaskRow, approach: str) -> None:
-    """Record that one of several approaches at the same time has failed."""
-    _remember_failure(core, row, "approach", approach=approach, outcome="failed")
+def remember_way(core: RunContext, row: TaskRow, approach: str, outcome: Literal["failed", "stopped"]) -> None:
+    """Record that one of several approaches at the same time has failed, or that another one was first."""
+    _remember_failure(core, row, "approach", approach=approach, outcome=outcome)
 
 
 def remember_worked(core: RunContext, row: TaskRow) -> None:

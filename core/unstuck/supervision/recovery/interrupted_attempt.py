@@ -12,6 +12,7 @@ from typing import Any
 from unstuck.contract import Answer, Gate
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import GateRow, State, TaskRow
+from unstuck.supervision.attempt.guidance import ways_left
 from unstuck.supervision.checkpointing import INTERRUPTED, checkpoint
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.next_step import pending_answer
@@ -38,6 +39,10 @@ async def recover(core: RunContext, row: TaskRow) -> None:
         return
     if chosen := chosen_for(core.recovery.chosen, row.id):
         _decide(core, row, chosen, actor="human")
+        return
+    last = core.head.attempts[row.attempt]
+    if last.guidance.ways and not ways_left(last):  # each has had its check: nothing is left to work
+        _decide(core, row, "done")
         return
     known = _known(core, row)
     if row.attempt in core.recovery.interrupted and core.may_ask:

@@ -19,7 +19,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.state import TaskRow
 from unstuck.supervision.attempt import preparation, worktree_setup
 from unstuck.supervision.attempt.baseline_check import check_baseline
-from unstuck.supervision.attempt.guidance import first_guidance, note_for
+from unstuck.supervision.attempt.guidance import first_guidance, note_for, with_ways_left
 from unstuck.supervision.attempt.observer import Holding
 from unstuck.supervision.attempt.permissions import Permitting, granted
 from unstuck.supervision.checkpointing import checkpoint
@@ -256,6 +256,7 @@ class Session:
             # An agent that runs elsewhere has its prompt already.
             left = left_words(core, row) if core.head.run.kind != "watch" else ""
             prepared = row.prepared or first_guidance(row, self.can, core.settings.prompts)
+            prepared = with_ways_left(core.head, row, prepared)
             note = note_for(core.head, row, left=left, merge=merge)
             guidance = replace(
                 prepared,

@@ -18,7 +18,6 @@ COLUMNS = (
     Column("TASK", 8, share=1),
     Column("WHAT", 20, share=5),
 )
-_OUTCOMES = {"worked": "worked", "failed": "failed", "": "-"}
 _TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "over": "quiet"}
 
 
@@ -47,7 +46,7 @@ def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     told = "given to agents" if row.get("holds") else "no longer used"
     lines = field_lines("what", memory_text(row), width, most=20)
     lines += field_lines("kind", f"rule: {told}" if row["kind"] == "rule" else _kind(row), width)
-    lines += field_lines("outcome", _OUTCOMES[row["outcome"]], width, tone=_TONES.get(row["outcome"], "quiet"))
+    lines += field_lines("outcome", row["outcome"] or "-", width, tone=_TONES.get(row["outcome"], "quiet"))
     if row.get("given"):
         evidence = f"given {row['given']} times to this failure, worked {row['worked']} times"
         lines += field_lines("offered", f"as a rule: {evidence}", width, tone="ask")
@@ -64,4 +63,4 @@ def _kind(row: Row) -> str:
 def _outcome(row: Row) -> str:
     if row["kind"] == "rule":
         return "holds" if row["holds"] else "over"
-    return _OUTCOMES[row["outcome"]]
+    return row["outcome"] or "-"
