@@ -269,7 +269,7 @@ def test_diagnose_with_closed_input(unstuck: Unstuck, repo: Path) -> None:
 
 
 def test_a_terminal_without_unicode(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
-    """In the C locale, and with ASCII output, every command works, and what cannot be shown becomes a question mark."""
+    """In the C locale, and with ASCII output, every command works, and no two marks look the same."""
     (unstuck.root / "check.sh").write_text("echo 'Error: größer ☃'; exit 1\n", encoding="utf-8")
     ascii_only = {"PYTHONIOENCODING": "ascii"}
     plain = no_climb | ascii_only | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
@@ -277,12 +277,26 @@ def test_a_terminal_without_unicode(unstuck: Unstuck, failing: str, no_climb: di
     assert done.code == 3
     assert done.errors == ""
     assert "gr??er ?" in done.out
+    for line in (
+        "task  > attempt 1",
+        "task    X Error: gr??er ?",
+        "task    -> Retry 1/1",
+        "task    ? stuck",
+        "task  ! I am stuck",
+    ):
+        assert line in done.out
+    passed = unstuck("run", "--headless", "--check", "true", "--", "true", env=plain)
+    assert "task    v true\n" in passed.out
+    wrong = unstuck("run", "--headless", "--check", "true", "--", env=plain)
+    assert wrong.errors.endswith("unstuck run --check CMD -- AGENT...\n")
     for command, environment in (
         (("show",), plain),
         (("show", "--json"), ascii_only),
         (("runs",), ascii_only),
         (("verify",), ascii_only),
         (("doctor",), ascii_only),
+        (("help", "run"), ascii_only),
+        (("help", "web"), ascii_only),
     ):
         done = unstuck(*command, env=environment)
         assert done.code == 0, command

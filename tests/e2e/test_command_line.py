@@ -97,6 +97,8 @@ def test_version_is_short(unstuck: Unstuck) -> None:
         (("rnu",), "run"),
         (("chekpoints", "list"), "checkpoints"),
         (("run", "--agent", "cluade", "fix it"), "claude"),
+        (("hooks", "install", "calude"), "claude"),
+        (("completion", "fsh"), "fish"),
         (("events", "--type", "run_startd"), "run_started"),
     ],
 )

@@ -293,6 +293,7 @@ def test_the_last_lines_say_what_to_do_now() -> None:
         "  then resume with: unstuck run --resume r1",
     )
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
+    assert summary("r1", "budget")[-1] == "  resume with: unstuck run --resume r1 --budget LIMITS"
     assert summary("r1", "incomplete") == ("run r1: ended, not every task succeeded",)
 
 

@@ -282,7 +282,7 @@ async def test_the_terminals_own_colours_are_the_only_ones(showing: Showing) -> 
 
 
 async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under NO_COLOR no colour is used; the selected line, and the selected choice, are light."""
+    """Under NO_COLOR all has the terminal's own two colours; the selected line, choice and action are reversed."""
     monkeypatch.setenv("NO_COLOR", "1")
     async with showing() as stage:
         stage.story.task("web")
@@ -299,7 +299,16 @@ async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch:
             next(part.style for strip in strips for part in strip if name in part.text)
             for name in ("Show me how", "Skip this part")
         )
-        assert sum(first.bgcolor.triplet) > 2 * sum(second.bgcolor.triplet)
+        assert first.reverse
+        assert not second.reverse
+        styles = [part.style for strip in strips for part in strip if part.style]
+        assert all(style.color.is_default and style.bgcolor.is_default for style in styles)
+        await stage.set_aside()
+        await stage.pilot.press(key_of("app.palette"), "down")
+        await stage.settled()
+        lines = stage.app.screen._compositor.render_strips()
+        reverse = [next(part.style.reverse for part in line if "(" in part.text) for line in lines if "(" in line.text]
+        assert (sum(map(bool, reverse)), len(reverse) > 1) == (1, True)
 
 
 async def test_a_screen_that_fails_takes_nothing_with_it(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:

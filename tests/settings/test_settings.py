@@ -203,6 +203,7 @@ def test_trust_cannot_be_written_into_a_file(load: Load, source: str) -> None:
     ("text", "key", "problem"),
     [
         ("agent_timeot: 5", "agent_timeot", "unknown key; did you mean agent_timeout?"),
+        ("max_retrys: 5", "max_retrys", "unknown key; did you mean failure_handler.max_retries?"),
         ("failure_handler: {max_retry: 5}", "failure_handler.max_retry", "unknown key; did you mean max_retries?"),
         (
             "failure_handler: {auto_resolve: [{pattern: x, action: y, zzz: 1}]}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from unstuck.errors import SettingsError
@@ -40,13 +40,14 @@ def printable(text: str) -> str:
     return clean if len(text) <= 4 * _LONGEST_SHOWN else clean + "…"
 
 
-def unknown_key(key: str, allowed: Iterable[str]) -> str:
-    """Return the message about an unknown key."""
+def unknown_key(key: str, allowed: Sequence[str], deeper: Mapping[str, str] | None = None) -> str:
+    """Return the message about an unknown key; ``deeper`` has the full names of keys that belong below another."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    names = sorted(allowed)
-    nearest = get_close_matches(key, names, 1)
-    return f"unknown key; did you mean {nearest[0]}?" if nearest else f"unknown key; allowed are {', '.join(names)}"
+    names = {**(deeper or {}), **{name: name for name in sorted(allowed)}}
+    if nearest := get_close_matches(key, names, 1):
+        return f"unknown key; did you mean {names[nearest[0]]}?"
+    return f"unknown key; allowed are {', '.join(sorted(allowed))}"
 
 
 def _problem(problem: ErrorDetails, model: type[BaseModel]) -> str:
@@ -54,7 +55,8 @@ def _problem(problem: ErrorDetails, model: type[BaseModel]) -> str:
         case "value_error":
             return str(problem["ctx"]["error"])
         case "extra_forbidden":
-            return unknown_key(str(problem["loc"][-1]), _keys(model, problem["loc"][:-1]))
+            deeper = _deeper(model) if len(problem["loc"]) == 1 else None
+            return unknown_key(str(problem["loc"][-1]), _keys(model, problem["loc"][:-1]), deeper)
         case "missing":
             return "is missing"
         case "literal_error":
@@ -73,6 +75,13 @@ def _keys(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
     return [name for name in model.model_fields if name != "trusted"]
+
+
+def _deeper(model: type[BaseModel]) -> dict[str, str]:
+    """Return the full names of the keys below the keys of ``model``, by their last part."""
+    fields = model.model_fields.items()
+    below = [(above, field.annotation) for above, field in fields if hasattr(field.annotation, "model_fields")]
+    return {name: f"{above}.{name}" for above, one in below for name in getattr(one, "model_fields", ())}
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -130,7 +130,7 @@ def summary(
 
     A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume.
     """
-    lines = [f"run {run}: {ended_as(exit_reason)}"]
+    lines, more = [f"run {run}: {ended_as(exit_reason)}"], " --budget LIMITS" * (exit_reason == "budget")
     if branch:
         lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
     if watch:
@@ -139,7 +139,7 @@ def summary(
         lines.append(f"  read with: unstuck show {run}")
         lines += [f"  answer with: unstuck answer {gate} CHOICE" for gate in gates]
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
-        lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}")
+        lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}{more}")
     return tuple(_indented(line, _WIDTH) for line in lines)
 
 

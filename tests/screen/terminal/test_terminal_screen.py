@@ -10,7 +10,7 @@ from itertools import pairwise
 from tests.screen.terminal.conftest import Desk
 
 from unstuck_tui.keys.actions import key_of
-from unstuck_tui.terminal.driver import IN_CELLS
+from unstuck_tui.terminal.stand_ins import IN_CELLS
 
 
 def test_a_run_at_a_terminal_shows_its_tasks(desk: Desk) -> None:

@@ -19,6 +19,7 @@ from unstuck_tui.app.themes import GROUNDS, themes
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
+from unstuck_tui.terminal.uncoloured import Uncoloured
 from unstuck_tui.textual_internals import SteadyApp, driver_of
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.minimum_size import is_below
@@ -26,11 +27,15 @@ from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.filter import LineFilter
     from textual.message_pump import MessagePump
 
 _HANDLED_S = 0.2
 _ANSI = "ansi-dark"
 """The theme that has no colours but the terminal's own sixteen, and none without those."""
+
+# Textual keeps what a filter made by the filter itself, so each is made once.
+_UNCOLOURED = {dark: Uncoloured(dark=dark) for dark in (True, False)}
 
 
 def _commands() -> type[Provider]:
@@ -58,6 +63,10 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         names = {name: theme.name for name, theme in found.items()} | ({} if self.no_color else {"ansi": _ANSI})
         self._themes = list(names.values())
         self.theme = names.get(self.settings.theme, self._themes[0])
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The filters of what is drawn; without colours it is drawn in the terminal's own."""
+        return [_UNCOLOURED[self.current_theme.dark]] if self.no_color else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of our own that a theme of Textual's lacks."""

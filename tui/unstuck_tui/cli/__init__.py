@@ -14,6 +14,7 @@ import click
 from unstuck.errors import UnstuckError
 from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
+from unstuck_tui.terminal.stand_ins import use_stand_ins
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -83,6 +84,7 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
+    use_stand_ins()
     # A parent that ignores SIGCHLD hands that on, and then no exit status of our own children is known.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
@@ -140,7 +142,7 @@ def _complain(message: str, code: int) -> NoReturn:
     from unstuck.text import sanitise
 
     try:
-        click.echo(f"unstuck: {sanitise(message)}", err=True)
+        click.echo(f"unstuck: {sanitise(message)}", file=sys.stderr)
     except OSError:
         discard(sys.stderr)
     sys.exit(code)

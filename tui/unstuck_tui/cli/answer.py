@@ -12,7 +12,7 @@ import click
 from unstuck.runs.answers.answer_live import answer_online
 from unstuck.runs.answers.answer_rules import parse_answer
 from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
-from unstuck_tui.cli.names import choices, questions, require_answer
+from unstuck_tui.cli.names import OneOf, choices, questions, require_answer
 
 if TYPE_CHECKING:
     from unstuck.contract import Answer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--for",
     "scope",
-    type=click.Choice(["once", "pattern", "task", "run", "always"]),
+    type=OneOf(["once", "pattern", "task", "run", "always"]),
     help="Scope of `continue`, `show-me`, `retry`, `allow` and the `choose` that allows.",
 )
 @json_option("One JSON object.")

@@ -136,13 +136,10 @@ async def _settle(place: Project, *, writes: bool) -> None:
 
 
 def echo(line: str, *, painted: bool = True) -> None:
-    """One line for people, its signs in colour; what the terminal's encoding lacks becomes a question mark.
-
-    Nothing in it steers the terminal, wherever it came from.
-    """
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    """One line for people, its signs in colour. Nothing in it steers the terminal, wherever it came from."""
     line = sanitise(line)
-    click.echo((paint(line) if painted else line).encode(encoding, "replace").decode(encoding))
+    # click writes UTF-8 of its own accord where the stream is ASCII, unless the stream is named.
+    click.echo(paint(line) if painted else line, file=sys.stdout)
 
 
 def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -154,7 +151,7 @@ def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def complain(line: str) -> None:
     """One line on standard error, whose reader may be gone."""
     with suppress(OSError):
-        click.echo(f"unstuck: {sanitise(line)}", err=True)
+        click.echo(f"unstuck: {sanitise(line)}", file=sys.stderr)
 
 
 def print_json(rows: Iterable[dict[str, Any]]) -> None:

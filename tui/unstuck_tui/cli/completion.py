@@ -17,13 +17,15 @@ from click.shell_completion import (
     get_completion_class,
 )
 
+from unstuck_tui.cli.names import OneOf
+
 _BREAKS = frozenset("=:")
 # A new zsh has no completion before its user asks for it.
 _WITH_COMPLETION = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
 
 
 @click.command(name="completion")
-@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=OneOf(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of SHELL: bash, zsh or fish. Put it where your shell reads it at its start."""

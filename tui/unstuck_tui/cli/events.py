@@ -19,7 +19,7 @@ from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.words.did_you_mean import suggestion
 from unstuck.words.log_text import event_line
 from unstuck_tui.cli.common import echo, here, json_option, moment_of, project_option
-from unstuck_tui.cli.names import events, run_ids
+from unstuck_tui.cli.names import OneOf, events, run_ids
 
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")
@@ -30,7 +30,7 @@ _ACTORS = ("human", "timer", "policy", "agent")
 @click.option("--follow", "-f", is_flag=True, help="Follow new events until the run ends.")
 @click.option("--task", "tasks", multiple=True, metavar="TASK", help="Filter by task; * matches any text.")
 @click.option("--type", "types", multiple=True, metavar="EVENT", shell_complete=events, help="Filter by event name.")
-@click.option("--actor", "actors", multiple=True, type=click.Choice(_ACTORS), help="Filter by actor.")
+@click.option("--actor", "actors", multiple=True, type=OneOf(_ACTORS), help="Filter by actor.")
 @click.option("--signature", default="", metavar="FAILURE", help="Filter by failure id, or its first characters.")
 @click.option("--since", metavar="WHEN", help="Start at this time: 10m (ago), 14:30, 2026-11-22 or a time with both.")
 @click.option("--decided-without-me", "without_me", is_flag=True, help="Show only decisions that no person took.")

@@ -9,7 +9,7 @@ from unstuck_tui.cli.names import names_in
 
 
 @click.command(name="help")
-@click.argument("words", nargs=-1, metavar="[COMMAND]…", shell_complete=names_in(lambda _: COMMANDS))
+@click.argument("words", nargs=-1, metavar="[COMMAND]...", shell_complete=names_in(lambda _: COMMANDS))
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Print the help of COMMAND, or the list of commands."""

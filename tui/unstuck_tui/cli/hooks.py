@@ -14,9 +14,10 @@ from unstuck.agents.hooks.codex_trust import trust_of
 from unstuck.agents.hooks.hook_agents import KNOWN, OPEN, HookedAgent, hooked_agent
 from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, end_with_status, here, json_option, project_option, scope_option, yes_option
+from unstuck_tui.cli.names import OneOf
 from unstuck_tui.cli.settings_change import applied
 
-_agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(list(KNOWN)))
+_agent_argument = click.argument("agent", metavar="AGENT", type=OneOf(list(KNOWN)))
 
 
 @click.group(name="hooks")
@@ -58,7 +59,7 @@ def remove(agent: str, scope: Scope, yes: bool, project: Path, as_json: bool) ->
 
 
 @command.command()
-@click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(list(KNOWN)))
+@click.argument("agent", metavar="[AGENT]", required=False, type=OneOf(list(KNOWN)))
 @json_option("One JSON object per row.")
 @project_option
 @click.pass_context

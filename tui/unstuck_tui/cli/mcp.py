@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from unstuck_tui.cli.common import end_with_status, json_option, project_option, scope_option, yes_option
+from unstuck_tui.cli.names import OneOf
 
 # As in the table of agents, which is not needed to serve.
 _AGENTS = ("claude", "codex")
-_agent_argument = click.argument("agent", metavar="AGENT", type=click.Choice(_AGENTS))
+_agent_argument = click.argument("agent", metavar="AGENT", type=OneOf(_AGENTS))
 
 
 @click.group(name="mcp", invoke_without_command=True)
@@ -75,7 +76,7 @@ def remove(agent: str, scope: Any, yes: bool, project: Path, as_json: bool) -> N
 
 
 @command.command()
-@click.argument("agent", metavar="[AGENT]", required=False, type=click.Choice(_AGENTS))
+@click.argument("agent", metavar="[AGENT]", required=False, type=OneOf(_AGENTS))
 @json_option("One JSON object per row.")
 @project_option
 @click.pass_context

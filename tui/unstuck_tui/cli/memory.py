@@ -17,7 +17,7 @@ from unstuck.supervision.context.context import limits_of
 from unstuck.text import one_line
 from unstuck.words.amounts import ago
 from unstuck_tui.cli.common import echo, echo_table, here, json_option, print_json, project_option
-from unstuck_tui.cli.names import memories
+from unstuck_tui.cli.names import OneOf, memories
 
 _json_option = json_option("One JSON object a line.")
 
@@ -28,7 +28,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="Restrict to this kind.")
+@click.option("--kind", type=OneOf(get_args(Kind)), help="Restrict to this kind.")
 @_json_option
 @project_option
 def list_(project: Path, kind: str | None, as_json: bool) -> None:

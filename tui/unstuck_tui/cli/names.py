@@ -18,6 +18,16 @@ _Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 _RUNS_LOOKED_AT = 10
 
 
+class OneOf(click.Choice[str]):
+    """One of some names; the message about any other tells the nearest."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """The message about ``value``, which is none of them."""
+        from unstuck.words.did_you_mean import near
+
+        return f"{str(value)!r} is not one of {', '.join(self.choices)}{near(str(value), self.choices)}"
+
+
 def names_in(known: Callable[[click.Context], Iterable[str] | Mapping[str, str]]) -> _Complete:
     """Completion with those of ``known`` that begin with what is typed; a mapping has what each name means."""
 

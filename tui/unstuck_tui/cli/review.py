@@ -14,6 +14,7 @@ from unstuck.errors import UsageError
 from unstuck.history.locations import AGENTS, Source, kept_sessions, places_of, sources_in
 from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt, in_order, reviewed, session_row
 from unstuck_tui.cli.common import complain, echo, json_option, moment_of, print_json, progress
+from unstuck_tui.cli.names import OneOf
 from unstuck_tui.cli.streams import can_show
 from unstuck_tui.render.printed.review import review_lines
 
@@ -22,7 +23,7 @@ _FOREIGN_SHOWN = 3
 
 @click.command(name="review")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--agent", type=click.Choice(AGENTS), help="Restrict to the sessions of this agent.")
+@click.option("--agent", type=OneOf(AGENTS), help="Restrict to the sessions of this agent.")
 @click.option("--since", metavar="WHEN", help="Restrict to sessions in use since then: 7d (ago), 2026-11-22 or a time.")
 @click.option(
     "--project", "-C", type=click.Path(path_type=Path), help="Restrict to sessions in this directory, or below it."

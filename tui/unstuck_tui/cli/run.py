@@ -31,7 +31,7 @@ class _Run(click.Command):
 
 
 @click.command(cls=_Run, name="run")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="PLAN | TASK | -- AGENT…")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, shell_complete=files, metavar="PLAN | TASK | -- AGENT...")
 @click.option(
     "--agent",
     metavar="NAME",

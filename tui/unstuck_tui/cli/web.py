@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="web")
-@click.argument("words", nargs=-1, metavar="[RUN… | link | sessions]", shell_complete=run_ids)
+@click.argument("words", nargs=-1, metavar="[RUN... | link | sessions]", shell_complete=run_ids)
 @click.option("--bind", default="127.0.0.1", metavar="ADDRESS", show_default=True, help="Address to listen at.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; without it that of the last time."
@@ -120,13 +121,11 @@ def print_link(link: str, *, qr: bool) -> None:
     echo(f"open this link in the browser, once, within 15 minutes: {link}")
     if not qr:
         return
-    import io
-
     import segno
 
-    drawn = io.StringIO()
-    segno.make(link, error="l").terminal(drawn, compact=True)
-    click.echo(drawn.getvalue())
+    # The small one is made of half blocks, the large one of blanks alone.
+    has_blocks = "utf" in (sys.stdout.encoding or "").lower()
+    segno.make(link, error="l").terminal(compact=has_blocks)
 
 
 def require_web() -> None:

@@ -7,7 +7,6 @@ read, and never returns once writing fails; then no time-out would fire and no a
 from __future__ import annotations
 
 import asyncio
-import codecs
 import os
 import sys
 import termios
@@ -20,7 +19,6 @@ from select import select
 from threading import Event, Lock, Thread
 from typing import IO
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import App
 from textual.message import Message
@@ -29,6 +27,7 @@ from unstuck.text import sanitise
 from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
 from unstuck_tui.terminal.handoff import LEFT_BY_KILLED, LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
+from unstuck_tui.terminal.stand_ins import IN_CELLS
 from unstuck_tui.textual_internals import RedirectedDriver
 
 BEHIND = 4_000_000  # characters
@@ -39,20 +38,6 @@ LOOKS = 3
 _PLAIN = (
     "\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?7h\x1b[?1049l\x1b[?25h"
 )
-IN_CELLS = "unstuck-in-cells"
-"""Error handler of a stream: a replacement of the same width for each sign that its encoding lacks."""
-_SIGNS = "▶▷✓✗×○●◌◷‖…↯↻━╸▕▏▾▴▸╭╮╰╯─│┌┐└┘·›→⏎█░▁▂▃▄▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_SPELLED = dict(zip(_SIGNS, ">)vXxo*c@=.z@=-[]v^>++++-|++++->>^#.__--==#/-\\|/-\\|/-", strict=True))
-
-
-def _in_cells(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lacking = error.object[error.start : error.end]
-    return "".join(_SPELLED.get(sign, "?" * cell_len(sign)) for sign in lacking), error.end
-
-
-codecs.register_error(IN_CELLS, _in_cells)
 
 
 class Outlet:

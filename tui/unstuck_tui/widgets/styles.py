@@ -47,6 +47,9 @@ BaseApp {
     &:nocolor .tone--added, &:nocolor .tone--removed { background: ansi_default; }
     .tone--cursor { background: $cursor-blurred; }
     .tone--cursor-focused { background: $cursor; }
+    CommandPalette CommandList:nocolor > .option-list--option-highlighted {
+        background: $foreground; color: $background;
+    }
 }
 """
 """The app's own default style sheet."""
