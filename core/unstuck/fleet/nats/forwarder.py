@@ -20,16 +20,14 @@ from unstuck.clock import SystemClock
 from unstuck.errors import RecordError
 from unstuck.eventlog.log.log_format import START as BEGIN
 from unstuck.eventlog.log.log_format import Position, read_lines
-from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened
+from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened, batches
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import Credentials, Forged, Pass, checked, write_secret
 from unstuck.fleet.nats.session import FleetError, Message, Session, connected
 from unstuck.fleet.requests import CONTROLS, LOOKS, Requests
-from unstuck.runs.queries.run_list import is_live
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 from unstuck.version import __version__
-from unstuck.workspace.project import Project
 
 ALIVE_S = 5.0
 """Seconds between two words of a host."""
@@ -230,7 +228,7 @@ class Forwarder:
 
     def _live(self) -> list[str]:
         logs = [self._logs.log(name) for name in self._ends if name not in self._over]
-        return [log.name for log in logs if log is not None and is_live(place_of(log), log.run)]
+        return [log.name for log in logs if log is not None and log.is_live()]
 
     # Questions
 
@@ -356,11 +354,6 @@ class Forwarder:
         return await self._asker(who).reply(log, message)
 
 
-def place_of(log: HostLog) -> Project:
-    """Return the project of a log for what needs only its home."""
-    return Project(log.home, log.home, None, log.home)
-
-
 def _known(path: Path) -> list[str]:
     with suppress(OSError, ValueError):
         found = json.loads(path.read_bytes())
@@ -386,11 +379,6 @@ def _lines(log: HostLog | None, after: Any) -> tuple[str, str, bytes]:
     """Return lines of a log from a position on, with the headers that say which. Raises ValueError, RecordError."""
     if log is None:
         raise ValueError("this log is not followed here")
-    start = end = Position(*map(int, after))
-    found, size = list[bytes](), 0
-    for line in read_lines(log.path, start=start):
-        if found and size + len(line.raw) > _BACKFILL:
-            break
-        found.append(line.raw)
-        size, end = size + len(line.raw), line.end
-    return str(start.seq), " ".join(map(str, end)), b"".join(found)
+    start = Position(*map(int, after))
+    payload, end = next(batches(log.path, start, _BACKFILL), (b"", start))
+    return str(start.seq), " ".join(map(str, end)), payload
