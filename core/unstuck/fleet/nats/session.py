@@ -30,6 +30,7 @@ REPLY_S = 5.0
 BATCH, BATCH_BYTES = 256, 4 << 20
 
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+_LOOK_S = 1.0
 _WRONG_LAST, _TAKEN = 10071, 10077
 
 
@@ -60,7 +61,10 @@ class Session:
 
     async def until_over(self) -> None:
         """Wait for the end of the connection. Raises FleetError always."""
-        await self._over.wait()
+        while not self.client.is_closed:  # the client does not always say so
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), _LOOK_S)
+                break
         raise FleetError("the connection to the server of the fleet was lost")
 
     async def request(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> Msg:
