@@ -15,6 +15,7 @@ from unstuck.fleet.copies import Copies, CopyRefused
 from unstuck.settings.paths import state_dir
 
 LINES = lines_of()
+DAY_S = 86_400
 LOG = f"{'0a' * 8}-{run_of(LINES[0])}"
 
 
@@ -42,6 +43,18 @@ def test_a_copy_goes_on_after_its_writer_was_killed() -> None:
     assert again.cursor("a", LOG).seq == 3
     again.append("a", LOG, b"".join(LINES[3:]))
     assert check(again.path("a", LOG).parent).records == len(LINES)
+
+
+def test_old_copies_of_ended_runs_are_deleted() -> None:
+    """A run that has not ended stays however old it is, and an ended one until its days are over."""
+    copies = Copies(os.environ)
+    copies.append("a", LOG, b"".join(LINES))
+    copies.append("b", LOG, b"".join(LINES[:-1]))
+    written = copies.path("a", LOG).stat().st_mtime
+    copies.prune(30, written + 29 * DAY_S)
+    assert (copies.logs("a"), copies.logs("b")) == ([LOG], [LOG])
+    copies.prune(30, written + 31 * DAY_S)
+    assert (copies.logs("a"), copies.logs("b")) == ([], [LOG])
 
 
 def test_two_screens_keep_one_copy() -> None:

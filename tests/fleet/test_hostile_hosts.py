@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -139,6 +141,17 @@ async def test_a_host_that_says_no_frames_is_cut_off(scripted: Scripted) -> None
     viewer = Viewer(scripted(hello(), b"\x1b[2Jrm -rf /"), "a")
     async with viewer.following() as view:
         await viewer.until(lambda: "it does not speak as `unstuck serve --stdio` does" in view.hosts[0].words)
+
+
+async def test_a_screen_that_leaves_while_a_link_is_closed_leaves_no_process() -> None:
+    """The program of the link was killed, and is waited for though nobody follows the host any more."""
+    link = await ProcessLink.open(["sleep", "600"], os.environ)
+    closing = asyncio.create_task(link.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert link._process.returncode == -signal.SIGKILL
 
 
 async def test_countdowns_are_right_though_the_clock_of_a_host_is_an_hour_off(scripted: Scripted) -> None:

@@ -18,6 +18,7 @@ import pyte
 TOP = Path(__file__).resolve().parents[2]
 PLACE = TOP / "build" / "lowest"
 SCENARIO = "succeeds-at-once"
+EXTRAS = ("web", "fleet")
 LONGEST_S = 120
 ROWS, COLUMNS = 30, 100
 
@@ -35,11 +36,11 @@ def installed() -> Path:
     shutil.rmtree(PLACE, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
     constraints = PLACE / "constraints.txt"
-    declared = [*project["dependencies"], *project["optional-dependencies"]["web"]]
+    declared = [*project["dependencies"], *(one for extra in EXTRAS for one in project["optional-dependencies"][extra])]
     constraints.write_text("\n".join(lowest(declared)) + "\n", encoding="utf-8")
     print(constraints.read_text("utf-8"))
-    command = [PLACE / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints, f"{TOP}[web]"]
-    subprocess.run(command, check=True)
+    command = [PLACE / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", constraints]
+    subprocess.run([*command, f"{TOP}[{','.join(EXTRAS)}]"], check=True)
     return PLACE / "bin"
 
 
@@ -80,13 +81,20 @@ def served(program: Path, project: Path) -> str:
             process.terminate()
 
 
+def keys_made(program: Path, folder: Path) -> str:
+    """The words of ``unstuck fleet up``, which makes keys and certificates, and finds nobody at a server's address."""
+    command = [program, "fleet", "up", "--server", "tls://127.0.0.1:1", "--host", "box", "--data", folder]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S).stderr
+
+
 def main() -> None:
-    """Install, run, draw, serve."""
+    """Install, run, draw, serve, make keys."""
     program, project = installed() / "unstuck", PLACE / "project"
     demo = [program, "demo", "--headless", "--scenario", SCENARIO, "--speed", "10", "--keep", project]
     subprocess.run(demo, check=True, timeout=LONGEST_S)
     print(drawn(program, project / "shop", "REPLAY", "WHAT IS WRONG", SCENARIO.partition("-")[0]))
     assert "Open it in this browser" in served(program, project / "shop")
+    assert "cannot be reached" in keys_made(program, PLACE / "fleet")
     print("the lowest versions work")
 
 

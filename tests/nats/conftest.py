@@ -46,11 +46,21 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+FORWARD = """
+import sys, time
+exact = time.time
+time.time = lambda: exact() + {ahead}
+from unstuck_tui.cli import main
+sys.argv = ["unstuck", "fleet", "join", "--foreground"]
+main()
+"""
+
+
 class Machine:
     """A machine: its own home and its own environment, with a log of one project."""
 
     def __init__(self, place: Path, name: str) -> None:
-        self.name, self.place = name, place / name
+        self.name, self.place, self.clock_s = name, place / name, 0.0
         self.environ = {
             **os.environ,
             "HOME": str(self.place),
@@ -89,7 +99,7 @@ class Machine:
 
     def forward(self) -> subprocess.Popen[bytes]:
         """Start the forwarder as a process of its own."""
-        command = [sys.executable, "-m", "unstuck", "fleet", "join", "--foreground"]
+        command = [sys.executable, "-c", FORWARD.format(ahead=self.clock_s)]
         nowhere = subprocess.DEVNULL
         return subprocess.Popen(command, env=self.environ, stdin=nowhere, stdout=nowhere, stderr=nowhere)
 

@@ -146,6 +146,7 @@ def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
         (("doctor",), "this needs the key of a person or a viewer"),
         (("up", "--host", "a.b"), "cannot be a name here"),
         (("up", "--nats-server", "/nonexistent"), "is no program"),
+        (("up", "--server", "nats1"), "--server takes tls://ADDRESS:PORT, not nats1"),
         (("up", "--listen", "x"), "--listen takes ADDRESS:PORT"),
         (("revoke", "box9"), "there is no key box9 here"),
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from unstuck.eventlog.storage.durable_files import (
     write_all,
     write_private,
 )
-from unstuck.eventlog.storage.run_store import run_names
+from unstuck.eventlog.storage.run_store import has_ended, run_names
 from unstuck.fleet.names import LogName, host_name, log_name
 from unstuck.settings.paths import state_dir
 from unstuck.text import admit, one_line
@@ -35,6 +36,7 @@ LOG_LIMIT = 1 << 30
 LOGS_LIMIT = 10_000
 """Largest number of logs that are copied from one host."""
 
+_DAY_S = 86_400
 _FOLDER = "fleet"
 _REFUSED = "refused.txt"
 _SHOWN = 65_536
@@ -71,6 +73,15 @@ class Copies:
             for project in sorted((self.folder / host_name(host)).iterdir()):
                 found += [str(LogName(project.name, run)) for run in run_names(project / "runs")]
         return [name for name in found if _is_log(name)]
+
+    def prune(self, days: int, now: float) -> None:
+        """Delete the copies of ended runs that have had no line for so many days at the time ``now``."""
+        for place in self.folder.iterdir() if self.folder.is_dir() else ():
+            with suppress(UnstuckError, OSError):
+                for log in self.logs(place.name):
+                    path = self.path(place.name, log)
+                    if now - path.stat().st_mtime > days * _DAY_S and has_ended(path.parent):
+                        shutil.rmtree(path.parent)
 
     def cursor(self, host: str, log: str) -> Position:
         """Return the end of a copy, where the host goes on; START without one.

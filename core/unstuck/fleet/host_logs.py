@@ -18,7 +18,9 @@ from unstuck.eventlog.log.log_format import START, Position, read_lines
 from unstuck.eventlog.storage.project_list import listed_homes, listing_of
 from unstuck.eventlog.storage.run_store import has_ended, run_names
 from unstuck.fleet.names import LogName, log_name
+from unstuck.runs.queries.run_list import is_live
 from unstuck.settings.paths import state_dir
+from unstuck.workspace.project import Project
 
 BATCH = 256 * 1024
 """Bytes of lines that are yielded together; a longer line comes alone."""
@@ -35,6 +37,15 @@ class HostLog:
     @property
     def path(self) -> Path:
         return self.home / "runs" / self.run / LOG_NAME
+
+    @property
+    def place(self) -> Project:
+        """The project for what needs only its home."""
+        return Project(self.home, self.home, None, self.home)
+
+    def is_live(self) -> bool:
+        """Return whether a process works the run."""
+        return is_live(self.place, self.run)
 
 
 class Opened(NamedTuple):
@@ -172,21 +183,26 @@ class HostLogs:
 
     def _lines(self, reading: _Reading) -> Iterator[Lines]:
         """Yield the lines after the place of ``reading`` in batches. Raises RecordDamaged and RecordError."""
-        batch, size, end = list[bytes](), 0, reading.end
-        for line in read_lines(reading.log.path, start=reading.end):
-            if batch and size + len(line.raw) > BATCH:
-                yield _taken(reading, batch, end)
-                batch, size = [], 0
-            batch.append(line.raw)
-            size, end = size + len(line.raw), line.end
-        if batch:
-            yield _taken(reading, batch, end)
+        for raw, end in batches(reading.log.path, reading.end):
+            _sync(reading.log.path)
+            reading.end = end
+            yield Lines(reading.log, raw, end)
 
 
-def _taken(reading: _Reading, batch: list[bytes], end: Position) -> Lines:
-    _sync(reading.log.path)
-    reading.end = end
-    return Lines(reading.log, b"".join(batch), end)
+def batches(path: Path, start: Position, size: int = BATCH) -> Iterator[tuple[bytes, Position]]:
+    """Yield the lines of a log after ``start``, up to ``size`` bytes together, each time with the position after them.
+
+    Raises RecordDamaged and RecordError.
+    """
+    batch, held, end = list[bytes](), 0, start
+    for line in read_lines(path, start=start):
+        if batch and held + len(line.raw) > size:
+            yield b"".join(batch), end
+            batch, held = [], 0
+        batch.append(line.raw)
+        held, end = held + len(line.raw), line.end
+    if batch:
+        yield b"".join(batch), end
 
 
 def _size(path: Path) -> int:

@@ -94,8 +94,13 @@ class ProcessLink:
     async def close(self) -> None:
         with suppress(ProcessLookupError):
             self._process.kill()
-        await self._process.wait()
         self._listening.cancel()
+        ended = asyncio.ensure_future(self._process.wait())
+        try:
+            await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            await ended  # it is killed: a person who leaves at this moment leaves no process behind
+            raise
 
     async def _hear_errors(self) -> None:
         assert self._process.stderr is not None

@@ -65,7 +65,7 @@ class Requests:
         return {"error": f"this version does not know the request {admit(str(do), limit=60)}", "code": 2}
 
     async def _control(self, log: HostLog, message: dict[str, Any]) -> dict[str, Any]:
-        place, message["via"] = _place(log), self._via
+        place, message["via"] = log.place, self._via
         for left in reversed(range(_TRIES)):
             try:
                 watch = await asyncio.to_thread(is_watch, log.path.parent)
@@ -85,7 +85,7 @@ class Requests:
     async def _look(self, log: HostLog, message: Mapping[str, Any]) -> dict[str, Any]:
         view = self._views.get(log.name)
         if view is None:
-            view = await asyncio.to_thread(FollowedRun, _place(log), log.run, self._environ)
+            view = await asyncio.to_thread(FollowedRun, log.place, log.run, self._environ)
             view.place = await asyncio.to_thread(_found, log, view)
             self._views[log.name] = view
         view.look()
@@ -106,11 +106,6 @@ class Requests:
                     raise ValueError(f"since is one of: {', '.join(get_args(Since))}")
                 checkpoint, diff = await view.changes(task, since)
                 return {"checkpoint": checkpoint, "diff": admit(diff, limit=_DIFF)}
-
-
-def _place(log: HostLog) -> Project:
-    """Return the project of a log for what needs only its home."""
-    return Project(log.home, log.home, None, log.home)
 
 
 def _found(log: HostLog, view: FollowedRun) -> Project:

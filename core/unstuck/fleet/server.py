@@ -31,10 +31,8 @@ from unstuck.fleet.frames import (
 )
 from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened
 from unstuck.fleet.requests import Requests
-from unstuck.runs.queries.run_list import is_live
 from unstuck.text import known_values, secret_values, set_secret_values
 from unstuck.version import __version__
-from unstuck.workspace.project import Project
 
 LOOK_S = 0.2
 _LIVE_EVERY = 5
@@ -108,7 +106,7 @@ class _Server:
         name = item.log.name
         match item:
             case Opened():
-                live = await asyncio.to_thread(_is_live, item.log)
+                live = await asyncio.to_thread(item.log.is_live)
                 self._live[name] = (item.log, live)
                 return LogOpened(log=name, live=live)
             case Lines():
@@ -120,13 +118,9 @@ class _Server:
 
     async def _send_live(self) -> None:
         for name, (log, before) in list(self._live.items()):
-            if (live := await asyncio.to_thread(_is_live, log)) != before:
+            if (live := await asyncio.to_thread(log.is_live)) != before:
                 self._live[name] = (log, live)
                 await self.send(LogLive(log=name, live=live))
-
-
-def _is_live(log: HostLog) -> bool:
-    return is_live(Project(log.home, log.home, None, log.home), log.run)
 
 
 async def _hear(reader: asyncio.StreamReader, server: _Server, requests: Requests, group: asyncio.TaskGroup) -> None:

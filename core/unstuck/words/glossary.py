@@ -101,4 +101,13 @@ GLOSSARY: Mapping[str, tuple[Term, ...]] = {
         Term("stop report", "The list of processes that a stop ended.", "`stop_receipt`"),
         Term("status line", "A line `UNSTUCK {…}` that an agent prints about itself."),
     ),
+    "Several machines": (
+        Term("host", "A machine whose runs are shown elsewhere. Its event log is the truth for its runs."),
+        Term("link", "The connection of a screen with one host, over `ssh` or a fleet's server."),
+        Term("copy", "A host's event log as another machine keeps it, line by line. Each line was checked."),
+        Term("cut off", "A host that is not heard. Its tasks are `UNKNOWN`, and its questions take no answers."),
+        Term("fleet", "Hosts and people that share a NATS server: hosts publish there, and people read and answer."),
+        Term("forwarder", "The process that publishes a host's event logs to its fleet, and hears the answers."),
+        Term("key", "What a host, a person or a viewer signs with in a fleet. A viewer may only read."),
+    ),
 }

@@ -35,29 +35,57 @@ def command() -> None:
 @click.option("--viewer", "viewers", multiple=True, metavar="NAME", help="Make a key that may only read.")
 @click.option("--listen", default="", metavar="ADDRESS:PORT", help="Address to listen at; at first 0.0.0.0:4222.")
 @click.option("--address", "addresses", multiple=True, metavar="NAME", help="Name or address for the other machines.")
+@click.option(
+    "--server", "servers", multiple=True, metavar="URL", help="Use your own server; repeat it for each of a cluster."
+)
 @click.option("--nats-server", "program", default="", metavar="PATH", help="The server's program; else that on PATH.")
 @_data_option
-def up(program: str, data: Path | None, listen: str, addresses: tuple[str, ...], **names: tuple[str, ...]) -> None:
+def up(
+    program: str,
+    data: Path | None,
+    listen: str,
+    addresses: tuple[str, ...],
+    servers: tuple[str, ...],
+    **names: tuple[str, ...],
+) -> None:
     """Run the server of a fleet in the foreground.
 
     Makes its keys and certificates, and prints the line for each machine whose key was made. While it runs, the same
     command in another terminal makes more keys.
+
+    With --server it runs none. It makes the streams on your own server or cluster, once that has the keys.
     """
     require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer, server_program
 
-    server = NatsServer(_folder(data), listen=listen, addresses=addresses)
-    found = server_program(program)
+    server = NatsServer(_folder(data), listen=listen, addresses=addresses, servers=servers)
+    found = "" if server.servers else server_program(program)
     server.prepare()
     for role, option in (("host", "hosts"), ("person", "people"), ("viewer", "viewers")):
         for name in names[option]:
             path = server.add(name, role)  # type: ignore[arg-type]
             echo(f"copy {path} to {name}, keep it secret, and there:", painted=False)
             echo(f"  unstuck fleet join {server.url} --creds {path.name}", painted=False)
+    if server.servers:
+        _make_streams(server)
+        return
     if server.reload():
         echo(f"the server at {server.url} runs already and knows these keys")
         return
     _until_stopped(_serve(server, found))
+
+
+def _make_streams(server: NatsServer) -> None:
+    """Make the streams on the person's own servers. Raises FleetError with what these still need."""
+    from unstuck.fleet.nats.session import FleetError
+
+    keys = server.folder / "authorization.conf"
+    echo(f"your servers include {keys}: copy it to each after every change, and reload them", painted=False)
+    try:
+        asyncio.run(server.until_streams())
+    except FleetError as problem:
+        raise FleetError(f"{problem}; start yours with {keys}, and type this again") from None
+    echo(f"the streams are at {server.url}")
 
 
 async def _serve(server: NatsServer, program: str) -> None:
@@ -172,8 +200,11 @@ def revoke(name: str, data: Path | None) -> None:
     require_nats()
     from unstuck.fleet.nats.nats_server import NatsServer
 
-    NatsServer(_folder(data)).revoke(name)
+    server = NatsServer(_folder(data))
+    server.revoke(name)
     echo(f"revoked: {name}")
+    if server.servers:
+        echo(f"copy {server.folder / 'authorization.conf'} to each of your servers, and reload them", painted=False)
 
 
 @command.command(name="answer")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.eventlog.envelope import Record
 from unstuck.fleet.copies import Copies
@@ -15,6 +16,7 @@ from unstuck.fleet.fleet_view import FleetView
 from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
 from unstuck.fleet.names import host_name
 from unstuck.processes import agent_sign
+from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.words.narration import lines_of
 from unstuck_tui.cli.common import agents_here, complain, echo
 from unstuck_tui.cli.streams import can_show
@@ -38,6 +40,9 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
     if sign := agent_sign(os.getpid(), await asyncio.to_thread(agents_here, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
     environ = dict(os.environ)
+    copies = Copies(environ)
+    settings = load_settings(None, user_file=default_user_file(), environ=environ, overrides={})
+    await asyncio.to_thread(copies.prune, settings.keep_days, SystemClock().now())
     if options["fleet"]:
         from unstuck_tui.cli.fleet import require_nats
 
@@ -53,14 +58,14 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
 
             if not viewer.hosts:
                 raise UsageError("no host has joined the fleet yet: `unstuck fleet join URL --creds FILE` on it")
-            await _show(FleetView(sorted(viewer.hosts), link_to, Copies(environ)), options, environ)
+            await _show(FleetView(sorted(viewer.hosts), link_to, copies), options, environ)
         return 0
     hosts = [host_name(host) for host in options["hosts"]]
 
     async def open_link(host: str) -> HostLink:
         return await ProcessLink.open(ssh_command(host, environ, options["ssh_command"]), environ)
 
-    await _show(FleetView(hosts, open_link, Copies(environ)), options, environ)
+    await _show(FleetView(hosts, open_link, copies), options, environ)
     return 0
 
 

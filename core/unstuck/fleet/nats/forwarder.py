@@ -20,16 +20,14 @@ from unstuck.clock import SystemClock
 from unstuck.errors import RecordError
 from unstuck.eventlog.log.log_format import START as BEGIN
 from unstuck.eventlog.log.log_format import Position, read_lines
-from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened
+from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened, batches
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import Credentials, Forged, Pass, checked, write_secret
 from unstuck.fleet.nats.session import FleetError, Message, Session, connected
 from unstuck.fleet.requests import CONTROLS, LOOKS, Requests
-from unstuck.runs.queries.run_list import is_live
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 from unstuck.version import __version__
-from unstuck.workspace.project import Project
 
 ALIVE_S = 5.0
 """Seconds between two words of a host."""
@@ -58,6 +56,7 @@ class Forwarder:
         self._open: dict[tuple[str, str], int] = {}
         self._refused: dict[str, tuple[int, str]] = {}
         self._seen: dict[str, None] = {}
+        self._writing = asyncio.Lock()
         self._begin()
         self.problem = "it has not connected yet"
 
@@ -229,7 +228,7 @@ class Forwarder:
 
     def _live(self) -> list[str]:
         logs = [self._logs.log(name) for name in self._ends if name not in self._over]
-        return [log.name for log in logs if log is not None and is_live(place_of(log), log.run)]
+        return [log.name for log in logs if log is not None and log.is_live()]
 
     # Questions
 
@@ -250,20 +249,35 @@ class Forwarder:
 
     async def _collect(self, session: Session) -> None:
         """Write answers into the logs: at once where the server says so, and all that were missed every few seconds."""
-        due, loop = 0.0, asyncio.get_running_loop()
+        due, room, loop = 0.0, asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop()
+
+        async def look(log: str, gate: str, looks: int) -> None:
+            async with room:
+                found = await self._look_for_answer(session, log, gate)
+            if not found and looks < len(_BELL_S):  # the server has heard it, and may not have stored it yet
+                loop.call_later(_BELL_S[looks], self._ring, log, gate, looks + 1)
+
         while True:
             if self._clock.monotonic() >= due:
-                for log, gate in list(self._open):
-                    await self._look_for_answer(session, log, gate)
+                rung = dict.fromkeys(self._open, len(_BELL_S))
                 due = self._clock.monotonic() + ALIVE_S
-            try:
-                log, gate, looks = await asyncio.wait_for(self._given.get(), ALIVE_S)
-            except TimeoutError:
-                continue
-            if (log, gate) not in self._open or await self._look_for_answer(session, log, gate):
-                continue
-            if looks < len(_BELL_S):  # the server has heard it, and may not have stored it yet
-                loop.call_later(_BELL_S[looks], self._ring, log, gate, looks + 1)
+            else:
+                rung = await self._rung()
+            # Side by side: on a slow link a look takes seconds, and one link may not live for as many as are open.
+            async with asyncio.TaskGroup() as group:
+                for (log, gate), looks in rung.items():
+                    if (log, gate) in self._open:
+                        group.create_task(look(log, gate, looks))
+
+    async def _rung(self) -> dict[tuple[str, str], int]:
+        """Return the questions that were rung for, with the number of looks at each; wait a while for the first."""
+        rung = dict[tuple[str, str], int]()
+        with suppress(TimeoutError, asyncio.QueueEmpty):
+            log, gate, looks = await asyncio.wait_for(self._given.get(), ALIVE_S)
+            while True:
+                rung[log, gate] = looks
+                log, gate, looks = self._given.get_nowait()
+        return rung
 
     def _ring(self, log: str, gate: str, looks: int = 0) -> None:
         with suppress(asyncio.QueueFull):
@@ -284,22 +298,23 @@ class Forwarder:
             except (Forged, ValueError) as problem:
                 self._refused[key] = number, one_line(str(problem), 300)
                 continue
-            return await self._write_answer(log, gate, number, answer, who)
+            async with self._writing:
+                await self._write_answer(log, gate, number, answer, who)
+            return True
         return True
 
-    async def _write_answer(self, log: str, gate: str, number: int, answer: dict[str, Any], who: Pass) -> bool:
+    async def _write_answer(self, log: str, gate: str, number: int, answer: dict[str, Any], who: Pass) -> None:
         found = {name: answer.get(name) for name in ("choice", "text", "number", "scope")}
         reply = await self._asker(who).reply(self._logs.log(log), {**found, "do": "answer", "gate": gate})
         if "error" not in reply:
             self._open.pop((log, gate), None)
-            return True
+            return
         self._open[log, gate] = tries = self._open.get((log, gate), 0) + 1
         if "is closed already" in str(reply["error"]):
             self._open.pop((log, gate), None)
         elif tries >= _TRIES:  # a run that was just being resumed takes it the next time
             self._refused[f"{log}.{gate}"] = number, one_line(str(reply["error"]), 300)
             self._open[log, gate] = 0
-        return True
 
     def _asker(self, who: Pass) -> Requests:
         return self._requests.setdefault(who.name, Requests(self._environ, who.name))
@@ -339,11 +354,6 @@ class Forwarder:
         return await self._asker(who).reply(log, message)
 
 
-def place_of(log: HostLog) -> Project:
-    """Return the project of a log for what needs only its home."""
-    return Project(log.home, log.home, None, log.home)
-
-
 def _known(path: Path) -> list[str]:
     with suppress(OSError, ValueError):
         found = json.loads(path.read_bytes())
@@ -369,11 +379,6 @@ def _lines(log: HostLog | None, after: Any) -> tuple[str, str, bytes]:
     """Return lines of a log from a position on, with the headers that say which. Raises ValueError, RecordError."""
     if log is None:
         raise ValueError("this log is not followed here")
-    start = end = Position(*map(int, after))
-    found, size = list[bytes](), 0
-    for line in read_lines(log.path, start=start):
-        if found and size + len(line.raw) > _BACKFILL:
-            break
-        found.append(line.raw)
-        size, end = size + len(line.raw), line.end
-    return str(start.seq), " ".join(map(str, end)), b"".join(found)
+    start = Position(*map(int, after))
+    payload, end = next(batches(log.path, start, _BACKFILL), (b"", start))
+    return str(start.seq), " ".join(map(str, end)), payload

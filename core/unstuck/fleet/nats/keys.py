@@ -180,13 +180,23 @@ def _signed(subject: str, about: str, payload: bytes) -> bytes:
 
 
 def _sign(seed: str, text: bytes) -> str:
-    return base64.b64encode(nkeys.from_seed(seed.encode()).sign(text)).decode()
+    return base64.b64encode(_signer(seed).sign(text)).decode()
 
 
 def _verify(public: str, text: bytes, signature: str) -> None:
     """Raise ValueError for another signature than that of ``public``."""
     try:
-        raw = base64.b32decode(public + "=" * (-len(public) % 8))
-        VerifyKey(raw[1:33]).verify(text, base64.b64decode(signature, validate=True))
+        _verifier(public).verify(text, base64.b64decode(signature, validate=True))
     except (BadSignatureError, binascii.Error, TypeError) as problem:
         raise ValueError(str(problem)) from None
+
+
+# Making a key of its text costs more than what is done with it.
+@lru_cache(maxsize=10_000)
+def _signer(seed: str) -> Any:
+    return nkeys.from_seed(seed.encode())
+
+
+@lru_cache(maxsize=10_000)
+def _verifier(public: str) -> VerifyKey:
+    return VerifyKey(base64.b32decode(public + "=" * (-len(public) % 8))[1:33])

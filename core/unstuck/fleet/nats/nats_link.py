@@ -9,7 +9,7 @@ from typing import Any
 
 from unstuck.contract import Answer
 from unstuck.errors import RecordError, UnstuckError
-from unstuck.eventlog.log.log_format import START, Position, read_lines
+from unstuck.eventlog.log.log_format import START, Position
 from unstuck.fleet.frames import (
     PROTOCOL,
     Alive,
@@ -24,7 +24,7 @@ from unstuck.fleet.frames import (
     LogOpened,
     Reply,
 )
-from unstuck.fleet.host_logs import BATCH
+from unstuck.fleet.host_logs import batches
 from unstuck.fleet.link import LinkFailed
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.viewer import SILENT_S, Viewer
@@ -87,16 +87,8 @@ class NatsLink:
 
     def _lines(self, log: str, end: Position) -> Iterator[tuple[bytes, Position]]:
         """Yield whole lines of the copy after ``end`` in batches, with the position after each."""
-        batch, size = list[bytes](), 0
         with suppress(RecordError):
-            for line in read_lines(self._viewer.copies.path(self._host, log), start=end):
-                batch.append(line.raw)
-                size, end = size + len(line.raw), line.end
-                if size > BATCH:
-                    yield b"".join(batch), end
-                    batch, size = [], 0
-        if batch:
-            yield b"".join(batch), end
+            yield from batches(self._viewer.copies.path(self._host, log), end)
 
     def _words(self) -> dict[str, Any]:
         """Return the last words of the host. Raises LinkFailed where they are old."""

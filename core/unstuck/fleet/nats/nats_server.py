@@ -13,11 +13,11 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
@@ -87,13 +87,23 @@ def server_program(named: str = "") -> str:
 
 
 class NatsServer:
-    """A server with its data in ``folder``: keys, certificates, configuration, and the streams."""
+    """A server with its data in ``folder``: keys, certificates, configuration, and the streams.
 
-    def __init__(self, folder: Path, *, listen: str = "", addresses: Iterable[str] = ()) -> None:
+    ``servers`` are the addresses of a person's own server or cluster, for which only these are made.
+    """
+
+    def __init__(
+        self, folder: Path, *, listen: str = "", addresses: Iterable[str] = (), servers: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
-        self._settings = {"listen": "0.0.0.0:4222", "addresses": [os.uname().nodename]}
+        self._settings: dict[str, Any] = {"listen": "0.0.0.0:4222", "addresses": [os.uname().nodename], "servers": []}
         with suppress(OSError, ValueError):
-            self._settings = json.loads((folder / "settings.json").read_bytes())
+            self._settings |= json.loads((folder / "settings.json").read_bytes())
+        if wrong := [one for one in servers if not re.fullmatch(r"tls://[\w.:\[\]-]+:\d{1,5}", one)]:
+            raise UsageError(f"--server takes tls://ADDRESS:PORT, not {wrong[0]}")
+        if servers:
+            self._settings["servers"] = list(servers)
+            addresses = [*addresses, *(one.removeprefix("tls://").rpartition(":")[0].strip("[]") for one in servers)]
         if listen:
             self._settings["listen"] = listen
         if added := [one for one in addresses if one not in self._settings["addresses"]]:
@@ -104,8 +114,15 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """The address for other machines."""
+        """The address for other machines; those of a cluster with commas between."""
+        if self.servers:
+            return ",".join(self.servers)
         return f"tls://{self._settings['addresses'][0]}:{str(self._settings['listen']).rpartition(':')[2]}"
+
+    @property
+    def servers(self) -> list[str]:
+        """The addresses of the person's own servers; empty where `unstuck fleet up` runs one."""
+        return list(self._settings["servers"])
 
     def prepare(self) -> None:
         """Make what is missing: the owner's key, the certificates and the configuration, each for this user only."""
@@ -154,7 +171,8 @@ class NatsServer:
         """Return the credentials with which this machine tends the streams."""
         seed, port = self._owner(), str(self._settings["listen"]).rpartition(":")[2]
         ca = (self.folder / "ca.pem").read_text()
-        return Credentials("owner", "viewer", f"tls://127.0.0.1:{port}", ca, public_key(seed), seed, "")
+        url = self.url if self.servers else f"tls://127.0.0.1:{port}"
+        return Credentials("owner", "viewer", url, ca, public_key(seed), seed, "")
 
     def reload(self) -> bool:
         """Have a running server read its configuration; return whether one runs."""
@@ -200,17 +218,10 @@ class NatsServer:
         return self._process
 
     async def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        problem = FleetError("it did not start")
         try:
-            async with asyncio.timeout(_READY_S):
-                while process.poll() is None:
-                    try:
-                        return await self.make_streams()
-                    except FleetError as error:
-                        problem = error
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
-            pass
+            return await self.until_streams(lambda: process.poll() is None)
+        except FleetError as error:
+            problem = error
         lines = (self.folder / "server.log").read_text(errors="replace").splitlines() if self._has_log() else []
         said = next((line for line in reversed(lines) if "[FTL]" in line or "[ERR]" in line), str(problem))
         raise FleetError(f"nats-server did not start: {said.strip()[:300]}; see {self.folder / 'server.log'}")
@@ -221,10 +232,23 @@ class NatsServer:
     def _has_log(self) -> bool:
         return (self.folder / "server.log").exists()
 
+    async def until_streams(self, goes_on: Callable[[], bool] = lambda: True) -> None:
+        """Make the streams once a server takes them. Raises FleetError where none does in time."""
+        problem = FleetError("it did not start")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READY_S):
+                while goes_on():
+                    try:
+                        return await self.make_streams()
+                    except FleetError as error:
+                        problem = error
+                    await asyncio.sleep(0.1)
+        raise problem
+
     async def make_streams(self) -> None:
         """Make the streams that are missing. Raises FleetError."""
         async with connected(self.owner_credentials()) as session:
-            for stream in s.streams(max_bytes=MAX_BYTES):
+            for stream in s.streams(max_bytes=MAX_BYTES, replicas=min(3, len(self.servers)) or 1):
                 reply = await session.api(f"STREAM.CREATE.{stream['name']}", stream)
                 if (problem := reply.get("error")) and problem.get("err_code") != _OTHER_STREAM:
                     raise FleetError(f"{stream['name']}: {problem.get('description')}")
@@ -255,6 +279,7 @@ class NatsServer:
             {"nkey": one.public, "permissions": permissions(one.role, name)} for name, one in self.members().items()
         ]
         place = self.folder
+        write_secret(place / "authorization.conf", f"authorization: {json.dumps({'users': users}, indent=1)}\n")
         configuration = {
             "listen": self._settings["listen"],
             "server_name": "unstuck",

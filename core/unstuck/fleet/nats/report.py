@@ -82,7 +82,7 @@ async def findings(key: Credentials, environ: Mapping[str, str]) -> list[dict[st
             else:
                 say(False, name, f"it was not heard for {SILENT_S:g} s: `unstuck fleet status` on it says why")
             for log, end in host.ends().items():
-                behind = end.seq - viewer.copies.cursor(name, log).seq
+                behind = viewer.missing(name, log, end)
                 reason = viewer.copies.refusal(name, log)
                 if behind > 0 or reason:
                     say(False, f"{name}.{log}", reason or f"{behind} records are missing in the copy here")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -28,6 +29,8 @@ from unstuck.text import one_line
 REPLY_S = 5.0
 BATCH, BATCH_BYTES = 256, 4 << 20
 
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+_LOOK_S = 1.0
 _WRONG_LAST, _TAKEN = 10071, 10077
 
 
@@ -58,7 +61,10 @@ class Session:
 
     async def until_over(self) -> None:
         """Wait for the end of the connection. Raises FleetError always."""
-        await self._over.wait()
+        while not self.client.is_closed:  # the client does not always say so
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), _LOOK_S)
+                break
         raise FleetError("the connection to the server of the fleet was lost")
 
     async def request(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> Msg:
@@ -102,6 +108,17 @@ class Session:
         """Return the last message on a subject; None without one. Raises FleetError."""
         return _message(await self.request(f"{DIRECT}.{stream}.{subject}"))
 
+    async def stored(self, stream: str, subject: str) -> Message:
+        """Return the last message on a subject that has one. Raises FleetError.
+
+        Of a cluster, another server may reply than the one that has taken the message, and have it a moment later.
+        """
+        for pause in _PAUSES:
+            if (message := await self.last(stream, subject)) is not None:
+                return message
+            await asyncio.sleep(pause)
+        raise FleetError(f"{subject}: the server has lost what it had taken")
+
     async def batch(self, stream: str, subject: str, first: int) -> list[Message]:
         """Return the next messages from the number ``first`` on, at most BATCH. Raises FleetError."""
         box = self.client.new_inbox()
@@ -131,7 +148,23 @@ class Session:
 
 @asynccontextmanager
 async def connected(credentials: Credentials) -> AsyncIterator[Session]:
-    """Connect with the key. Raises FleetError with one line that says what to do."""
+    """Connect with the key to one of its servers. Raises FleetError with one line that says what to do."""
+    servers = credentials.url.split(",")
+    random.shuffle(servers)
+    for url in servers[:-1]:
+        with suppress(FleetError):
+            session = await _connected(credentials, url)
+            break
+    else:
+        session = await _connected(credentials, servers[-1])
+    try:
+        yield session
+    finally:
+        with suppress(NatsError, OSError, TimeoutError):
+            await session.client.close()
+
+
+async def _connected(credentials: Credentials, url: str) -> Session:
     over, refusals = asyncio.Event(), list[str]()
     logging.getLogger("asyncio").addFilter(_is_worth_saying)
 
@@ -144,7 +177,7 @@ async def connected(credentials: Credentials) -> AsyncIterator[Session]:
 
     try:
         client = await nats.connect(
-            credentials.url,
+            url,
             tls=ssl.create_default_context(cadata=credentials.ca),
             nkeys_seed_str=credentials.seed,
             inbox_prefix=f"_INBOX_{credentials.name}",
@@ -158,18 +191,14 @@ async def connected(credentials: Credentials) -> AsyncIterator[Session]:
         )
     except ssl.SSLCertVerificationError as problem:
         why = f"its certificate is not one of this fleet ({problem.verify_message})"
-        raise FleetError(f"{credentials.url}: {why}: use the credentials that its `unstuck fleet up` wrote") from None
+        raise FleetError(f"{url}: {why}: use the credentials that its `unstuck fleet up` wrote") from None
     except (NatsError, OSError, TimeoutError, ValueError) as problem:
         if "uthorization" in str(problem):
             why = "the server refuses this key: it was revoked, or belongs to another fleet"
         else:
             why = f"cannot be reached ({one_line(str(problem)) or 'no reply'}): is `unstuck fleet up` running there?"
-        raise FleetError(f"{credentials.url}: {why}") from None
-    try:
-        yield Session(client, over, refusals)
-    finally:
-        with suppress(NatsError, OSError, TimeoutError):
-            await client.close()
+        raise FleetError(f"{url}: {why}") from None
+    return Session(client, over, refusals)
 
 
 def _is_worth_saying(said: logging.LogRecord) -> bool:

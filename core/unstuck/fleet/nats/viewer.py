@@ -197,7 +197,7 @@ class Viewer:
         """Ask the hosts that are there for what the stream does not have: it keeps the newest only."""
         for name, host in self.hosts.items():
             for log, end in host.ends().items():
-                if end.seq > self.copies.cursor(name, log).seq and (name, log) not in self.refused:
+                if self.missing(name, log, end) > 0 and (name, log) not in self.refused:
                     self.gaps.setdefault((name, log), end.seq)
         for name, log in list(self.gaps):
             with suppress(FleetError, ValueError, KeyError):
@@ -207,6 +207,11 @@ class Viewer:
                     if not await asyncio.to_thread(self._take, name, log, reply.headers, reply.data):
                         break
                     self.copied.setdefault(name, set()).add(log)
+
+    def missing(self, host: str, log: str, end: Position) -> int:
+        """Return how many records up to ``end`` the copy lacks; none of an ended run without a copy: it was pruned."""
+        has = self.copies.cursor(host, log).seq
+        return 0 if not has and log in self.hosts[host].words.get("over", ()) else end.seq - has
 
     def _hear(
         self, subject: str, headers: Mapping[str, str] | None, payload: bytes, *, live: bool = False, time: str = ""
@@ -276,17 +281,14 @@ class Viewer:
             headers = {s.EXPECTED: "0", **self._key.headers(subject, "", payload)}
             with suppress(Fenced):
                 await self._when_connected(lambda now, at=subject, had=headers: now.publish(at, payload, had))
-            if (given := await self.winner(host, log, gate, number)) is not None:
+            if (given := await self._winner(subject)) is not None:
                 return given._replace(mine=given.by == self._key.name and given.what == fields)
             number += 1
         raise FleetError(f"{gate}: {s.TRIES} answers were refused already: answer on {host} itself")
 
-    async def winner(self, host: str, log: str, gate: str, number: int = 1) -> Given | None:
-        """Return the answer that won; None where there is none, or it was not signed by a person. Raises FleetError."""
-        subject = s.answers(host, log, gate, number)
-        message = await self._when_connected(lambda now: now.last(s.ANSWERS, subject))
-        if message is None:
-            return None
+    async def _winner(self, subject: str) -> Given | None:
+        """Return the answer that the server has taken; None where it was not signed by a person. Raises FleetError."""
+        message = await self._when_connected(lambda now: now.stored(s.ANSWERS, subject))
         try:
             who = checked(message.headers, self._key.owner, subject, "", message.payload, "person")
             what = json.loads(message.payload)
