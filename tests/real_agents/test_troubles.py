@@ -99,8 +99,7 @@ def test_a_refusal_that_only_a_person_cures_is_asked_about_once(trouble: str, la
     assert one.events("directive_issued") == []
 
 
-# opencode prints its help alone, and does not say why.
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "opencode"])
+@pytest.mark.parametrize("name", list(PROGRAMS))
 def test_an_option_that_it_does_not_know_is_asked_about_once(name: str, lab: Labs) -> None:
     """Its own line about the option, and no second attempt."""
     one = lab(name, works)
