@@ -161,6 +161,26 @@ def test_an_unknown_version_and_a_read_only_sandbox_are_named(
     assert any("--sandbox workspace-write" in one for one in said)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "mend"),
+    [
+        ("claude", "--permission-mode plan", "--permission-mode acceptEdits"),
+        ("gemini", "--approval-mode default", "--approval-mode auto_edit"),
+        ("qwen", "--approval-mode=plan", "--approval-mode auto-edit"),
+    ],
+)
+def test_a_mode_in_which_nothing_is_edited_is_named(
+    repo: Path, inside: Inside, agent: Callable[..., Path], name: str, mode: str, mend: str
+) -> None:
+    """With the argument with which it edits; a mode that edits, or tools that are allowed, are not warned about."""
+    agent(name, "0.5.0")
+    said = warnings(inside, repo, name, "true", *mode.split())
+    assert any("cannot change a file" in one and one.endswith(f"give it `{mend}`") for one in said)
+    allows = "--allowedTools" if name == "claude" else "--allowed-tools"
+    for arguments in (mend.split(), [*mode.split(), allows, "Edit"]):
+        assert not any("cannot change a file" in one for one in warnings(inside, repo, name, "true", *arguments))
+
+
 def test_nothing_there_can_make_it_wait(repo: Path, home: Path, inside: Inside, agent: Callable[..., Path]) -> None:
     """A pipe, a huge file or a directory in the place of settings is not read."""
     agent("claude", "2.1.0")
