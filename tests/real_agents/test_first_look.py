@@ -12,6 +12,7 @@ from tests.real_agents.scripted_model import Asked, Turn
 
 pytestmark = pytest.mark.agents
 
+CHECKS = {"gemini": "cd . && make test", "qwen": "MODE=fast make test"}
 TASK = "Write the greeting that everybody waits for."
 CHECK = "make test"
 SETTINGS = "failure_handler: {max_retries: 0, max_pivots: 0, max_research: 0}\n"
@@ -25,33 +26,34 @@ def doctors_words(one: Lab) -> list[str]:
     return [row["value"] for row in rows if row["what"] == "agent"]
 
 
-def worked(one: Lab, *more: str) -> tuple[list[str], list[Asked]]:
+def worked(one: Lab, *more: str, check: str = CHECK) -> tuple[list[str], list[Asked]]:
     """One attempt: the warnings before it, and the requests after the agent's own call."""
     arguments = (*MORE.get(one.name, ()), *more)
     before = len(one.model.asked)
-    run = ("run", "--headless", "--direct", "--ask", "never", "--check", CHECK, "--agent", one.name, TASK)
+    run = ("run", "--headless", "--direct", "--ask", "never", "--check", check, "--agent", one.name, TASK)
     one.unstuck(*run, *(("--", *arguments) if arguments else ()), code=4)
     assert len(one.events("attempt_started")) == 1
     (record,) = one.events("run_started")
     return record["data"]["warnings"], [asked for asked in one.model.asked[before:] if asked.answered]
 
 
-@pytest.mark.parametrize("name", list(SHELLS))
-def test_the_argument_that_is_named_allows_the_check(name: str, lab: Labs) -> None:
+@pytest.mark.parametrize(("name", "check"), [*((name, CHECK) for name in SHELLS), *CHECKS.items()])
+def test_the_argument_that_is_named_allows_the_check(name: str, check: str, lab: Labs) -> None:
     """Doctor and the start of a run say the same; without the argument the call is refused, with it the check runs."""
-    call = (SHELLS[name], {"command": CHECK, "description": "check"})
+    call = (SHELLS[name], {"command": check, "description": "check"})
     one = lab(name, lambda asked: Turn(text="Done.") if asked.answered else Turn(text="I check.", calls=(call,)))
     (one.repo / "Makefile").write_text("test:\n\t@echo the check fails; false\n")
     (one.repo / "unstuck.yaml").write_text(SETTINGS)
-    (told,) = doctors_words(one)
-    warnings, answers = worked(one)
-    assert told in warnings
+    warnings, answers = worked(one, check=check)
+    (told,) = warnings
+    if check == CHECK:  # the one that the project seems to have
+        assert doctors_words(one) == [told]
     assert answers
     (ended,) = one.events("attempt_ended")
-    assert CHECK in str(ended["data"]["report"]["denied"])
+    assert check in str(ended["data"]["report"]["denied"])
     assert not any("the check fails" in asked.last for asked in answers)
     (argument,) = re.findall(r"`-- (.+)` allows it", told)
-    warnings, answers = worked(one, *shlex.split(argument))
+    warnings, answers = worked(one, *shlex.split(argument), check=check)
     assert not any("check itself" in warning for warning in warnings)
     assert any("the check fails" in asked.last for asked in answers)
 

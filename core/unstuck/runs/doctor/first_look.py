@@ -184,11 +184,14 @@ def _may_not_run(
         listed = group.get(agent.key[1]) if isinstance(group, dict) else None
         rules |= set(_rules(agent, " ".join(map(str, listed)) if isinstance(listed, list) else ""))
     for check in checks:
-        if "*" in rules or check.split()[:1][0] in _READS or allowed(rules, "bash", check):
-            continue
         needed = rules_for("bash", check)
+        if "*" in rules or all(rule.partition(" ")[0] in _READS for rule in needed):
+            continue
         whole = any(mark in rule for rule in needed for mark in "()<>|&;`$'\"\n")
-        arguments = (agent.option[0], agent.shell) if whole else allow_arguments(name, needed)
+        arguments = (agent.option[0], agent.shell) if whole else allow_arguments(name, needed, check)
+        given = set(_rules_in(agent, arguments))
+        if given <= rules or (allowed(rules, "bash", check) and not given & {"cd"} - rules):
+            continue
         yield f"{name} may not run the check itself ({one_line(check, 80)}): `-- {shlex.join(arguments)}` allows it"
 
 
