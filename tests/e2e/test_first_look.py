@@ -87,6 +87,10 @@ def test_lines_name_it(repo: Path, inside: Inside, agent: Callable[..., Path]) -
         ("claude", "make test", ("--allowed-tools=Bash(make *)",)),
         ("claude", "make test", ("--dangerously-skip-permissions",)),
         ("claude", "grep x y", ()),
+        ("claude", "test -f a && grep x y", ()),
+        ("claude", "cd app && make test", ("--allowedTools", "Bash(make test:*)")),
+        ("gemini", "cd a && make", ("--allowed-tools", "run_shell_command(make)", "--allowed-tools=ShellTool(cd)")),
+        ("qwen", "A=1 B=2 make test", ("--allowed-tools", "run_shell_command(make test)")),
         ("gemini", "pytest -q", ("--yolo",)),
         ("gemini", "pytest -q", ("--allowed-tools", "run_shell_command(pytest)")),
         ("qwen", "pytest -q", ("--approval-mode", "yolo")),
@@ -100,6 +104,24 @@ def test_an_agent_that_may_run_the_check_is_not_warned_about(
     """By its arguments, or because it runs such programs without asking."""
     agent(name, "1.2.3")
     assert not any("check itself" in one for one in warnings(inside, repo, name, check, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "given", "needed"),
+    [
+        ("claude", "test -f a && make test", "Bash(test -f a)", "--allowedTools 'Bash(make test:*)'"),
+        ("gemini", "cd a && make", "run_shell_command(make)", "--allowed-tools 'run_shell_command(cd)'"),
+        ("qwen", "A=1 make test", "run_shell_command(make web)", "--allowed-tools 'run_shell_command(make test)'"),
+    ],
+)
+def test_what_is_missing_for_a_check_of_several_words_is_named(
+    repo: Path, inside: Inside, agent: Callable[..., Path], name: str, check: str, given: str, needed: str
+) -> None:
+    """As the agent compares it: each command of the line, Gemini a change of directory, and Qwen no variables."""
+    agent(name, "0.5.0")
+    option = needed.partition(" ")[0]
+    (said,) = [one for one in warnings(inside, repo, name, check, option, given) if "check itself" in one]
+    assert needed in said
 
 
 ALLOWED = {
@@ -159,6 +181,26 @@ def test_an_unknown_version_and_a_read_only_sandbox_are_named(
     said = warnings(inside, repo, "codex", "true", "--sandbox", "read-only")
     assert "codex 7.0.1 is none of the versions that this unstuck knows (0.x)" in said
     assert any("--sandbox workspace-write" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "mend"),
+    [
+        ("claude", "--permission-mode plan", "--permission-mode acceptEdits"),
+        ("gemini", "--approval-mode default", "--approval-mode auto_edit"),
+        ("qwen", "--approval-mode=plan", "--approval-mode auto-edit"),
+    ],
+)
+def test_a_mode_in_which_nothing_is_edited_is_named(
+    repo: Path, inside: Inside, agent: Callable[..., Path], name: str, mode: str, mend: str
+) -> None:
+    """With the argument with which it edits; a mode that edits, or tools that are allowed, are not warned about."""
+    agent(name, "0.5.0")
+    said = warnings(inside, repo, name, "true", *mode.split())
+    assert any("cannot change a file" in one and one.endswith(f"give it `{mend}`") for one in said)
+    allows = "--allowedTools" if name == "claude" else "--allowed-tools"
+    for arguments in (mend.split(), [*mode.split(), allows, "Edit"]):
+        assert not any("cannot change a file" in one for one in warnings(inside, repo, name, "true", *arguments))
 
 
 def test_nothing_there_can_make_it_wait(repo: Path, home: Path, inside: Inside, agent: Callable[..., Path]) -> None:

@@ -10,19 +10,20 @@ import pytest
 from tests.plans.conftest import Bench, Ended
 
 # A check whose assertion is what used to hide the agent's own failure.
+HELP = Path(__file__).resolve().parents[1] / "data" / "help_pages" / "opencode-run.txt"
 CHECK = "test -f done.txt || { echo 'E       assert 401 == 200'; echo '1 failed in 0.01s'; exit 1; }"
 LOGIN = "Invalid API key · Please run /login"
 
 
-def plan(bench: Bench, script: str, *, program: str = "worker", check: str = CHECK, **settings: Any) -> Path:
-    """One task for an agent whose program has this name; its script may need what only a person can give."""
+def plan(bench: Bench, script: str, *more: str, program: str = "worker", check: str = CHECK, **settings: Any) -> Path:
+    """One task for an agent with this program and ``more`` arguments; its script may need what only a person gives."""
     worker = bench.agent(program, script)
     path = Path(worker["command"][0])
     (bench.outside / "bin").mkdir(exist_ok=True)
     named = bench.outside / "bin" / program
     path.rename(named)
     task = {"id": "web", "prompt": "Build it.", "verify": check}
-    return bench.plan(agents={"worker": {"command": [str(named)]}}, tasks=[task], settings=settings)
+    return bench.plan(agents={"worker": {"command": [str(named), *more]}}, tasks=[task], settings=settings)
 
 
 def answered(bench: Bench, *answer: str) -> Ended:
@@ -99,6 +100,19 @@ def test_what_only_a_person_can_cure_is_asked_after_one_attempt(bench: Bench, tr
     assert cure in done.out
     assert "1. I have fixed it: go on" in done.out
     assert "assert 401" not in gate.context["question"]
+
+
+def test_a_help_page_in_place_of_work_is_asked_about_after_one_attempt(bench: Bench) -> None:
+    """opencode prints only its help for an option that it does not know: the question names the option."""
+    page = HELP.read_text("utf-8")
+    script = f"cat <<'EOF' >&2\n{page}\nEOF\nexit 1"
+    done = bench.run(plan(bench, script, "run", "--bogus-option", "{prompt}", program="opencode"))
+    assert done.code == 3, done.out + done.err
+    assert bench.attempts("web") == 1
+    (gate,) = bench.gates().values()
+    assert (gate.key, gate.context["error_type"]) == ("agent", "agent_option")
+    first = gate.context["question"].splitlines()[0]
+    assert first == "opencode run [message..]: it printed only its help, which does not list `--bogus-option`"
 
 
 def test_fixed_it_goes_on_with_the_same_attempt_and_no_level(bench: Bench) -> None:

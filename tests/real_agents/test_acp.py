@@ -142,4 +142,4 @@ def test_what_comes_from_a_cache_is_not_counted(name: str, lab: Labs) -> None:
     )
     used = [record["data"]["tokens"] for record in one.events("usage_counted")]
     assert len(used) == 2
-    assert sum(used) == 50 * len(one.model.asked)
+    assert sum(used) == 50 * len(conversations.counted(one))

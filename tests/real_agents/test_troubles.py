@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.real_agents.conftest import Lab, Labs
 from tests.real_agents.programs import PROGRAMS
@@ -99,8 +101,7 @@ def test_a_refusal_that_only_a_person_cures_is_asked_about_once(trouble: str, la
     assert one.events("directive_issued") == []
 
 
-# opencode prints its help alone, and does not say why.
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "opencode"])
+@pytest.mark.parametrize("name", list(PROGRAMS))
 def test_an_option_that_it_does_not_know_is_asked_about_once(name: str, lab: Labs) -> None:
     """Its own line about the option, and no second attempt."""
     one = lab(name, works)
@@ -111,6 +112,8 @@ def test_an_option_that_it_does_not_know_is_asked_about_once(name: str, lab: Lab
 OUTAGES = {
     "claude-529": (529, "overloaded_error", "Overloaded"),
     "codex-503": (503, "server_error", "The server is overloaded or not ready yet."),
+    "gemini-429": (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
+    "gemini-503": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
 }
 
 
@@ -125,6 +128,10 @@ def test_an_outage_is_waited_for_without_a_level(outage: str, ends: bool, lab: L
 
     one = lab(name, answer)
     one.environ["CLAUDE_CODE_MAX_RETRIES"] = "0"
+    if name == "gemini":  # otherwise it waits ten times itself, for minutes
+        file = one.home / ".gemini" / "settings.json"
+        settings = json.loads(file.read_text("utf-8"))
+        file.write_text(json.dumps(settings | {"general": {"maxAttempts": 1}}), encoding="utf-8")
     (one.repo / "unstuck.yaml").write_text("outage_limit: 5s\n")
     one.unstuck(*given(one), code=0 if ends else 3)
     assert [record["data"]["delay_seconds"] for record in one.events("transient_error_retry")][1:] == [2, 4]

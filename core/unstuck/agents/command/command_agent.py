@@ -24,6 +24,7 @@ from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, pl
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.agents.command.usage_lines import usage_in
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
+from unstuck.diagnosis.agent_messages.help_page import help_instead
 from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import AgentNotFound
 from unstuck.eventlog.storage.text_files import is_unread, mark_unread
@@ -162,7 +163,9 @@ class CommandAgent(ProcessAgent):
         text = parsed.text(printed)
         signal = read_signal(text, task.id)
         how: How = "ended"
-        error = parsed.problem(done.code, printed)
+        error, said = parsed.problem(done.code, printed), parsed.said(done.code, printed)
+        if done.code and (told := help_instead(printed, self._spec.command)):
+            error = said = told
         if done.code is None:
             # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
@@ -185,7 +188,7 @@ class CommandAgent(ProcessAgent):
             session=parsed.session,
             last_message=parsed.last_message(printed),
             model=parsed.model or model_in(self._spec.command),
-            said=parsed.said(done.code, printed),
+            said=said,
             program=known_agent(self._spec.command),
             marked=parsed.marked,
             message=parsed.message,

@@ -133,6 +133,7 @@ _NOT_ALONE = {
     "codex": "Codex allows no single command: `--sandbox` and its settings say what its sandbox allows.",
     "opencode": "`permission` in opencode.json says what opencode may run, and `--auto` allows everything.",
 }
+_ASSIGNMENTS = re.compile(r"^(?:[A-Za-z_]\w*=\S* )+")
 _MODEL_OPTIONS = ("--model", "-m")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -177,10 +178,17 @@ def stream_of(command: Sequence[str]) -> str:
     return ""
 
 
-def allow_arguments(program: str, rules: Sequence[str]) -> tuple[str, ...]:
-    """Return the arguments with which ``program`` allows what ``rules`` do; none where it has no such option."""
+def allow_arguments(program: str, rules: Sequence[str], call: str = "cd") -> tuple[str, ...]:
+    """Return the arguments with which ``program`` allows what ``rules`` do; none where it has no such option.
+
+    ``call`` is the call that they are for; any call may change its directory.
+    """
     if program not in _ALLOW:
         return ()
+    if program == "qwen":
+        rules = [_ASSIGNMENTS.sub("", rule) for rule in rules]  # it compares what follows them
+    if program == "gemini" and "cd" in call.split() and not all(rule.endswith("(*)") for rule in rules):
+        rules = [*rules, "cd"]  # it asks about each command of a line, this one as well
     option, any_arguments, whole = _ALLOW[program]
     values = (
         rule.removesuffix("(*)")
@@ -206,7 +214,7 @@ def denials(program: str, calls: Sequence[tuple[str, str]]) -> tuple[Denial, ...
     found = []
     for tool, call in calls:
         rules = rules_for(tool, call)
-        arguments = allow_arguments(program, rules)
+        arguments = allow_arguments(program, rules, call)
         cure = f"`{shlex.join(arguments)}` allows it." if arguments else _NOT_ALONE.get(program, "")
         what = one_line(call if tool == "bash" else call.partition(" ")[0], 300)
         found.append(Denial(what=what, rules=rules, cure=admit(cure, limit=600), grants=bool(arguments)))

@@ -256,6 +256,7 @@ RULES: tuple[_Rule, ...] = (
         rf"^[^A-Za-z]{{0,12}}(?:(?:error|fatal|{'|'.join(_NAMES)})\W{{1,4}}){{0,3}}(?:unknown|unrecogni[sz]ed|unexpected"
         r"|invalid|unsupported|bad|no such) (?:option|argument|flag|command|subcommand)s?:? \S",
         r"\binput must be provided either through stdin or as a prompt argument\b",
+        r": it printed only its help\b",
         r"^[^A-Za-z]{0,12}flag provided but not defined\b",
         r"^[^A-Za-z]{0,12}(?:error: )?invalid value ['\"`].{1,80}['\"`] for ['\"`]?-",
         r"^[^A-Za-z]{0,12}(?:error: )?the following required arguments\b",

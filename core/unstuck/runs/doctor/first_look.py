@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class _Agent(NamedTuple):
 
     ``option`` allows commands, ``shell`` is its shell tool there. One of ``everything`` allows all. ``key`` leads to
     the allowed tools in its settings. Files are relative to the home directory, settings also to the project.
+    ``modes`` is its option for a mode, and the value with which it edits files without asking.
     """
 
     major: int
@@ -50,8 +52,10 @@ class _Agent(NamedTuple):
     shell: str = ""
     everything: tuple[str, ...] = ()
     key: tuple[str, str] = ("", "")
+    modes: tuple[str, str] = ("", "")
 
 
+_ASKING = ("plan", "default")
 AGENTS: Mapping[str, _Agent] = {
     "claude": _Agent(
         2,
@@ -64,6 +68,7 @@ AGENTS: Mapping[str, _Agent] = {
         "Bash",
         ("--dangerously-skip-permissions", "bypassPermissions"),
         ("permissions", "allow"),
+        ("--permission-mode", "acceptEdits"),
     ),
     "codex": _Agent(
         0, "CODEX_API_KEY OPENAI_API_KEY", (".codex/auth.json",), (".codex/config.toml",), "model_provider"
@@ -78,6 +83,7 @@ AGENTS: Mapping[str, _Agent] = {
         "run_shell_command",
         ("--yolo", "-y", "yolo"),
         ("tools", "allowed"),
+        ("--approval-mode", "auto_edit"),
     ),
     "qwen": _Agent(
         0,
@@ -89,6 +95,7 @@ AGENTS: Mapping[str, _Agent] = {
         "run_shell_command",
         ("--yolo", "-y", "yolo"),
         ("tools", "allowed"),
+        ("--approval-mode", "auto-edit"),
     ),
     "opencode": _Agent(1, ""),
 }
@@ -165,6 +172,10 @@ def _may_not_run(
     words = [part for word in command for part in (word.split("=", 1) if word.startswith("--") else [word])]
     if name == "codex" and "read-only" in words:
         yield "codex runs in a read-only sandbox, so it cannot change a file: give it `--sandbox workspace-write`"
+    modes = [value for option, value in pairwise(words) if option == agent.modes[0] and value in _ASKING]
+    if modes and not any(word in agent.option for word in words):
+        mode = shlex.join(agent.modes)
+        yield f"{name} cannot change a file with `{agent.modes[0]} {modes[0]}` and nobody to ask: give it `{mode}`"
     if not agent.option or any(word in agent.everything for word in words):
         return
     rules = set(_rules_in(agent, words))
@@ -173,11 +184,14 @@ def _may_not_run(
         listed = group.get(agent.key[1]) if isinstance(group, dict) else None
         rules |= set(_rules(agent, " ".join(map(str, listed)) if isinstance(listed, list) else ""))
     for check in checks:
-        if "*" in rules or check.split()[:1][0] in _READS or allowed(rules, "bash", check):
-            continue
         needed = rules_for("bash", check)
+        if "*" in rules or all(rule.partition(" ")[0] in _READS for rule in needed):
+            continue
         whole = any(mark in rule for rule in needed for mark in "()<>|&;`$'\"\n")
-        arguments = (agent.option[0], agent.shell) if whole else allow_arguments(name, needed)
+        arguments = (agent.option[0], agent.shell) if whole else allow_arguments(name, needed, check)
+        given = set(_rules_in(agent, arguments))
+        if given <= rules or (allowed(rules, "bash", check) and not given & {"cd"} - rules):
+            continue
         yield f"{name} may not run the check itself ({one_line(check, 80)}): `-- {shlex.join(arguments)}` allows it"
 
 
