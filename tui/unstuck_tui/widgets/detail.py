@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -18,6 +17,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.tasks.detail import (
     check_lines,
@@ -35,10 +35,6 @@ from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
-
-if TYPE_CHECKING:
-    from unstuck_tui.render.diff import DiffLine
-
 
 _LEAST_NAMES = 16
 _TALL = 22
@@ -212,8 +208,6 @@ class Detail(Horizontal):
 
     def turn_page(self, name: str) -> TextPane:
         """Show the page ``name``: ``timeline``, ``ladder`` or ``changes``; the changes again are since another time."""
-        from unstuck_tui.render.diff import next_since
-
         if name == self._page == "changes":
             self._since = next_since(self._since)
             self._changes = _Changes()
@@ -326,8 +320,6 @@ class Detail(Horizontal):
         return kept[2]
 
     def _laid_out_anew(self, now: _Changes, width: int) -> Sequence[Line]:
-        from unstuck_tui.render.diff import heading, next_since, note_lines, sharers, since_words, unified
-
         if not now.since:
             return note_lines(now.note, width)
         more = f"{spoken('page.changes')} again: {since_words(next_since(self._since))}"
@@ -342,8 +334,6 @@ class Detail(Horizontal):
             start(self, "changes", self._look_for_changes)
 
     async def _look_for_changes(self) -> None:
-        from unstuck_tui.render.diff import read_diff, since_words
-
         task, since = self._task_id, self._since
         try:
             checkpoint, diff = await self._view.changes(task, since)
