@@ -139,7 +139,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._timer.close()
 
     def _draw(self, is_full: bool) -> None:
-        if not self.query(RunHeader):
+        if not any(isinstance(child, RunHeader) for child in self.children):
             return  # the screen is being closed
         if is_full:
             self.tick()
