@@ -15,7 +15,7 @@ from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.history.entries import Entry
 from unstuck.history.locations import kept_session
 from unstuck.text import Clean, admit
-from unstuck.words.labels import is_checking
+from unstuck.words.labels import held_word, is_checking
 
 if TYPE_CHECKING:
     from unstuck.history.output_reader import OutputReader
@@ -108,7 +108,7 @@ def _standing(state: State, row: TaskRow) -> str:
     standing = gate.gate.standing if gate is not None else ""
     if attempt is None or attempt.state != "held" or standing == "runs_on":
         return "is at work"
-    return "is suspended" if standing == "frozen" else "is held"
+    return f"is {held_word(state, row)}"
 
 
 def session_of(state: State, row: TaskRow) -> str:
