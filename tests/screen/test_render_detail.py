@@ -17,6 +17,7 @@ from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import State
 from unstuck.text import Clean, admit
+from unstuck.words.labels import held_word
 from unstuck_tui.render.tasks.detail import output_lines, timeline_lines
 from unstuck_tui.runs.history import KEPT, History
 
@@ -74,7 +75,8 @@ class Told:
         self.say(e.DirectiveIssued(level=level, line=10, climb=Climb(**counts), limit=limit))
 
     def lines(self, width: int = 80, now: float = 0.0, task: str = "web") -> list[str]:
-        told = timeline_lines(self.history.of(task), self.state.attempts, now=now, width=width)
+        held = held_word(self.state, self.state.tasks[task])
+        told = timeline_lines(self.history.of(task), self.state.attempts, now=now, width=width, held=held)
         return ["".join(cell.text for cell in line) for line in told]
 
 
@@ -115,6 +117,15 @@ def test_a_live_attempt_counts_up() -> None:
     assert told.lines(now=60.0 + 75)[0].rstrip().endswith("1m 15s")
     told.fail(1, 80)
     assert told.lines(now=9_999.0)[0].rstrip().endswith("1m 20s")
+
+
+@pytest.mark.parametrize(("standing", "word"), [("frozen", "suspended"), ("held", "held")])
+def test_an_agent_that_waits_is_said_to_wait_as_it_does(standing: Any, word: str) -> None:
+    """Suspended where it was stopped, held where it waits at its next tool call; the table says the same."""
+    told = Told()
+    told.start(1)
+    told.say(e.GateOpened(gate="g1", type="timeout", attempt_id="web.1", standing=standing), "web", "web.1")
+    assert f"‖ {word}" in told.lines(now=150.0)[0]
 
 
 def test_a_suspended_attempt_does_not_count_on() -> None:

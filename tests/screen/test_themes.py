@@ -12,6 +12,7 @@ from textual.theme import BUILTIN_THEMES
 
 from unstuck.errors import SettingsError
 from unstuck.settings.screen_settings import ScreenSettings
+from unstuck_tui.dialogs.dialog import Choices
 from unstuck_tui.keys.preferences import preferences
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.styles import CODE, CURSORS, GROUNDS, TONES
@@ -55,6 +56,24 @@ async def test_every_text_can_be_read(showing: Showing, theme: str, few: bool, m
         found = [(place, round(contrast(style, few=few), 2)) for *place, style in styles(stage)]
         assert len(found) > 200
         assert [told for told in found if told[1] < 4.5] == []
+
+
+@pytest.mark.parametrize("few", [False, True], ids=["all", "256"])
+@pytest.mark.parametrize("theme", OURS)
+async def test_every_choice_of_a_question_can_be_read(showing: Showing, theme: str, few: bool) -> None:
+    """4.5 : 1 at least, also on the line that is selected, where 256 colours are all there are."""
+    async with showing(story=True, settings=ScreenSettings(theme=theme.removeprefix("unstuck-"))) as stage:
+        await stage.settled()
+        choices = stage.app.screen.query_one(Choices)
+        assert choices.highlighted == 0
+        shown = [
+            (segment.text, round(contrast(segment.style, few=few), 2))
+            for strip in choices.render_lines(choices.size.region)
+            for segment in strip
+            if segment.text.strip() and segment.style is not None
+        ]
+        assert len(shown) > 10
+        assert [told for told in shown if told[1] < 4.5] == []
 
 
 @pytest.mark.parametrize("theme", OURS)

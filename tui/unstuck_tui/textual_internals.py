@@ -97,6 +97,14 @@ class SteadyScreen(Screen[ScreenResultType]):
         if self.outer_size != size:
             super()._screen_resized(size)
 
+    def _update_auto_focus(self) -> None:
+        """Focus what the screen begins with, also while the terminal has no focus: its keys are in the footer."""
+        wanted = self.AUTO_FOCUS
+        if self.app.app_focus or self.focused is not None or not wanted:
+            super()._update_auto_focus()
+        else:
+            self.set_focus(next((widget for widget in self.query(wanted) if widget.focusable), None))
+
     def _on_screen_resume(self, event: events.ScreenResume) -> None:
         """Skip the styling of each widget at the first time, when all have just been styled."""
         if not self.stack_updates:

@@ -6,15 +6,18 @@ Events are stamped by the clock of the caller. No decision depends on time.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from unstuck.arguments import checked
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Observation, Verdict
-from unstuck.detection.agent_monitor import Window
 from unstuck.detection.recent import Recent
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unstuck.detection.agent_monitor import Window
+
 
 TASKS_KEPT = 10_000
 TASKS_WATCHED = 2_000
@@ -191,6 +194,8 @@ class LoopDetector:
         self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
+        from unstuck.detection.agent_monitor import Window
+
         agents = self._windows.get(task_id)
         self._windows[task_id] = agents = Recent(AGENTS_KEPT) if agents is None else agents
         window = agents.get(agent_id)

@@ -16,11 +16,8 @@ from contextlib import (
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from unstuck.agents.command.command_agent import CommandSpec
-from unstuck.agents.factory import made_agent, require_allowed
-from unstuck.agents.mcp.tool_handlers import ToolHandlers
 from unstuck.clock import Clock
 from unstuck.contract import Agent
 from unstuck.errors import ProjectError, RecordError, UsageError, system_failure
@@ -30,24 +27,21 @@ from unstuck.eventlog.log.load_state import LOG_NAME, checked_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
-from unstuck.runs.plans.failover import unfit, with_failover
-from unstuck.runs.plans.plan import Plan
-from unstuck.runs.plans.preflight import prices_of, require_agents, require_checks, require_prices, start_warnings
-from unstuck.runs.recovery_choices import require_possible
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
 from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.context.next_step import fallen
-from unstuck.supervision.recovery.review import Standstill
-from unstuck.supervision.run.coordinator import Coordinator
-from unstuck.supervision.run.delivery import REFUSED
 from unstuck.supervision.run.finish import RunResult, record_end
-from unstuck.supervision.run.remediation import Remediation
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import is_text, one_line
 from unstuck.workspace.git.refs import head
 from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.runs.plans.plan import Plan
+    from unstuck.supervision.run.remediation import Remediation
+
 
 Listener = Callable[[Record], None]
 
@@ -101,6 +95,10 @@ async def start_run(
     plan: Plan, place: Project, options: RunOptions, *, kind: Literal["plan", "command"] = "plan"
 ) -> RunResult:
     """Run ``plan`` in ``place``. Raises UsageError before anything starts, RecordError if the log cannot be written."""
+    from unstuck.agents.factory import require_allowed
+    from unstuck.runs.plans.failover import with_failover
+    from unstuck.runs.plans.preflight import require_agents, require_checks, require_prices, start_warnings
+
     settings = _settings(plan, place, options)
     plan = with_failover(plan, settings.failover)
     require_agents(plan, place, options.environ)
@@ -148,6 +146,10 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
 
     Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
     """
+    from unstuck.runs.plans.preflight import require_agents
+    from unstuck.runs.recovery_choices import require_possible
+    from unstuck.supervision.recovery.review import Standstill
+
     log = place.runs / run / LOG_NAME
     with options.reading(log.stat().st_size if log.is_file() else 0) as report:
         known = checked_state(log.parent, report)
@@ -198,6 +200,8 @@ def _evaluator(place: Project, options: RunOptions) -> EvaluatorSettings | None:
 
 def _recorded_plan(log: Path, state: State) -> Plan:
     """Return the plan that the run was started with. Raises RecordError if it does not fit the run's tasks."""
+    from unstuck.runs.plans.plan import Plan
+
     try:
         plan = Plan.from_dict(state.run.plan)
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -212,6 +216,8 @@ def _recorded_plan(log: Path, state: State) -> Plan:
 
 def finished(state: State) -> RunResult | None:
     """Return the result of an ended run, None for a run that can continue."""
+    from unstuck.supervision.run.delivery import REFUSED
+
     if state.run.state != "ended" or state.run.exit_code is None:
         return None
     if state.run.failed == REFUSED or any(_is_offered(row.status) for row in state.tasks.values()):
@@ -227,6 +233,8 @@ def _is_offered(status: str | None) -> bool:
 
 
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:
+    from unstuck.agents.mcp.tool_handlers import ToolHandlers
+
     if options.started is not None:
         options.started(supervisor.run)
     if options.warn is not None and supervisor.socket_problem:
@@ -237,12 +245,26 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
     desk = supervisor.tools = ToolHandlers(supervisor.core)
     try:
         with signals_heard(supervisor, beside):
+            await _add_tasks(supervisor, plan)
             screen = beside.attached(supervisor) if beside is not None else nullcontext()
             async with reached(supervisor, options.served), screen:
                 return await _worked(supervisor, plan)
     finally:
         supervisor.tools = None
         await desk.close()
+
+
+async def _add_tasks(supervisor: Supervisor, plan: Plan) -> None:
+    """Make the tasks of ``plan`` known; durable, so that the first frame of a screen shows them."""
+    for planned in plan.tasks.values():
+        supervisor.add(
+            planned.task,
+            after_skip=planned.after_skip,
+            mode=planned.mode,
+            shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
+            failover=planned.failover or (),
+        )
+    await supervisor.core.journal.committed()
 
 
 @asynccontextmanager
@@ -260,6 +282,10 @@ async def reached(supervisor: Supervisor, served: Served | None) -> AsyncIterato
 
 
 async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
+    from unstuck.runs.plans.failover import unfit
+    from unstuck.runs.plans.preflight import prices_of
+    from unstuck.supervision.run.coordinator import Coordinator
+
     core = supervisor.core
     core.setup = plan.setup or ""
     core.prices = prices_of(plan, core.settings)
@@ -269,14 +295,6 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
     apart = any(planned.task.isolation == "worktree" for planned in plan.tasks.values())
     if apart and core.worktrees is not None:
         await core.worktrees.prepare()
-    for planned in plan.tasks.values():
-        supervisor.add(
-            planned.task,
-            after_skip=planned.after_skip,
-            mode=planned.mode,
-            shared_verify=bool(planned.task.verify) and not planned.own_verify and bool(plan.verify),
-            failover=planned.failover or (),
-        )
     if supervisor.standstill is not None and not await supervisor.standstill.over():
         supervisor.standstill.leave()
         return await record_end(core)
@@ -288,6 +306,8 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
 
 def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediation | None:
     """Return the baseline check of the run, None without a commit or a check."""
+    from unstuck.supervision.run.remediation import Remediation
+
     core = supervisor.core
     if not core.head.run.base or not (plan.verify or (plan.setup and apart)):
         return None
@@ -296,6 +316,9 @@ def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediat
 
 
 def _agent(plan: Plan, name: str, supervisor: Supervisor, more: Mapping[str, str] = MappingProxyType({})) -> Agent:
+    from unstuck.agents.command.command_agent import CommandSpec
+    from unstuck.agents.factory import made_agent
+
     planned = plan.agents[name]
     core = supervisor.core
     return made_agent(

@@ -135,6 +135,12 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     return row.state == "running" and stands and not needs_person(state, row)
 
 
+def held_word(state: State, row: TaskRow) -> str:
+    """The word for an agent that waits for an answer: it was suspended, or is held at its next tool call."""
+    gate = state.gates.get(row.gate)
+    return "suspended" if gate is not None and gate.gate.standing == "frozen" else "held"
+
+
 def is_checking(state: State, row: TaskRow) -> bool:
     """True while the check of the task runs, after an attempt or, on the first files, before any."""
     if row.state != "ready":

@@ -157,7 +157,7 @@ def _findings(state: State, row: GateRow) -> str:
         head, _, body = insight.partition("\n")
         told = (line for line in body.splitlines() if not line.startswith(_DIFF_HEADS))
         lines = (_NUMBERED.sub("", line).strip() for line in told)
-        begins[one_line(head, 200)] = "; ".join(list(filter(None, lines))[:_FOUND_LINES])
+        begins[one_line(head, 200)] = "; ".join([line for line in lines if line.strip("+-")][:_FOUND_LINES])
     shown = [name for name in names if not name.startswith("code at ")] or names
     return "\n".join(
         f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown

@@ -19,6 +19,7 @@ from unstuck import Answer, Guidance, Outcome, Report, Supervisor, Task, admit
 from unstuck.contract import Capabilities, Observation, Observer, Receipt
 from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.models import Settings
+from unstuck_tui.app.themes import GROUNDS
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
@@ -38,6 +39,9 @@ class Bare(App[None]):
         self.view = LiveRun(supervisor)
         self.tracker = Tracker.of(self.view)
         self.questions = QuestionController(self, self.tracker, self.view)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return dict(GROUNDS)
 
     def compose(self) -> Any:
         yield Input(id="field", disabled=True)

@@ -28,6 +28,20 @@ def test_a_run_at_a_terminal_shows_its_tasks(desk: Desk) -> None:
     assert terminal.is_clean()
 
 
+def test_a_screen_that_opens_without_the_focus_shows_its_keys(desk: Desk) -> None:
+    """It starts in a pane of tmux that is not the active one: the footer has the keys of the table all the same."""
+    go = desk.pipe("go")
+    terminal = desk.terminal("run", "--check", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 40))
+    while b"\x1b[?1004h" not in terminal.raw:
+        terminal.read()
+    terminal.write("\x1b[O")
+    terminal.until("1 working", "open", "hold", "decide")
+    go.write_text("on", encoding="utf-8")
+    terminal.until("every task succeeded")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+
+
 def test_the_screen_follows_the_size_of_the_window(desk: Desk) -> None:
     """Made smaller, the columns that fit stay; too small, it says what it needs; made larger, all is there again."""
     go = desk.pipe("go")

@@ -55,7 +55,10 @@ class ScreenHost:
         self._app = app = UnstuckApp(LiveRun(supervisor), self._settings)
         app.driver_class = TerminalDriver
         showing = asyncio.create_task(self._show(app, supervisor))
+        drawn = asyncio.create_task(app.drawn.wait())
         try:
+            # What the work needs is loaded after the first frame: the person would wait for both.
+            await asyncio.wait((showing, drawn), return_when=asyncio.FIRST_COMPLETED)
             yield
             if supervisor.state.run.stopping:
                 app.over()
@@ -63,6 +66,7 @@ class ScreenHost:
             app.exit()
             raise
         finally:
+            drawn.cancel()
             await showing
 
     async def _show(self, app: UnstuckApp, supervisor: Supervisor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from textual import events, on
+from textual import events
 from textual.widgets import Input, TextArea
 
 from unstuck.errors import RecordError
@@ -15,7 +15,6 @@ from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.base_app import BaseApp
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.question_controller import QuestionController
-from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.notifications.absence import Absence
 from unstuck_tui.notifications.notifier import Notifier, run_program
@@ -25,6 +24,7 @@ from unstuck_tui.screens.main import MainScreen
 if TYPE_CHECKING:
     from unstuck.runs.view.outputs import OutputKind
     from unstuck.supervision.recovery.review import Standstill
+    from unstuck_tui.dialogs.question_dialog import QuestionDialog
 
 
 JUST_S = 60.0
@@ -49,6 +49,11 @@ class UnstuckApp(BaseApp):
             link=self._link,
         )
         self._absence = Absence(view)
+        self.drawn = asyncio.Event()
+        """Set once the first frame is on the terminal."""
+
+    def on_ready(self) -> None:
+        self.drawn.set()
 
     def on_mount(self) -> None:
         if self.view.recovery is not None:
@@ -169,8 +174,7 @@ class UnstuckApp(BaseApp):
 
         self.run_worker(run(), group="notifications")
 
-    @on(QuestionDialog.Read)
-    def _read(self, event: QuestionDialog.Read) -> None:
+    def on_question_dialog_read(self, event: QuestionDialog.Read) -> None:
         from unstuck_tui.screens.pager import PagerScreen
 
         row = self.view.state.tasks.get(event.task)
@@ -178,6 +182,5 @@ class UnstuckApp(BaseApp):
             content: OutputKind = "check" if row.check is not None else "agent"
             self.push_screen(PagerScreen(self.view, event.task, content, self.questions.takeover.lend))
 
-    @on(QuestionDialog.Copied)
-    def _copied(self, event: QuestionDialog.Copied) -> None:
+    def on_question_dialog_copied(self, event: QuestionDialog.Copied) -> None:
         copy(self, event.text, self.view.log.parent)

@@ -6,19 +6,21 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
 from unstuck.runs.answers.answer_rules import AnswerRules
 from unstuck.runs.run import Beside, Served
-from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.words.narration import lines_of, no_room, summary
 from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo
 from unstuck_tui.cli.streams import can_show, discard
 from unstuck_tui.render.printed.truth import changes_line, claims_line
+
+if TYPE_CHECKING:
+    from unstuck.runs.run_end import RunEnd
 
 
 def answers_in(file: Path | None) -> AnswerRules | None:
@@ -101,6 +103,8 @@ class Output:
 
     async def finish(self, result: RunResult, place: Project) -> None:
         """Print the result of the run in ``place``."""
+        from unstuck.runs.run_end import end_of_run
+
         self.end(result, await end_of_run(place, self.run))
 
     def end(self, result: RunResult, found: RunEnd) -> None:

@@ -11,7 +11,6 @@ from unstuck.agents.command.prompt_delivery import stated_task
 from unstuck.errors import UsageError
 from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.queries.run_list import find_run
-from unstuck.runs.recovery_choices import chosen_in
 from unstuck.runs.run import RunOptions, resume_run, start_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
@@ -43,7 +42,7 @@ async def execute(
         warn=complain,
         beside=screen(options, environ, output),
         served=page_of(options, place, output),
-        chosen=chosen_in(options["recover"]),
+        chosen=_chosen(options["recover"]),
         hold=hold,
         environ=environ,
         reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
@@ -59,6 +58,14 @@ async def execute(
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     await output.finish(result, place)
     return result
+
+
+def _chosen(options: tuple[str, ...]) -> dict[str, str]:
+    if not options:
+        return {}
+    from unstuck.runs.recovery_choices import chosen_in
+
+    return chosen_in(options)
 
 
 def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None:

@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UnstuckError
-from unstuck.runs.answers.batch_question import decision_outcome, decision_question
-from unstuck.runs.answers.question import Jump
 from unstuck.runs.view.run_view import RunView
 from unstuck.words.labels import named
 from unstuck_tui.control.question_controller import QuestionController
-from unstuck_tui.dialogs.question_dialog import QuestionDialog
-from unstuck_tui.dialogs.questions import ByHand
 from unstuck_tui.widgets.workers import start
+
+if TYPE_CHECKING:
+    from unstuck.runs.answers.question import Jump
+
 
 _T = TypeVar("_T")
 
@@ -66,6 +66,11 @@ class Interventions:
             self._app.notify(f"{len(gates)} are held and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
+        from unstuck.runs.answers.batch_question import decision_question
+        from unstuck.runs.answers.question import Jump
+        from unstuck_tui.dialogs.question_dialog import QuestionDialog
+        from unstuck_tui.dialogs.questions import ByHand
+
         try:
             question = decision_question(self._view.state, tasks)
             if all(option.refused for option in question.options):
@@ -88,6 +93,8 @@ class Interventions:
             await self._answer(tasks, answer)
 
     async def _answer(self, tasks: Sequence[str], answer: Answer | Jump) -> None:
+        from unstuck.runs.answers.batch_question import decision_outcome
+
         done: list[str] = []
         refused: list[tuple[str, str]] = []
         for task, problem in zip(tasks, await _at_once(partial(self._apply, answer), tasks), strict=True):
@@ -99,6 +106,8 @@ class Interventions:
         self._app.notify(decision_outcome(answer, done, refused), severity=severity, timeout=10, markup=False)  # type: ignore[arg-type]
 
     async def _apply(self, answer: Answer | Jump, task: str) -> None:
+        from unstuck.runs.answers.question import Jump
+
         if isinstance(answer, Jump):
             await self._view.choose_rung(task, answer.level)
         else:

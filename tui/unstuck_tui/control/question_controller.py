@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 from textual.widgets import Input, TextArea
@@ -16,24 +16,24 @@ from unstuck.errors import AnswerRefused, GateClosed, RecordError, UnstuckError
 from unstuck.eventlog.memory.offers import TOLD
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import GateRow
-from unstuck.runs.answers.batch_question import shared_question
-from unstuck.runs.answers.question import Jump, question_of
 from unstuck.runs.answers.rule_offer import offer_for
 from unstuck.runs.view.run_view import RunView, agents_at_work
-from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import one_line
 from unstuck.words.amounts import time_of_day
 from unstuck.words.labels import ACTORS, answer_words, asked_about, named
 from unstuck_tui.control.takeover import TakeoverController
-from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.dialogs.drafts import UNSENT_NAME, Drafts, drafts_of_ended, save
-from unstuck_tui.dialogs.question_dialog import NextQuestion, QuestionDialog
-from unstuck_tui.dialogs.questions import ByHand, Program
-from unstuck_tui.dialogs.quit import QuitDialog
-from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.workers import start
+
+if TYPE_CHECKING:
+    from unstuck.runs.answers.question import Jump
+    from unstuck.supervision.recovery.review import Standstill
+    from unstuck_tui.dialogs.question_dialog import NextQuestion, QuestionDialog
+    from unstuck_tui.dialogs.questions import ByHand, Program
+    from unstuck_tui.dialogs.quit import QuitDialog
+
 
 POPS = "stuck"
 """The one kind of question that comes up by itself: nothing else says that everything has been tried."""
@@ -204,6 +204,10 @@ class QuestionController:
             self._is_asking = False
 
     async def _shared_answer(self, rows: Sequence[GateRow]) -> Answer | None:
+        from unstuck.runs.answers.batch_question import shared_question
+        from unstuck_tui.dialogs.confirm import ConfirmDialog
+        from unstuck_tui.dialogs.question_dialog import QuestionDialog
+
         question = shared_question(self._tracker.state, rows)
         answer = await self._app.push_screen_wait(
             QuestionDialog(question, clock=self._tracker.clock, drafts=self.drafts)
@@ -248,6 +252,9 @@ class QuestionController:
         return self._is_asking or typing or self._app.screen.is_modal
 
     async def _ask(self, gate: str) -> None:
+        from unstuck_tui.dialogs.question_dialog import NextQuestion
+        from unstuck_tui.dialogs.questions import ByHand
+
         trouble = ""
         while (row := self._tracker.gate(gate)) is not None and row.status == "open":
             answer = None
@@ -277,6 +284,9 @@ class QuestionController:
         return gates[(gates.index(gate) + 1) % len(gates)] if gate in gates else next(iter(gates), gate)
 
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | NextQuestion | None:
+        from unstuck.runs.answers.question import question_of
+        from unstuck_tui.dialogs.question_dialog import QuestionDialog
+
         question = question_of(self._tracker.state, row)
         gates = [other.id for other in self._tracker.state.open_gates()]
         place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
@@ -321,6 +331,8 @@ class QuestionController:
             self._app.notify(f"{said}, as does the memory tab.", timeout=20, markup=False)
 
     async def _leave(self) -> None:
+        from unstuck_tui.dialogs.quit import QuitDialog
+
         state = self._tracker.state
         if self._view.is_past or self._view.is_elsewhere or not (agents_at_work(state) or self._view.goes_on):
             self._app.exit()
@@ -361,10 +373,16 @@ class QuestionController:
 
     def _save_drafts_of_ended(self) -> None:
         """Nothing will be asked about a task that has ended: what was written for it goes where it can be found."""
+        ended = {task for task, _ in drafts_of_ended(self._tracker.state, self.drafts)}
+        if not ended:
+            return
+        from unstuck_tui.dialogs.question_dialog import QuestionDialog
+        from unstuck_tui.dialogs.takeover import TakeoverDialog
+
         writing = {
             screen.about for screen in self._app.screen_stack if isinstance(screen, QuestionDialog | TakeoverDialog)
         }
-        for task in {task for task, _ in drafts_of_ended(self._tracker.state, self.drafts)} - writing:
+        for task in ended - writing:
             self._tell(task, "has ended.", self.save_unsent(task))
 
     def forget(self, about: str) -> None:

@@ -11,13 +11,12 @@ import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
-from unstuck.escalation.prompts import by_hand
 from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.text import one_line
@@ -25,11 +24,13 @@ from unstuck.words.amounts import span
 from unstuck.words.labels import some
 from unstuck_tui.control.external_editor import command_for, editor, locate, waited_for
 from unstuck_tui.dialogs.drafts import Drafts
-from unstuck_tui.dialogs.questions import Program
-from unstuck_tui.dialogs.takeover import TakeoverDialog
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.textual_internals import driver_of
+
+if TYPE_CHECKING:
+    from unstuck_tui.dialogs.questions import Program
+
 
 _NAMED = 4
 _TELLS = ("The agent is shown your changes", "The result is checked and brought in when you say so")
@@ -54,6 +55,9 @@ class TakeoverController:
 
         None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
         """
+        from unstuck.escalation.prompts import by_hand
+        from unstuck_tui.dialogs.takeover import TakeoverDialog
+
         if program == "editor" and not editor(self._environ):
             raise UsageError("neither VISUAL nor EDITOR names an editor")
         driver = self._terminal()

@@ -92,8 +92,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         }
         #reading { height: auto; max-height: 55vh; scrollbar-size-vertical: 1; }
         #choices { height: auto; max-height: 42vh; border: none; padding: 0; margin: 1 0 0 0; background: $surface; }
-        #choices > .option-list--option-highlighted { background: $primary 15%; color: $foreground; }
-        #choices:light > .option-list--option-highlighted { background: $primary 10%; }
+        #choices > .option-list--option-highlighted { background: $cursor; color: $foreground; }
         #choices:nocolor > .option-list--option-highlighted { background: $foreground; color: $background; }
         #choices:ansi > .option-list--option-highlighted { background: ansi_blue; color: ansi_bright_white; }
         &:ansi { background: transparent; }
@@ -291,7 +290,7 @@ def _line(choice: Option, keys: int, width: int, *, cut: bool) -> Table:
     if more:
         row.add_column(width=width)
         row.add_column(ratio=1, no_wrap=cut, overflow="ellipsis")
-        row.add_row(Text(choice.key or "·"), label, Text(more, style="dim"))
+        row.add_row(Text(choice.key or "·"), label, Text(more, style="dim" if choice.refused else ""))
     else:
         row.add_column(ratio=1)
         row.add_row(Text(choice.key or "·"), label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,13 +13,11 @@ from textual.geometry import Size
 from textual.widgets import Input
 
 from unstuck.eventlog.state import later_of
-from unstuck.runs.answers.question import question_of, question_text
 from unstuck.runs.view.outputs import OutputKind
 from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
-from unstuck_tui.dialogs.questions import Program, keyed
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.attention import lines_for
@@ -36,6 +34,10 @@ from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
+
+if TYPE_CHECKING:
+    from unstuck_tui.dialogs.questions import Program
+
 
 _LOW = 30
 _LEAST_LINES = 3
@@ -137,7 +139,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._timer.close()
 
     def _draw(self, is_full: bool) -> None:
-        if not self.query(RunHeader):
+        if not any(isinstance(child, RunHeader) for child in self.children):
             return  # the screen is being closed
         if is_full:
             self.tick()
@@ -367,6 +369,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy the question under the cursor, else the selected task's failure, else its question."""
+        from unstuck.runs.answers.question import question_of, question_text
+        from unstuck_tui.dialogs.questions import keyed
+
         attention, state = self.query_one(AttentionList), self._tracker.state
         row = state.tasks.get(self._table.selected)
         gate = attention.gate if attention.has_focus else ""

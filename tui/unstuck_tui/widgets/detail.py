@@ -15,7 +15,7 @@ from unstuck.eventlog.state import TaskRow
 from unstuck.runs.view.outputs import OutputKind, OutputTail
 from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
-from unstuck.words.labels import is_checking, needs_person
+from unstuck.words.labels import held_word, is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
 from unstuck_tui.render.format import Cell, Line, fit
@@ -310,7 +310,8 @@ class Detail(Horizontal):
         if self._page == "changes":
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
-        return timeline_lines(moments, self._tracker.state.attempts, now=self._tracker.clock.monotonic(), width=width)
+        state, now = self._tracker.state, self._tracker.clock.monotonic()
+        return timeline_lines(moments, state.attempts, now=now, width=width, held=held_word(state, row))
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""

@@ -81,11 +81,12 @@ class KeyHints(Widget, can_focus=False):
         self.app.screen_change_signal.subscribe(self, self._look)
 
     def _look(self, changed: Screen[object]) -> None:
-        """Look up the keys, as after every change of focus; without the terminal's focus only the first time.
+        """Look up the keys, as after every change of focus; not when only the terminal has lost its own.
 
         Under a dialog they are not known.
         """
-        if self.app.screen is not self.screen or (self._hints and not self.app.app_focus):
+        left = self._hints and not self.app.app_focus and self.screen.focused is None
+        if self.app.screen is not self.screen or left:
             return
         first: dict[str, Hint] = {}
         palette = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.agents.mcp.caller_identity import Caller, Sessions, Visitors, attempt_of, lineage
 from unstuck.agents.mcp.tools import MAX_GIVEN, TOOLS, given
@@ -22,9 +22,12 @@ from unstuck.supervision.checkpointing import save_requested
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.gates.gate_types import ASKED, CHOICES
-from unstuck.supervision.intervention.advice import Advice, Reported, advise
-from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import admit, one_line
+
+if TYPE_CHECKING:
+    from unstuck.supervision.intervention.advice import Advice, Reported
+    from unstuck.supervision.intervention.tool_call import Call
+
 
 QUESTION_LIMIT, OPTION_LIMIT, CONTEXT_LIMIT, STEP_LIMIT = 4_000, 500, 8_000, 2_000
 LOST_S = 10.0
@@ -140,6 +143,8 @@ class ToolHandlers:
         return await self._asked(question, call)
 
     async def _report_failure(self, caller: Caller, arguments: dict[str, Any], call: str) -> Message:
+        from unstuck.supervision.intervention.advice import Reported, advise
+
         command, approach = one_line(arguments.get("command", ""), 500), one_line(arguments.get("approach", ""), 500)
         reported = Reported(error=admit(arguments["error"]), exit_code=arguments.get("exit_code"), approach=approach)
         async with self._turns.setdefault(caller.attempt, asyncio.Lock()):
@@ -172,6 +177,8 @@ class ToolHandlers:
 
     async def _asked(self, question: Question, id: str) -> Message:
         """Ask the question, wait for its answer without a limit, and return the reply."""
+        from unstuck.supervision.intervention.tool_call import Call
+
         if not self._core.may_ask:
             return _reply(NOBODY, failed=True)
         call = Call(self._core, question, id)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unstuck.clock import Clock
 from unstuck.errors import UnstuckError
@@ -17,10 +18,12 @@ from unstuck.runs.view.output_files import Printed, printed_of
 from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
 from unstuck.runs.view.run_view import NoticeKind, agents_at_work, limits_of
 from unstuck.supervision.context.next_step import can_progress
-from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.supervision.recovery.review import Standstill
 
 
 class LiveRun:

@@ -8,15 +8,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.history.entries import Entry
 from unstuck.history.locations import kept_session
-from unstuck.history.output_reader import OutputReader
 from unstuck.text import Clean, admit
-from unstuck.words.labels import is_checking
+from unstuck.words.labels import held_word, is_checking
+
+if TYPE_CHECKING:
+    from unstuck.history.output_reader import OutputReader
+
 
 OutputKind = Literal["check", "agent", "prompt"]
 _TAIL = 16_384
@@ -91,6 +94,8 @@ class Outputs:
 
     async def _entries(self, path: Path, *, root: str, is_ended: bool) -> tuple[Entry, ...] | None:
         """Return what was said and done according to the file at ``path``; None for plain text. Raises OSError."""
+        from unstuck.history.output_reader import OutputReader
+
         reader = self._reader
         if reader is None or reader.path != path:
             reader = self._reader = OutputReader(path, root=root)
@@ -103,7 +108,7 @@ def _standing(state: State, row: TaskRow) -> str:
     standing = gate.gate.standing if gate is not None else ""
     if attempt is None or attempt.state != "held" or standing == "runs_on":
         return "is at work"
-    return "is suspended" if standing == "frozen" else "is held"
+    return f"is {held_word(state, row)}"
 
 
 def session_of(state: State, row: TaskRow) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer
@@ -16,9 +16,12 @@ from unstuck.runs.view.outputs import OutputKind, OutputTail
 from unstuck.supervision.checkpointing import Since
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.supervision.recovery.review import Standstill
 from unstuck.text import Clean
 from unstuck.workspace.project import Project
+
+if TYPE_CHECKING:
+    from unstuck.supervision.recovery.review import Standstill
+
 
 NoticeKind = Literal["needs_you", "resolved", "run"]
 

@@ -9,11 +9,9 @@ from typing import Literal
 
 from unstuck.clock import Clock
 from unstuck.contract import CheckResult
-from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing
 from unstuck.errors import AgentNotFound, system_failure
 from unstuck.eventlog.storage.text_files import read_ends
 from unstuck.processes import Launch, clean_environment, run
-from unstuck.supervision.checks.check_command import is_direct
 from unstuck.text import Clean, admit
 
 READ_LIMIT = 1_000_000
@@ -122,6 +120,9 @@ class Verifier:
 
 
 def _judged(command: str, code: int, text: str) -> tuple[CheckResult, Clean]:
+    from unstuck.diagnosis.parsing.run_summary import contradiction, ran_nothing
+    from unstuck.supervision.checks.check_command import is_direct
+
     if code in _NOT_FOUND:
         last = text.strip().splitlines()[-1:] or ["command not found"]
         return "could_not_run", admit(f"the check does not exist or may not be run: {command} ({last[0]})", limit=500)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unstuck.clock import Clock
 from unstuck.contract import Actor, Agent, Answer, Gate, Observer, Task
@@ -22,9 +23,12 @@ from unstuck.supervision.checks.check import Check, Verifier
 from unstuck.supervision.context.next_step import is_working, working
 from unstuck.supervision.context.signals import Signals, Subject
 from unstuck.supervision.context.types import RUN, Question, Takeover
-from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import Repository
 from unstuck.workspace.worktrees.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from unstuck.workspace.checkpoints.manager import CheckpointStore
+
 
 Price = tuple[float, float, bool]
 """US dollars per million tokens read and written, and whether the agent reports no cost itself."""

@@ -17,7 +17,6 @@ from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.eventlog.storage.durable_files import NO_ROOM
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.gates.service import open_gate
 
 RETRY_S = 1.0
 _KEY = "record"
@@ -55,6 +54,8 @@ class RoomKeeper:
         core.signals.wake_all()
 
     def _ask(self) -> None:
+        from unstuck.supervision.gates.service import open_gate
+
         core = self._core
         problem = f"the disk has no space for the event log: {core.journal.held}"
         self._gate = open_gate(core, "disk", task="", key=_KEY, context={"problem": problem, "not_saved": _FULL})
@@ -109,6 +110,8 @@ def has_no_room(error: Exception) -> bool:
 
 def ask_for_room(core: RunContext, row: TaskRow, error: Exception) -> None:
     """Ask about one task: a full disk uses up no attempt, and the other tasks continue."""
+    from unstuck.supervision.gates.service import open_gate
+
     problem = f"the disk has no space for the worktree: {error}"
     context = {"problem": problem, "tree": str(core.tree_of(row)), "not_saved": _FULL}
     open_gate(core, "disk", task=row.id, key="tree", context=context)

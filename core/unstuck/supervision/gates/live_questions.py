@@ -14,7 +14,6 @@ from unstuck.errors import RecordError
 from unstuck.supervision.checkpointing import IDLE, saved_before, saved_before_all
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.context.types import RUN, Question
-from unstuck.supervision.gates.service import open_gate
 
 RUNS_ON = "the agent runs on and changes its files"
 """The reason why no files are saved of an agent that cannot be suspended."""
@@ -76,6 +75,8 @@ def _is_due(core: RunContext, question: Question) -> bool:
 
 
 def _open(core: RunContext, question: Question, saved: dict[str, Any], *, stood: float = 0.0) -> None:
+    from unstuck.supervision.gates.service import open_gate
+
     if question.type == "permission":
         # There ``checkpoint`` is the subject of the question, not the copy of the files.
         saved = {"saved" if key == "checkpoint" else key: value for key, value in saved.items()}

@@ -55,8 +55,8 @@ def _why_no_answer(gate: GateRow, wish: Wish) -> str:
     if wish == "extend":
         return "" if gate.gate.type == "timeout" else "it waits for an answer: its timeouts are paused"
     if wish == "continue" and gate.gate.key != HELD and "continue" not in gate.gate.choices:
-        return "it waits for another answer"
-    return "" if wish in gate.gate.choices else "it waits for another answer"
+        return "its question has to be answered first"
+    return "" if wish in gate.gate.choices else "its question has to be answered first"
 
 
 def _meanwhile(row: TaskRow) -> str:

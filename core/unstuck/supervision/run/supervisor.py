@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.arguments import checked
 from unstuck.channel import ChannelServer, socket_path
@@ -38,8 +38,6 @@ from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove,
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
-from unstuck.supervision.attempt.approaches import Approaches
-from unstuck.supervision.attempt.runner import Attempt, as_agent, run_attempt
 from unstuck.supervision.checkpointing import Since, diff_since
 from unstuck.supervision.checks.check import Verifier
 from unstuck.supervision.context.context import GatePolicy, RunContext, limits_of
@@ -49,23 +47,22 @@ from unstuck.supervision.gates.budget import Budget
 from unstuck.supervision.gates.disk_space import RoomKeeper, withdraw_old
 from unstuck.supervision.gates.gate_timers import Timers, keep_open, start_timer
 from unstuck.supervision.gates.live_questions import stop_asking
-from unstuck.supervision.gates.service import answer_gate, apply_policy
-from unstuck.supervision.intervention import intervention, takeover
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
-from unstuck.supervision.recovery.reattach import interrupt_running, take_over
-from unstuck.supervision.recovery.review import Standstill
 from unstuck.supervision.run.collisions import Collisions
 from unstuck.supervision.run.finish import clean_old, record_end
 from unstuck.supervision.run.open_questions import Question
-from unstuck.supervision.run.session import Session
 from unstuck.supervision.run.socket_api import Answers, Hooks, Tools
-from unstuck.supervision.standalone.checkpoint_manager import bounds_of
 from unstuck.text import Clean, known_values, one_line, secret_values, set_secret_values
-from unstuck.workspace.checkpoints.manager import CheckpointStore
 from unstuck.workspace.git.repository import project_home
 from unstuck.workspace.project import Project, locate
 from unstuck.workspace.worktrees.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from unstuck.supervision.attempt.runner import Attempt
+    from unstuck.supervision.recovery.review import Standstill
+    from unstuck.supervision.run.session import Session
+    from unstuck.workspace.checkpoints.manager import CheckpointStore
+
 
 # Records about the whole run, and records about one task after which others may start.
 _RUN_WIDE = (e.InfrastructureBlocked, e.InfrastructureRestored, e.WorkflowFailed, e.BudgetReached, e.BudgetSet)
@@ -126,6 +123,8 @@ class Supervisor:
     """
 
     def __init__(self, core: RunContext, project: Project, deadlines: Deadlines) -> None:
+        from unstuck.supervision.gates.service import answer_gate
+
         self.core, self.project = core, project
         self._deadlines = deadlines
         self._asleep = core.clock.asleep()
@@ -221,11 +220,15 @@ class Supervisor:
             settings = Settings.thaw(journal.head.run.settings)
         _make(folder / "output")
         stores: dict[Path, CheckpointStore] = {}
-        bounds = bounds_of(settings)
 
         def checkpoints(tree: Path) -> CheckpointStore:
+            from unstuck.supervision.standalone.checkpoint_manager import bounds_of
+            from unstuck.workspace.checkpoints.manager import CheckpointStore
+
             if tree not in stores:
-                stores[tree] = CheckpointStore(tree, place.home, place.repository, clock=clock, bounds=bounds)
+                stores[tree] = CheckpointStore(
+                    tree, place.home, place.repository, clock=clock, bounds=bounds_of(settings)
+                )
             return stores[tree]
 
         worktrees = None
@@ -275,27 +278,36 @@ class Supervisor:
             update = {"settings": core.settings.frozen(), "version": __version__, "pid": os.getpid()}
             core.append(event.model_copy(update=update | {"warnings": warnings}))
         else:
-            kept = await interrupt_running(core)
-            if core.head.run.kind in ("plan", "command"):
-                rows = core.head.tasks.values()
-                core.recovery.interrupted = frozenset(row.attempt for row in rows if row.state == "interrupted")
-            core.append(e.RunResumed(pid=os.getpid(), version=__version__))
-            withdraw_old(core)
-            before = core.head.open_gates()
-            await take_over(core, kept)
-            for row in before:
-                # An answer to another may have closed it.
-                if core.head.gates[row.id].status != "open" or answer_chosen(core, row.gate):
-                    continue
-                if row.gate.key == HELD:  # what a person has opened no rule and no timer answers
-                    continue
-                if not apply_policy(core, row.gate):
-                    start_timer(core, row.gate)
+            await self._resume(__version__)
         self._budget.begin(limits)
         await core.journal.committed()
         self.room.patient = True
         await self._remove_old_runs()
         await self._deadlines.start()
+
+    async def _resume(self, version: str) -> None:
+        """Take up what was cut off, and ask again what was not answered."""
+        from unstuck.supervision.gates.service import apply_policy
+        from unstuck.supervision.recovery.interrupted_attempt import answer_chosen
+        from unstuck.supervision.recovery.reattach import interrupt_running, take_over
+
+        core = self.core
+        kept = await interrupt_running(core)
+        if core.head.run.kind in ("plan", "command"):
+            rows = core.head.tasks.values()
+            core.recovery.interrupted = frozenset(row.attempt for row in rows if row.state == "interrupted")
+        core.append(e.RunResumed(pid=os.getpid(), version=version))
+        withdraw_old(core)
+        before = core.head.open_gates()
+        await take_over(core, kept)
+        for row in before:
+            # An answer to another may have closed it.
+            if core.head.gates[row.id].status != "open" or answer_chosen(core, row.gate):
+                continue
+            if row.gate.key == HELD:  # what a person has opened no rule and no timer answers
+                continue
+            if not apply_policy(core, row.gate):
+                start_timer(core, row.gate)
 
     async def _end_survivors(self) -> None:
         """Stop the orphans that no task has taken up."""
@@ -392,6 +404,8 @@ class Supervisor:
     @checked
     def session(self, task: Task, can: Capabilities) -> Session:
         """The mechanism for one task, for adapters that drive it themselves."""
+        from unstuck.supervision.run.session import Session
+
         self.add(task)
         return Session(self.core, task.id, can)
 
@@ -402,6 +416,10 @@ class Supervisor:
         Raises UsageError (with AgentUnusable for what cannot be an agent), RecordError, and WorkspaceError where the
         task's files cannot be prepared or saved.
         """
+        from unstuck.supervision.attempt.approaches import Approaches
+        from unstuck.supervision.attempt.runner import as_agent, run_attempt
+        from unstuck.supervision.intervention import takeover
+
         agent = as_agent(attempt)
         session = self.session(task, agent.can)
         directive = await self._taken_over(session) or await session.begin()
@@ -424,6 +442,9 @@ class Supervisor:
 
     async def _taken_over(self, session: Session) -> Directive | None:
         """Work on with an attempt that has outlived its supervisor; None where none has."""
+        from unstuck.supervision.attempt.runner import run_attempt
+        from unstuck.supervision.intervention import takeover
+
         row, core = session.row, self.core
         if row.attempt not in core.live.orphans:
             return None
@@ -442,6 +463,9 @@ class Supervisor:
     @checked
     async def answer(self, gate: str, answer: Answer, actor: Actor = "human", via: str = "program") -> Gate:
         """Answer a question. Raises GateUnknown, GateClosed(by, when), AnswerRefused, also during a takeover."""
+        from unstuck.supervision.gates.service import answer_gate
+        from unstuck.supervision.intervention import intervention
+
         if (row := self.core.head.gates.get(gate)) is not None:
             intervention.refuse_in_hands(self.core, row.gate.task)
         closed = answer_gate(self.core.journal, gate, answer, via=via, actor=actor)
@@ -480,6 +504,8 @@ class Supervisor:
     @checked
     async def hold(self, task: str) -> str:
         """Pause the agent of ``task`` and return the id of its question. Raises UsageError where it cannot be held."""
+        from unstuck.supervision.intervention import intervention
+
         gate = await intervention.hold(self.core, task)
         await self.core.journal.committed()
         return gate
@@ -492,6 +518,8 @@ class Supervisor:
         Raises UsageError where it cannot be held, AnswerRefused for what cannot be chosen, and GateError where its
         question has ended meanwhile.
         """
+        from unstuck.supervision.intervention import intervention
+
         if answer.choice == "extend":
             return await self.extend(task, answer.number or 0.0, via)
         closed = await intervention.step_in(self.core, task, answer, via)
@@ -502,6 +530,8 @@ class Supervisor:
     @checked
     async def extend(self, task: str, seconds: float, via: str = "program") -> Gate:
         """Give the attempt at ``task`` so many seconds from now on. Raises UsageError and GateError."""
+        from unstuck.supervision.intervention import intervention
+
         closed = await intervention.extend(self.core, task, seconds, via)
         self.core.signals.wake_all()
         await self.core.journal.committed()
@@ -513,6 +543,8 @@ class Supervisor:
 
         Raises UsageError where nothing can be chosen for it, and AnswerRefused during a takeover.
         """
+        from unstuck.supervision.intervention import intervention
+
         intervention.choose_rung(self.core, task, level)
         await self.core.journal.committed()
 
@@ -523,6 +555,8 @@ class Supervisor:
         Raises UsageError where there is nothing to take over, GateError where its question takes no answer any more,
         and WorkspaceError where its files cannot be saved first.
         """
+        from unstuck.supervision.intervention import takeover
+
         taken = await takeover.start_takeover(self.core, task)
         try:
             await self.core.journal.committed()
@@ -537,6 +571,8 @@ class Supervisor:
 
         Durable with whatever is answered then: a person whose disk is full is not kept from making room.
         """
+        from unstuck.supervision.intervention import takeover
+
         return await takeover.end_takeover(self.core, taken)
 
     @checked

@@ -10,7 +10,7 @@ from unstuck.text import one_line
 from unstuck.words.amounts import sized
 
 _WORDS: dict[Kind, tuple[str, str]] = {
-    "processes": ("process, ended with a stop report", "processes, ended with a stop report each"),
+    "processes": ("process, which is stopped", "processes, which are stopped"),
     "gates": ("open question", "open questions"),
     "hooks": ("set of hooks", "sets of hooks"),
     "servers": ("server in an agent's settings", "servers in agents' settings"),

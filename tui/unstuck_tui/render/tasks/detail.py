@@ -91,12 +91,20 @@ def page_names(area: Literal["page", "output"], names: Sequence[str], shown: str
 
 
 def timeline_lines(
-    moments: Iterable[TimelineEntry], attempts: Mapping[str, AttemptRow], *, now: float, width: int
+    moments: Iterable[TimelineEntry],
+    attempts: Mapping[str, AttemptRow],
+    *,
+    now: float,
+    width: int,
+    held: str = "held",
 ) -> list[Line]:
-    """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held."""
+    """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held.
+
+    ``held`` is the word for an agent that waits.
+    """
     told = list(moments)
     exact = width >= _ROOMY and bool(told) and _within_an_hour(told[0].time, told[-1].time)
-    return [_moment(moment, attempts.get(moment.attempt), now, width, exact=exact) for moment in told] or [
+    return [_moment(moment, attempts.get(moment.attempt), now, width, held, exact=exact) for moment in told] or [
         (Cell(" not started yet", "quiet"),)
     ]
 
@@ -109,7 +117,9 @@ def _within_an_hour(first: str, last: str) -> bool:
         return False
 
 
-def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int, *, exact: bool) -> Line:
+def _moment(
+    moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int, held: str, *, exact: bool
+) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     if attempt is not None and lasted is not None:
         lasted = attempt.used(now) if moment.live else max(0.0, lasted - attempt.held)
@@ -125,7 +135,7 @@ def _moment(moment: TimelineEntry, attempt: AttemptRow | None, now: float, width
         Cell(label, "plain" if is_attempt else "quiet"),
         glyph,
         Cell(
-            fit(moment.text or ("held" if is_held else "at work" if moment.live else ""), room),
+            fit(moment.text or (held if is_held else "at work" if moment.live else ""), room),
             "plain" if is_attempt else "quiet",
         ),
         Cell(f"{seconds} ", "quiet"),

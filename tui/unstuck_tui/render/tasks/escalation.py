@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from unstuck.contract import Level
-from unstuck.escalation.forecast import Step, forecast
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.words.labels import Tone, counted, needs_person
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, Line, fit, named_lines
+
+if TYPE_CHECKING:
+    from unstuck.escalation.forecast import Step
+
 
 _BEFORE = "   "
 _LABEL = 13
@@ -77,6 +81,8 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
 
 
 def _facts(state: State, row: TaskRow, limits: Limits, may_ask: bool) -> Iterable[tuple[str, str]]:
+    from unstuck.escalation.forecast import forecast
+
     climb, diagnosis = row.climb, row.diagnosis
     if row.state == "ended":
         yield "ended", f"{row.status}{f': {row.reason}' if row.reason else ''}"
@@ -102,6 +108,8 @@ def _facts(state: State, row: TaskRow, limits: Limits, may_ask: bool) -> Iterabl
 
 def outlook(state: State, row: TaskRow, limits: Limits, *, may_ask: bool = True) -> str:
     """Summary of what has been tried, what comes next, and when a person is asked; empty before a failure."""
+    from unstuck.escalation.forecast import forecast
+
     climb = row.climb
     if row.state == "ended" or row.diagnosis is None or climb.rung == "first":
         return ""
