@@ -257,9 +257,12 @@ def test_a_wrong_name_in_the_settings_is_refused(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("moment", ["agent_replaced", "checkpoint_created", "directive_prepared", "agent_spawned"])
-def test_a_run_that_is_killed_meanwhile_has_one_next_step(bench: Bench, moment: str) -> None:
+def test_a_run_that_is_killed_meanwhile_has_one_next_step(
+    bench: Bench, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kill -9 at the change of agents and after it: the other agent finishes once, and no call is made twice."""
-    codex = 'echo start >> "$OUT/started"; [ -e "$OUT/go" ] || sleep 600; ' + FINISHES
+    codex = '[ "$LIFE" = second ] || sleep 600; ' + FINISHES
+    monkeypatch.setenv("LIFE", "first")
     process = bench.start("run", plan(bench, ["codex"], claude=spent(), codex=codex), "--headless")
     while True:
         with_them = [one["event"] for one in bench.events()] if _begun(bench) else []
@@ -271,7 +274,7 @@ def test_a_run_that_is_killed_meanwhile_has_one_next_step(bench: Bench, moment: 
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.communicate()
-    (bench.outside / "go").touch()
+    monkeypatch.setenv("LIFE", "second")
     done = bench.resume()
     assert done.code == 0, done.out + done.err
     assert calls(bench) == {"read": 1, "migrated": 1}

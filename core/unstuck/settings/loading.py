@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from unstuck.errors import SettingsError
+from unstuck.errors import SettingsError, UsageError
 from unstuck.settings.messages import printable, shown
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.screen_settings import SCREEN_NAMES
@@ -85,6 +85,24 @@ def load_settings(
     for layer in layers(project, user_file, environ, overrides):
         merge(merged, layer, checked(layer))
     return Settings.model_validate(merged)
+
+
+def given_settings(
+    project: Path, given: Settings | Mapping[str, Any] | None, overrides: Mapping[str, Any], environ: Mapping[str, str]
+) -> Settings:
+    """Return the settings of a run that a program begins. Raises SettingsError, and UsageError for what holds none."""
+    if given is not None and not isinstance(given, Settings | Mapping):
+        raise UsageError(f"settings must be Settings or a mapping, not {type(given).__name__}")
+    for key in given if isinstance(given, Mapping) else ():
+        if not isinstance(key, str):
+            raise SettingsError("settings", printable(str(key)), "a key must be text")
+    if isinstance(given, Settings) and all(value is None for value in overrides.values()):
+        return given
+    values = given.frozen() if isinstance(given, Settings) else given or {}
+    try:
+        return load_settings(project, user_file=default_user_file(), environ=environ, overrides={**values, **overrides})
+    except SettingsError as error:
+        raise (SettingsError("settings", error.key, error.problem) if error.source == "flags" else error) from None
 
 
 def checked(layer: Layer) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from unstuck.errors import (
     LaggedBehind,
     RecordError,
     RecordWriteFailed,
-    SettingsError,
     UsageError,
 )
 from unstuck.eventlog import events as e
@@ -35,7 +34,7 @@ from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock, alo
 from unstuck.eventlog.storage.network_fs import shared_risk
 from unstuck.eventlog.storage.project_list import remember_home
 from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove, run_names
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.loading import given_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.checkpointing import Since, diff_since
@@ -89,26 +88,6 @@ def _make(folder: Path) -> None:
         folder.mkdir(exist_ok=True, mode=0o700)
     except OSError as problem:
         raise RecordWriteFailed(f"{folder}: cannot be made: {problem.strerror or problem}") from problem
-
-
-def _settings(
-    place: Project, given: Settings | Mapping[str, Any] | None, overrides: Mapping[str, Any], environ: Mapping[str, str]
-) -> Settings:
-    """Return the settings of a run. Raises SettingsError, and UsageError for what can hold none."""
-    if given is not None and not isinstance(given, Settings | Mapping):
-        raise UsageError(f"settings must be Settings or a mapping, not {type(given).__name__}")
-    for key in given if isinstance(given, Mapping) else ():
-        if not isinstance(key, str):
-            raise SettingsError("settings", one_line(str(key)), "a key must be text")
-    if isinstance(given, Settings) and all(value is None for value in overrides.values()):
-        return given
-    values = given.frozen() if isinstance(given, Settings) else given or {}
-    try:
-        return load_settings(
-            place.root, user_file=default_user_file(), environ=environ, overrides={**values, **overrides}
-        )
-    except SettingsError as error:
-        raise (SettingsError("settings", error.key, error.problem) if error.source == "flags" else error) from None
 
 
 class Supervisor:
@@ -178,7 +157,7 @@ class Supervisor:
         set_secret_values(dict.fromkeys((*known_values(), *secret_values(environ))))
         clock = clock or SystemClock()
         place = project if isinstance(project, Project) else await locate(project)
-        settings = _settings(place, settings, overrides or {}, environ)
+        settings = given_settings(place.root, settings, overrides or {}, environ)
         project_home(place.root, place.repository)
         remember_home(place.home, state_dir(environ))
         async with AsyncExitStack() as stack:
