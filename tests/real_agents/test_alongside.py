@@ -145,6 +145,7 @@ OWN = {
 }
 """Commands with which a person starts each in a terminal, before the words of the task: some take words that are typed
 with enter right after them for pasted lines."""
+AGAIN_S = 5.0
 TOUCH = "touch made-it && echo made"
 
 
@@ -171,9 +172,15 @@ class OwnTerminal:
         with self._more:
             assert self._more.wait_for(lambda: wanted in self._seen, PATIENCE), self._seen[-2_000:]
 
-    def write(self, words: str) -> None:
-        """Type these words."""
-        self.process.write(words.encode())
+    def enter_until(self, words: str) -> None:
+        """Press enter until these words were drawn: a dialog takes no key in the moment in which it is drawn."""
+        wanted = "".join(words.split())
+        for _ in range(int(PATIENCE / AGAIN_S)):
+            self.process.write(b"\r")
+            with self._more:
+                if self._more.wait_for(lambda: wanted in self._seen, AGAIN_S):
+                    return
+        self.until(words)
 
 
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78cMDE])")
@@ -215,8 +222,7 @@ def test_its_own_dialog_is_said_and_ends_when_it_is_answered_there(name: str, la
         with own_terminal(one) as own:
             terminal.until("waits for you in its own terminal: may it use touch made-it")
             own.until("1. Yes" if name != "gemini" else "1. Allow once")
-            own.write("\r")
-            own.until("All done now.")
+            own.enter_until("All done now.")
             terminal.gone("waits for you in its own terminal: may it use touch made-it")
     (asked,) = one.lab.events("terminal_asked")
     assert asked["data"]["text"] == f"may it use {TOUCH}?"
