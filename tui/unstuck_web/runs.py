@@ -1,4 +1,4 @@
-"""The runs that the page shows: followed while somebody looks, answered and resumed. Any of them by its id."""
+"""The runs that the page shows: followed while a browser has it open, answered and resumed, each by its id."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Runs:
         self._look(run)
 
     async def closed(self, run: WatchedRun, gate: str) -> GateRow | None:
-        """Return the question once its answer, which somebody else has just given, is in the log."""
+        """Return the question once the log holds the answer that another person has just given."""
         async with self.followed(run) as moved:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSED_S):
@@ -231,7 +231,7 @@ class Runs:
     # --- how it is followed ------------------------------------------------------------------------------------------
 
     async def _poll(self, run: WatchedRun) -> None:
-        """Look for new records, and from time to time whether the run is live, while somebody looks."""
+        """Look for new records, and sometimes whether the run is live, while a browser has it open."""
         looked = 0.0
         while True:
             self._look(run)

@@ -1,4 +1,4 @@
-"""The pages by their addresses, for a browser that was let in, and what it sends."""
+"""The pages by their addresses, for a signed-in browser, and the requests that it sends."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Site:
         return replace(card, diff=content.diff_lines(diff), since=since)
 
     async def _diff(self, run: WatchedRun, row: GateRow) -> tuple[str, str]:
-        """The changes of a task since its start; looked for once per question, whose agent stands still."""
+        """The changes of a task since its start; computed once per question, whose agent waits."""
         key = run.run, row.id
         if key not in self._diffs:
             try:

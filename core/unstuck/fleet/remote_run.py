@@ -113,7 +113,7 @@ class RemoteRun:
             raise
 
     async def _raise_closed(self, gate: str) -> None:
-        """Raise GateClosed once the answer of somebody else, which was first, is in the copy."""
+        """Raise GateClosed once the copy holds an earlier answer of another person."""
         try:
             async with asyncio.timeout(_CLOSED_S):
                 while (row := self.state.gates.get(gate)) is not None and row.status == "open":

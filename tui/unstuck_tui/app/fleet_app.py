@@ -91,7 +91,7 @@ class FleetApp(UnstuckApp):
         self.run_worker(self._notice(self._following), group="hosts")
 
     async def _notice(self, following: asyncio.Task[None]) -> None:
-        """Let what goes wrong with it be the screen's trouble."""
+        """Report its failure as the screen's trouble."""
         await asyncio.shield(following)
 
     async def on_unmount(self) -> None:

@@ -285,7 +285,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("choices.up", "k", "cursor_up", "up", "Previous choice.", "choices"),
     Action("choices.read_down", "pagedown,ctrl+d", "screen.read(1)", "read on", "Read the next page.", "choices"),
     Action("choices.read_up", "pageup,ctrl+u", "screen.read(-1)", "read back", "Read the previous page.", "choices"),
-    _choice("hands", "tell", "1,t", "Tell the agent", "The agent is told what you changed, and why."),
+    _choice("hands", "tell", "1,t", "Tell the agent", "The agent gets your changes, and your reason."),
     _choice("hands", "check", "c", "Check again", "The check runs now, without the agent."),
     _choice("hands", "again", "w", "Keep editing", "You continue to edit its files."),
     *(_choice(group, one.name, ",".join(filter(None, (one.key, one.also))), one.label, one.effect)

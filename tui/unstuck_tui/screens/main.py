@@ -128,7 +128,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.redraw_details()
 
     def redraw_details(self) -> None:
-        """Draw what is told of the past: it has become known."""
+        """Draw the lines about the past, which have become known."""
         self.query_one(Detail).draw()
         self._table.refresh()
 

@@ -48,7 +48,7 @@ class Player:
         self._last = self._now()
 
     async def play(self, speed: float) -> bool:
-        """Let ``speed`` seconds pass for each that has gone by. False where the run is over.
+        """Advance by ``speed`` seconds for each that has gone by. False where the run is over.
 
         No pause takes longer than two seconds, and of a flood of records no more come at once than can be shown.
         """
@@ -222,7 +222,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self.notify("No failure or question before this.", markup=False)
 
     def action_speed(self, way: int) -> None:
-        """Let time pass ten times as fast, or a tenth of it."""
+        """Make time pass ten times as fast, or a tenth of it."""
         speed = self._scrubber.speed * 10 if way > 0 else self._scrubber.speed // 10
         self._scrubber.speed = max(1, min(10_000, speed))
         self._scrubber.refresh()

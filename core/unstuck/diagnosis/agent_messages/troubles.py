@@ -310,7 +310,7 @@ GENERAL: dict[TroubleKind, str] = {
     "login": "Sign in with the agent's own command, in a terminal of your own.",
     "key": "Give the agent a valid key in the environment that unstuck runs in.",
     "credit": "Add credit to the account of the agent, or choose another account.",
-    "licence": "Ask whoever manages the account, or choose another account.",
+    "licence": "Ask the administrator of the account, or choose another account.",
     "model": "Choose a model that this account has, in the agent's arguments or settings.",
     "option": "Correct the arguments of the agent's command; its `--help` lists those of the installed version.",
     "configuration": "Correct the settings of the agent; start it once by hand to see whether it accepts them.",

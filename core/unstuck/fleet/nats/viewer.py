@@ -255,7 +255,7 @@ class Viewer:
             await self._changed.wait()
 
     async def wake(self) -> None:
-        """Let those go on who wait for a change."""
+        """Wake those that wait for a change."""
         async with self._changed:
             self._changed.notify_all()
 

@@ -48,11 +48,11 @@ class Survivor:
         return await self._remains.end()
 
     def freeze(self, attempt: str) -> None:
-        """Let it stand still while a question about it is open."""
+        """Suspend it while a question about it is open."""
         self._remains.hold(True)
 
     def thaw(self, attempt: str) -> None:
-        """Let it go on."""
+        """Continue it after the suspension."""
         self._remains.hold(False)
 
 
@@ -99,7 +99,7 @@ def _identities(core: RunContext, attempts: Iterable[AttemptRow]) -> dict[str, t
 
 
 async def take_over(core: RunContext, kept: tuple[Left, ...]) -> None:
-    """Ask about each attempt that has survived, or let it go on as the settings say."""
+    """Ask about each orphan of an attempt, or continue it where the settings say so."""
     for left in kept:
         attempt = core.head.attempts[left.attempt]
         gate = ""
@@ -136,7 +136,7 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
         return None
     remains = Remains(attempt.pid, attempt.spawned)
     processes = await asyncio.to_thread(remains.identities)
-    # Only what works through agents of a plan comes back to this task by itself.
+    # Only a run whose plan names the agents returns to this task without a person.
     if not processes or run.kind not in ("plan", "command"):
         return None
     named = await asyncio.to_thread(named_processes, processes[:_SHOWN], attempt.pid)

@@ -50,7 +50,7 @@ class TabHost(Protocol):
         """Give these gates one answer, as the person chooses it."""
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
-        """Let ``command`` have the terminal until it ends. Raises OSError, UsageError."""
+        """Give the terminal to ``command`` until it ends. Raises OSError, UsageError."""
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so."""
