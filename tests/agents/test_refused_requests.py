@@ -34,18 +34,13 @@ def recorded(name: str) -> str:
     return (RECORDED / name).read_text("utf-8")
 
 
-def words(agent: str, printed: str) -> str:
-    """The refusal that is seen, without the sentence before it."""
-    return str(refused_in(agent, printed)).partition("refuses: ")[2]
-
-
 @pytest.mark.parametrize(("agent", "log"), [("gemini", "gemini.log"), ("opencode", "opencode.log")])
 def test_four_refusals_in_a_row_are_an_outage(agent: str, log: str) -> None:
     """In its own words; not after three, nor where it has worked since."""
     printed = recorded(log)
     said = refused_in(agent, printed)
-    assert said.startswith(f"{agent} repeats a request that its provider refuses: ")
-    assert "The server is overloaded or not ready yet." in said
+    status = "503 " if agent == "gemini" else ""
+    assert said == SAID.format(agent, status, "server")
     assert agent_outage(said, agent=agent, own=True) is not None
     assert agent_trouble(said, agent=agent, own=True) is None
     last = printed.rindex("Attempt 4" if agent == "gemini" else "timestamp=")

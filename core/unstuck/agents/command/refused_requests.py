@@ -26,6 +26,7 @@ _STREAM_ERROR = re.compile(
     r'\berror\.error="(.{0,2000})"$',
     re.MULTILINE,
 )
+_MESSAGE = re.compile(r'"message": ?"([^"\\]{1,400})')
 _ERROR_NAME = re.compile(r"^\w{0,40}Error: ")
 
 
@@ -45,6 +46,8 @@ def _last_attempt(agent: str, text: str) -> Clean:
     number, status, error = attempts[-1] if attempts else ("0", "", "")
     if int(number) < _FIRST_TOLD:
         return Clean("")
+    told = _MESSAGE.search(error)
+    error = told[1] if told else error
     return _repeats(agent, error if status in error else f"{status} {error}")
 
 
