@@ -272,6 +272,7 @@ RULES: tuple[_Rule, ...] = (
         r"\binvalid (?:mcp )?(?:config(?:uration)?|settings)\b",
         r"\bplease fix the (?:configuration|config|settings)\b",
         r"\b(?:settings|config)(?: file)? not found\b",
+        r"\bunexpected server error\. check server logs\b",
         agents=ANY_KNOWN,
     ),
 )
@@ -352,7 +353,7 @@ CURES: dict[tuple[str, TroubleKind], str] = {
     ("opencode", "login"): "Run `opencode auth login`.",
     ("opencode", "key"): "Run `opencode auth login`, or set the provider's key.",
     ("opencode", "model"): "Choose another model with `--model`; `opencode models` lists them.",
-    ("opencode", "configuration"): "Correct opencode.json.",
+    ("opencode", "configuration"): "Correct opencode.json; `opencode run --print-logs` shows what it does not accept.",
     ("opencode", "terminal"): "Use `opencode run {prompt}`, or `unstuck run --agent opencode`.",
     ("cursor", "login"): "Run `cursor-agent login`, or set CURSOR_API_KEY.",
     ("cursor", "key"): "Set a valid CURSOR_API_KEY, or run `cursor-agent login`.",
