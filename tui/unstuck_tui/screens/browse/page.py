@@ -19,7 +19,7 @@ class PageTab(Tab["Session"]):
     """The newest first."""
 
     name: ClassVar[str] = "page"
-    empty: ClassVar[str] = "no browser was let in"
+    empty = "no browser was let in"
     would: ClassVar[str] = "Browsers that may read and answer on the page, which `unstuck web` and `--web` serve."
     columns = COLUMNS
     cells = staticmethod(session_cells)
