@@ -121,6 +121,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         "browse.deletion": ("[5 deletion]", "at work", "it is open on this screen"),
         "browse.truth": ("[6 truth]", "backend-1", "unknown in 5"),
         "browse.page": ("[7 page]", "no browser is signed in", "read and answer on the page"),
+        "browse.what-if": ("[8 what-if]", "nothing is compared yet", "under other settings"),
     }
     async with showing(story=True) as stage:
         await opened(stage)

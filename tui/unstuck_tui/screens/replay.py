@@ -139,6 +139,11 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     def action_log(self) -> None:
         self.app.push_screen(LogScreen(self._run, task=self._table.selected, seq=self._run.seq))
 
+    def left_browse(self, seq: int | None) -> None:
+        if seq is not None:
+            self._set_playing(False)
+            self._go_to(seq, point=True)
+
     # --- moving ------------------------------------------------------------------------------------------------------
 
     def _go_to(self, seq: int, *, point: bool = False) -> None:

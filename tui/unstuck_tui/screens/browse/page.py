@@ -19,7 +19,7 @@ class PageTab(Tab["Session"]):
     """The newest first."""
 
     name: ClassVar[str] = "page"
-    empty: ClassVar[str] = "no browser is signed in"
+    empty = "no browser is signed in"
     would: ClassVar[str] = "Browsers that may read and answer on the page, which `unstuck web` and `--web` serve."
     columns = COLUMNS
     cells = staticmethod(session_cells)
