@@ -26,7 +26,11 @@ class HostLines(Lines):
     def __init__(self, view: FleetView) -> None:
         super().__init__(id="hosts")
         self._view = view
-        self.styles.height = min(_MOST_LINES, len(view.hosts))
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height that the hosts need, of which there may be more than before."""
+        self.styles.height = min(_MOST_LINES, len(self._view.hosts))
 
     def line_total(self) -> int:
         return len(self._view.hosts)
@@ -53,8 +57,11 @@ class FleetScreen(MainScreen):
 
     def tick(self) -> None:
         super().tick()
+        self._tracker.title = self._fleet.title
         if self.is_current and self.query(HostLines):
-            self.query_one(HostLines).refresh()
+            lines = self.query_one(HostLines)
+            lines.fit()
+            lines.refresh()
             if any(host.standing != "connected" for host in self._fleet.hosts):
                 self._table.refresh()  # the age of the last news
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
@@ -20,6 +20,9 @@ from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.words.narration import lines_of
 from unstuck_tui.cli.common import agents_here, complain, echo
 from unstuck_tui.cli.streams import can_show
+
+if TYPE_CHECKING:
+    from unstuck.fleet.nats.viewer import Viewer
 
 _ALONE = ("answers", "budget", "sessions", "web", "as_json")
 
@@ -58,7 +61,12 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
 
             if not viewer.hosts:
                 raise UsageError("no host has joined the fleet yet: `unstuck fleet join URL --creds FILE` on it")
-            await _show(FleetView(sorted(viewer.hosts), link_to, copies), options, environ)
+            view = FleetView(sorted(viewer.hosts), link_to, copies)
+            adding = asyncio.create_task(_add_hosts(view, viewer))
+            try:
+                await _show(view, options, environ)
+            finally:
+                adding.cancel()
         return 0
     hosts = [host_name(host) for host in options["hosts"]]
 
@@ -67,6 +75,14 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
 
     await _show(FleetView(hosts, open_link, copies), options, environ)
     return 0
+
+
+async def _add_hosts(view: FleetView, viewer: Viewer) -> None:
+    """Show each host that joins from now on."""
+    while True:
+        for name in sorted(viewer.hosts.keys() - {host.name for host in view.hosts}):
+            view.add(name)
+        await viewer.next_change()
 
 
 async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
