@@ -132,12 +132,13 @@ def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
         box.write(21)
         while "Which port?" not in (line := watch.stdout.readline()):
             assert line
-        late.write(1)
+        late.write(1, 20)
         said = people.work(server, "fleet", "up", "--host", "box2", "--data", str(data))[1].splitlines()
         *words, name = said[1].split()[1:]
         assert people.work(late, *words, str(data / "credentials" / name))[0] == 0
         while "box2 ✓" not in (line := watch.stderr.readline()):
             assert line
+        late.write(21)
         while "Which port?" not in (line := watch.stdout.readline()):
             assert line
     finally:

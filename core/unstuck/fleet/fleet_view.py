@@ -182,7 +182,7 @@ class FleetView(RunElsewhere):
         self.state.seq += 1
         if run not in self._due and (not record.task or record.name.startswith(_WIDE)):
             self._due.add(run)
-            asyncio.get_running_loop().call_later(_MERGE_S, self._merge, run)
+            asyncio.get_running_loop().call_later(_MERGE_S, self._merge_late, run)
         self._show(self._relayed(run, record))
 
     def _set_clocks(self) -> None:
@@ -215,8 +215,13 @@ class FleetView(RunElsewhere):
             self._put(run, state.gates[id])
         for id in {record.attempt, task.attempt if task is not None else ""} & state.attempts.keys():
             self._put(run, state.attempts[id])
-        if task is not None:
-            self._put(run, task)
+        for row in (task, state.tasks.get(getattr(record.event, "other", ""))):
+            if row is not None:
+                self._put(run, row)
+
+    def _merge_late(self, run: RemoteRun) -> None:
+        self._merge(run)
+        self._show_trouble()
 
     def _merge(self, run: RemoteRun) -> None:
         """Take in all rows of a run that are others than before."""
@@ -255,7 +260,10 @@ class FleetView(RunElsewhere):
                     task = replace(row.task, id=own(row.id), needs=tuple(map(own, row.task.needs)))
                 until = row.backoff_until + host.mono_offset
                 gate, attempt = own(row.gate), own(row.attempt)
-                self.state.tasks[task.id] = replace(row, task=task, gate=gate, attempt=attempt, backoff_until=until)
+                collisions = tuple(replace(one, other=own(one.other)) for one in row.collisions)
+                self.state.tasks[task.id] = replace(
+                    row, task=task, gate=gate, attempt=attempt, backoff_until=until, collisions=collisions
+                )
             case AttemptRow():
                 self.state.attempts[own(row.id)] = replace(
                     row,

@@ -85,9 +85,9 @@ class FleetScreen(MainScreen):
 class FleetApp(UnstuckApp):
     """The main screen on all runs of all hosts. Leaving it changes nothing."""
 
-    def __init__(self, view: FleetView, settings: ScreenSettings | None = None) -> None:
+    def __init__(self, view: FleetView, settings: ScreenSettings | None = None, *, notice: str = "") -> None:
         super().__init__(view, settings)
-        self._fleet = view
+        self._fleet, self._notice_line = view, notice
         self._following: asyncio.Task[None]
 
     def get_default_screen(self) -> MainScreen:
@@ -96,6 +96,8 @@ class FleetApp(UnstuckApp):
     def on_mount(self) -> None:
         self._following = asyncio.create_task(self._fleet.follow_hosts())
         self.run_worker(self._notice(self._following), group="hosts")
+        if self._notice_line:
+            self.notify(self._notice_line, timeout=60, markup=False)
 
     async def _notice(self, following: asyncio.Task[None]) -> None:
         """Let what goes wrong with it be the screen's trouble."""

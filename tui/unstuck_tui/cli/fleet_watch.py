@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
@@ -24,7 +24,7 @@ from unstuck_tui.cli.streams import can_show
 if TYPE_CHECKING:
     from unstuck.fleet.nats.viewer import Viewer
 
-_ALONE = ("answers", "budget", "sessions", "web", "as_json")
+_ALONE = ("answers", "budget", "sessions", "as_json")
 
 
 async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
@@ -40,6 +40,10 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
         raise UsageError("--fleet and --host are two ways to other machines: omit one")
     if not options["hosts"] and not options["fleet"]:
         raise UsageError("--ssh-command goes with --host")
+    if options["web"]:
+        from unstuck_tui.cli.web import require_web
+
+        require_web()
     if sign := agent_sign(os.getpid(), await asyncio.to_thread(agents_here, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
     environ = dict(os.environ)
@@ -86,14 +90,29 @@ async def _add_hosts(view: FleetView, viewer: Viewer) -> None:
 
 
 async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    if options["headless"] or options["plain"] or not can_show(environ):
-        await _print(view)
-        return
-    from unstuck_tui.app.fleet_app import FleetApp
-    from unstuck_tui.app.host import show_alone
-    from unstuck_tui.keys.preferences import preferences
+    """Show the list on the screen, else as lines, and on a page as well where that is wanted."""
+    async with _page(view, environ) if options["web"] else nullcontext("") as link:
+        if link:
+            echo(link)
+        if options["headless"] or options["plain"] or not can_show(environ):
+            await _print(view)
+            return
+        from unstuck_tui.app.fleet_app import FleetApp
+        from unstuck_tui.app.host import show_alone
+        from unstuck_tui.keys.preferences import preferences
 
-    await show_alone(FleetApp(view, preferences(environ)))
+        await show_alone(FleetApp(view, preferences(environ), notice=link))
+
+
+@asynccontextmanager
+async def _page(view: FleetView, environ: Mapping[str, str]) -> AsyncIterator[str]:
+    """Serve the page of all hosts; yield a line with the link that lets one browser in."""
+    from unstuck_web.hosts import HostRuns
+    from unstuck_web.server import PageOptions, served
+
+    runs = HostRuns(view, environ)
+    async with served(runs.place, PageOptions(), environ, runs=runs) as page:
+        yield f"the page of all hosts: open {page.link()} in a browser, once, within 15 minutes"
 
 
 async def _print(view: FleetView) -> None:

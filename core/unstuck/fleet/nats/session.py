@@ -276,6 +276,7 @@ async def _apart(work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody waits for it any more
         raise
 
 
