@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unstuck.clock import SystemClock
+from unstuck.contract import Answer
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.load_state import live_agents
 from unstuck.eventlog.state import TaskRow
@@ -69,6 +70,10 @@ class HostRuns(Runs):
 
     def names(self) -> list[str]:
         return [NAME]
+
+    async def answer(self, run: WatchedRun, gate: str, answer: Answer) -> None:
+        await super().answer(run, gate, answer)
+        await self.closed(run, gate)  # the host's own line comes a moment after its reply
 
     def _agents(self) -> list[tuple[int, float]]:
         return [agent for home in listed_homes(self._state) for agent in live_agents(home)]
