@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.waiting import become
+
+from unstuck import Guidance, supervise_sync
 
 BLOCKED = """
 import sys
@@ -92,18 +97,54 @@ def test_help_of_run_brings_in_no_work() -> None:
     assert said.splitlines()[-1] == "[]"
 
 
+def looked_at(project: Path) -> tuple[str, str]:
+    """Return what ``runs`` and ``show`` print in a new interpreter, and what of a run they import for it."""
+    program = (
+        f"import os, sys\nos.chdir({str(project)!r})\nfrom unstuck_tui.cli import cli\n"
+        "for words in (['runs'], ['show']):\n    cli.main(words, prog_name='unstuck', standalone_mode=False)\n"
+        "heavy = {'pydantic', 'asyncio', 'unstuck.contract', 'unstuck.eventlog.state', 'unstuck.diagnosis'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    said, _, heavy = fresh(program).rpartition("\n")
+    return said, heavy
+
+
 def test_looking_at_an_ended_run_brings_in_no_state(repo: Path, inside: Callable[..., tuple[int, str, str]]) -> None:
     """``runs`` and ``show`` print an ended run without its classes, an event loop, or the rules about failures."""
     assert inside(repo, "run", "--headless", "--check", "true", "--", "true")[0] == 0
-    program = (
-        f"import os, sys\nos.chdir({str(repo)!r})\nfrom unstuck_tui.cli import cli\n"
-        "for words in (['runs'], ['show']):\n    cli.main(words, prog_name='unstuck', standalone_mode=False)\n"
-        "heavy = {'pydantic', 'asyncio', 'psutil', 'unstuck.contract', 'unstuck.eventlog.state', 'unstuck.diagnosis'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    said = fresh(program)
+    said, heavy = looked_at(repo)
     assert "run 2" in said
-    assert said.splitlines()[-1] == "[]"
+    assert heavy == "[]"
+
+
+def test_looking_at_a_run_of_a_program_brings_in_no_state(repo: Path) -> None:
+    """A run that a Python program has begun is shown as cheaply as one of the command line."""
+
+    async def agent(guidance: Guidance) -> None:
+        (guidance.workdir / "greeting").write_text("hello")
+
+    with contextlib.chdir(repo):
+        assert supervise_sync("Write the greeting.", agent=agent, check="grep hello greeting").succeeded
+    said, heavy = looked_at(repo)
+    assert "run 2" in said
+    assert heavy == "[]"
+
+
+async def test_looking_at_a_live_run_or_a_killed_one_brings_in_no_state(
+    repo: Path, start: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    """A run is shown cheaply while it is worked, and after its supervisor was killed."""
+    run = start("run", "--headless", "--check", "true", "--", "sleep", "600", cwd=repo, stdout=subprocess.DEVNULL)
+    try:
+        await become(lambda: "1 running" in looked_at(repo)[0])
+        await become(lambda: looked_at(repo)[1] == "[]")  # its rows are saved a moment after its last event
+        assert "interrupted" not in looked_at(repo)[0]
+    finally:
+        run.kill()
+        run.wait()
+    said, heavy = looked_at(repo)
+    assert "interrupted" in said
+    assert heavy == "[]"
 
 
 def test_looking_brings_in_no_work() -> None:

@@ -1,18 +1,20 @@
-"""The rows that an ended run has saved beside its log are what its log says, or they are not used."""
+"""The rows that a run has saved beside its log are what its log says, or they are not used."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import Unstuck
+from tests.waiting import become
 
 from unstuck.eventlog.log.load_state import current_state
-from unstuck.runs.queries import saved_rows as rows_module
-from unstuck.runs.queries.json_rows import show_rows
-from unstuck.runs.queries.saved_rows import saved_rows
+from unstuck.rows import saved_rows as rows_module
+from unstuck.rows.json_rows import show_rows
+from unstuck.rows.saved_rows import saved_rows
 
 LOOKS = (("runs", "--json"), ("show", "--json"), ("show",))
 
@@ -27,6 +29,7 @@ def ended(unstuck: Unstuck, failing: str) -> Path:
 
 def test_saved_rows_are_those_of_the_log(unstuck: Unstuck, ended: Path) -> None:
     """Without the saved rows every look prints the same, and writes nothing."""
+    assert _saved(ended.parent, 0.0) is not None
     saved = [unstuck.inside(*words).out for words in LOOKS]
     ended.unlink()
     assert [unstuck.inside(*words).out for words in LOOKS] == saved
@@ -98,7 +101,7 @@ def test_a_paused_run_is_shown_from_its_saved_rows(unstuck: Unstuck, paused: Pat
 def test_the_wait_of_a_paused_run_grows_over_days(paused: Path) -> None:
     """Ten days later its saved rows say the same wait, in all and by day, as its log."""
     later, folder = paused.stat().st_mtime + 10 * 86_400, paused.parent
-    saved = saved_rows(folder, later)
+    saved = _saved(folder, later)
     fresh = list(show_rows(folder.name, current_state(folder)[0], later))
     assert saved is not None
     assert list(saved[0]["days"]) == list(fresh[0]["days"])
@@ -113,11 +116,17 @@ def _waited(load: dict[str, Any]) -> list[float]:
     return [one["waited_seconds"] for one in ([load] if "waited_seconds" in load else load.values())]
 
 
+def _saved(folder: Path, now: float) -> list[dict[str, Any]] | None:
+    return saved_rows(folder, now, is_live=lambda: False)
+
+
 def test_a_resumed_run_is_not_shown_as_it_was(unstuck: Unstuck, paused: Path) -> None:
-    """The rows of a paused run serve until its next event; then they are those of the end."""
-    assert saved_rows(paused.parent, 0.0) is not None
+    """The rows of a paused run follow its next event, an answer, and then its end."""
+    (saved, *_) = _saved(paused.parent, 0.0) or []
+    assert saved["open_gates"] == 1
     unstuck.inside("answer", unstuck.only_gate()["gate"], "skip")
-    assert saved_rows(paused.parent, 0.0) is None
+    (saved, *_) = _saved(paused.parent, 0.0) or []
+    assert saved["open_gates"] == 0
     assert unstuck.inside("run", "--headless", "--resume", "last").code == 1
     assert unstuck.inside("runs", "--json").rows[0]["exit_reason"] == "incomplete"
 
@@ -133,7 +142,37 @@ def test_a_log_that_has_grown_is_not_read_for_its_old_rows(
 
     monkeypatch.setattr(rows_module, "verify", read)
     with pytest.raises(AssertionError):
-        saved_rows(ended.parent, 0.0)
+        _saved(ended.parent, 0.0)
     with log.open("ab") as file:
         file.write(b"{")
-    assert saved_rows(ended.parent, 0.0) is None
+    assert _saved(ended.parent, 0.0) is None
+
+
+def _busy(unstuck: Unstuck) -> str:
+    """An agent whose service refuses it, so that its task waits and counts down."""
+    return unstuck.script("busy.sh", "echo 'API Error: 429 rate limit exceeded, please wait' >&2; exit 1")
+
+
+async def test_a_countdown_goes_on_in_saved_rows(unstuck: Unstuck, failing: str) -> None:
+    """Of a live run whose task waits, the saved rows say the same rest of the wait as its log."""
+    run = unstuck.start("run", "--headless", "--check", failing, "--", "sh", _busy(unstuck), stdout=subprocess.DEVNULL)
+    try:
+        await become(lambda: bool(unstuck.runs) and (unstuck.runs[-1] / "state.json.rows").exists())
+        folder = unstuck.runs[-1]
+        await become(lambda: any(row.get("waits") for row in _saved(folder, 0.0) or ()))
+    finally:
+        run.kill()
+        run.wait()
+    began = (folder / "state.json.rows").stat().st_mtime
+    for later in (began + 1.5, began + 3600.0):
+        fresh = list(show_rows(folder.name, current_state(folder)[0], later, live=False))
+        saved = _saved(folder, later)
+        assert saved is not None
+        for one, other in zip(saved, fresh, strict=True):
+            rest, expected = one.pop("waits", None), other.pop("waits", None)
+            assert (rest is None) == (expected is None)
+            if rest is not None:
+                assert rest.pop("left") == pytest.approx(expected.pop("left"), abs=0.2)
+                assert rest == expected
+        assert _without_waits(saved) == _without_waits(fresh)
+        assert saved[0]["state"] == "interrupted"

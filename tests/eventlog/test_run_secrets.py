@@ -14,7 +14,7 @@ from tests.manual_clock import ManualClock
 
 from unstuck.agents.hooks.claude_hooks import observation
 from unstuck.contract import Answer, Capabilities, Guidance, Report, Task
-from unstuck.runs.queries.json_rows import show_rows
+from unstuck.rows.json_rows import show_rows
 from unstuck.supervision.attempt.runner import CallableAgent
 from unstuck.supervision.run.coordinator import Coordinator
 from unstuck.supervision.run.supervisor import Supervisor

@@ -15,7 +15,7 @@ from unstuck import Observation, Supervisor, Task, admit
 from unstuck.contract import Capabilities
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.eventlog.log.records import replay
-from unstuck.runs.queries.json_rows import show_rows
+from unstuck.rows.json_rows import show_rows
 
 USES_UP = """echo 'UNSTUCK {"step": "usage", "tokens": 500}'"""
 WAYS: dict[str, tuple[int, str, tuple[str, ...]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from rich.style import Style
 from textual import events
 from textual.containers import VerticalScroll
 from textual.widgets import Input
@@ -279,6 +280,21 @@ async def test_the_terminals_own_colours_are_the_only_ones(showing: Showing) -> 
                 assert style.color != style.bgcolor or style.color.is_default
             if stage.app.screen.is_modal:
                 await stage.set_aside()
+
+
+async def test_an_empty_no_color_keeps_the_colours(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``NO_COLOR=`` is as if it were not set: the screen is drawn in the same colours, as commands print theirs."""
+
+    async def drawn() -> list[tuple[str, Style | None]]:
+        async with showing(story=True) as stage:
+            return [(part.text, part.style) for strip in stage.app.screen._compositor.render_strips() for part in strip]
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = await drawn()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert await drawn() != coloured
+    monkeypatch.setenv("NO_COLOR", "")
+    assert await drawn() == coloured
 
 
 async def test_without_colours_the_cursor_is_seen(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:

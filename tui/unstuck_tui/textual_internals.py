@@ -5,6 +5,7 @@ A release of Textual that changes one of them breaks this module, and a test tha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from textual import events
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import Monochrome, NoColor
 from textual.geometry import Size
 from textual.keys import _character_to_key
 from textual.message import Message
@@ -33,6 +35,9 @@ class SteadyApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        if self.no_color and not os.environ.get("NO_COLOR"):  # an empty variable does not count, says no-color.org
+            self.no_color = False
+            self._filters = [one for one in self._filters if not isinstance(one, NoColor | Monochrome)]
         self.failure: Exception | None = None
         self._has_dropped = False
 

@@ -11,8 +11,8 @@ from unstuck.clock import Clock
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.state import GateRow, State, TaskRow, later_of
 from unstuck.history.entries import lines_of
+from unstuck.rows.json_rows import question_row, timeline_of
 from unstuck.runs.answers.question import AnswerOption, Question, question_of
-from unstuck.runs.queries.json_rows import question_row, timeline_of
 from unstuck.runs.view.outputs import OutputTail
 from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.intervention.allowed import why_not

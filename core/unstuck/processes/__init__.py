@@ -7,9 +7,10 @@ when the supervisor is killed.
 from __future__ import annotations
 
 from unstuck.clock.process_exit import until_over
+from unstuck.eventlog.storage.process_identity import is_alive
 from unstuck.processes.caller import agent_sign, callers, mark_of
 from unstuck.processes.leftover_reports import Account, Remains, account_of, helpers_done
-from unstuck.processes.orphans import end_survivors, is_alive
+from unstuck.processes.orphans import end_survivors
 from unstuck.processes.resource_usage import Vitals, sample
 from unstuck.processes.run_processes import lives, prompted_from, tree_of, working_in, works_elsewhere
 from unstuck.processes.runner import Exit, Launch, Process, clean_environment, run

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import psutil
 
-from unstuck.processes.orphans import TOLERANCE, Identity, find, is_shim, tag_of
+from unstuck.eventlog.storage.process_identity import TOLERANCE, Identity, find
+from unstuck.processes.orphans import is_shim, tag_of
 from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import killed, running
 

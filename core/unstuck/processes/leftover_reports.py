@@ -18,7 +18,8 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
-from unstuck.processes.orphans import Identity, end_survivors, family_of, find, is_over, is_shim
+from unstuck.eventlog.storage.process_identity import Identity, find
+from unstuck.processes.orphans import end_survivors, family_of, is_over, is_shim
 from unstuck.processes.shim.agent_process import ACCOUNT
 
 _HELPERS_S = 6.0  # a helper without a supervisor needs less

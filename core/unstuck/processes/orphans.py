@@ -14,23 +14,16 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
+from unstuck.eventlog.storage.process_identity import Identity, find
 from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import SHIM
 
-Identity = tuple[int, float]
-
-TOLERANCE = 0.05  # seconds; start times are read in ticks of 0.01
 _RUNGS = ((signal.SIGTERM, 2.0, "terminated"), (signal.SIGKILL, 3.0, "killed"))
 
 
 def tag_of(pid: int, start: float) -> str:
     """Return the tag that an agent and its children carry in their environment."""
     return f"{pid}:{start:.2f}"
-
-
-def is_alive(pid: int, start: float) -> bool:
-    """Return whether the process that started at ``start`` (seconds since 1970) runs; a zombie does not."""
-    return find(pid, start) is not None
 
 
 async def end_survivors(identities: Iterable[Identity]) -> Receipt:
@@ -67,20 +60,6 @@ async def _family_now(
     for process in known.keys() - family:
         ended.append((process.pid, process.create_time(), known.pop(process)))
     return family
-
-
-def find(pid: int, start: float) -> psutil.Process | None:
-    """Return the process that started at ``start``; None for a zombie or one that has ended."""
-    try:
-        process = psutil.Process(pid)
-        return process if is_same(process, start) else None
-    except psutil.Error:
-        return None
-
-
-def is_same(process: psutil.Process, start: float) -> bool:
-    """Return whether this process started at ``start`` and is no zombie."""
-    return abs(process.create_time() - start) < TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
 
 
 def family_of(identities: frozenset[Identity], known: Iterable[psutil.Process] = ()) -> set[psutil.Process]:

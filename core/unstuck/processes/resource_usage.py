@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from unstuck.processes.orphans import family_of, find, is_shim
+from unstuck.eventlog.storage.process_identity import find
+from unstuck.processes.orphans import family_of, is_shim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

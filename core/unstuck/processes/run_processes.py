@@ -9,7 +9,8 @@ from pathlib import Path
 import psutil
 
 from unstuck.errors import UnstuckError
-from unstuck.processes.orphans import Identity, family_of, is_same
+from unstuck.eventlog.storage.process_identity import Identity, is_same
+from unstuck.processes.orphans import family_of
 
 _PROMPT = "UNSTUCK_PROMPT_FILE"
 

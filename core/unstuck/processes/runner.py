@@ -24,7 +24,8 @@ from unstuck.clock.process_exit import until_over
 from unstuck.clock.waits import first_of
 from unstuck.contract import Receipt
 from unstuck.errors import AgentNotFound, system_failure
-from unstuck.processes.orphans import end_survivors, is_alive, tag_of
+from unstuck.eventlog.storage.process_identity import is_alive
+from unstuck.processes.orphans import end_survivors, tag_of
 from unstuck.processes.shim_client import Connection
 from unstuck.text import known_values
 

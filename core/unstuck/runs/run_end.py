@@ -12,7 +12,6 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import State
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import state_of
-from unstuck.runs.queries.saved_rows import save_rows
 from unstuck.runs.queries.truth import truth_of
 from unstuck.settings.models import Settings
 from unstuck.workspace.checkpoints.manager import Checkpoint, find_checkpoints
@@ -56,7 +55,6 @@ async def end_of_run(place: Project, run: str) -> RunEnd:
     with suppress(UnstuckError, OSError):
         claims = await asyncio.to_thread(truth_of, [place.runs], run=run)
         state, _ = await asyncio.to_thread(state_of, place, run)
-        await asyncio.to_thread(save_rows, place.runs / run, state)
         if state.run.exit_code == 0:
             changes = await _changes(place, state)
     return RunEnd(claims=tuple(claims), changes=changes)

@@ -124,6 +124,11 @@ class Journal:
         return self.folder / LOG_NAME
 
     @property
+    def end(self) -> Position:
+        """End of the last durable record."""
+        return self._writer.end
+
+    @property
     def held(self) -> str:
         """Reason why writes wait for disk space; empty if they do not."""
         return self._writer.held

@@ -37,18 +37,21 @@ class Snapshot(NamedTuple):
         return Position(self.seq, self.offset, self.crc)
 
 
-def save(path: Path, *, seq: int, offset: int, crc: int, state: bytes) -> None:
+def save(path: Path, *, seq: int, offset: int, crc: int, state: bytes, synced: bool = True) -> None:
     """Replace the snapshot atomically and keep the one before as ``<name>.1``. Blocks for two syncs.
 
-    ``state`` is JSON. ``load`` finds a whole snapshot after a kill at any point. Raises RecordError.
+    ``state`` is JSON. ``load`` finds a whole snapshot after a kill at any point. Without ``synced`` nothing is synced
+    or kept, and a power cut may lose the snapshot. Raises RecordError.
     """
     half = path.with_name(path.name + ".tmp")
     try:
-        _write(half, _encode(Snapshot(seq, offset, crc, state)))
-        with suppress(FileNotFoundError):
-            path.replace(_previous(path))
+        _write(half, _encode(Snapshot(seq, offset, crc, state)), synced)
+        if synced:
+            with suppress(FileNotFoundError):
+                path.replace(_previous(path))
         half.replace(path)
-        sync_directory(path.parent)
+        if synced:
+            sync_directory(path.parent)
     except OSError as problem:
         with suppress(OSError):
             half.unlink(missing_ok=True)
@@ -80,11 +83,12 @@ def _read(path: Path) -> Snapshot | None:
         return _decode(file.read())
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, synced: bool) -> None:
     fd = open_fresh(path)
     try:
         write_all(fd, data)
-        os.fsync(fd)
+        if synced:
+            os.fsync(fd)
     finally:
         os.close(fd)
 

@@ -16,6 +16,7 @@ from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.processes import agent_sign
+from unstuck.rows.row_writer import RowWriter
 from unstuck.runs.queries.run_list import state_of
 from unstuck.supervision.gates.service import answer_gate
 from unstuck.supervision.memory.answer_memory import remember_given
@@ -53,16 +54,19 @@ async def offline_journal(place: Project, run: str) -> AsyncIterator[Journal]:
 
     Nothing else works on such a run meanwhile.
     """
+    clock = SystemClock()
     lock = ProjectLock(place.home / (WATCH_LOCK if is_watch(place.runs / run) else RUN_LOCK), run=run)
     await _acquire(lock)
     try:
-        journal = await Journal.open(place.runs / run, run=run, clock=SystemClock())
+        journal = await Journal.open(place.runs / run, run=run, clock=clock)
+        rows = RowWriter(journal, clock)
         try:
             if sign := agent_sign(os.getpid(), journal.head.agents()):
                 raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             yield journal
         finally:
             await journal.close()
+            await rows.close()
     finally:
         lock.release()
 

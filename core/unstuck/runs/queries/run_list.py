@@ -12,7 +12,7 @@ from unstuck.eventlog.log.load_state import LOG_NAME, current_state
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.storage.lock import Holder, read_holders
 from unstuck.eventlog.storage.run_store import run_names
-from unstuck.runs.queries.saved_rows import saved_rows
+from unstuck.rows.saved_rows import saved_rows
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
 
@@ -76,9 +76,9 @@ def run_rows(place: Project, *, newest: int = 0) -> Iterator[dict[str, Any]]:
 
 def rows_of(place: Project, run: str, now: float) -> tuple[list[dict[str, Any]], RecordDamaged | None]:
     """Return the rows of ``run`` and the damage of its log, if any. Raises RecordError if it cannot be read."""
-    if (saved := saved_rows(place.runs / run, now)) is not None:
+    if (saved := saved_rows(place.runs / run, now, is_live=lambda: is_live(place, run))) is not None:
         return saved, None
-    from unstuck.runs.queries.json_rows import show_rows
+    from unstuck.rows.json_rows import show_rows
 
     state, damage = state_of(place, run)
     return list(show_rows(run, state, now, live=is_live(place, run))), damage
@@ -124,7 +124,7 @@ def live_run(place: Project) -> Holder | None:
 
 
 def _is_alive(holder: Holder) -> bool:
-    from unstuck.processes import is_alive  # an ended run is shown without it
+    from unstuck.eventlog.storage.process_identity import is_alive  # brings psutil, which an ended run is shown without
 
     return bool(holder.host) or is_alive(holder.pid, holder.started)
 

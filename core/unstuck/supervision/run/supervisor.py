@@ -34,6 +34,7 @@ from unstuck.eventlog.storage.lock import RUN_LOCK, WATCH_LOCK, ProjectLock, alo
 from unstuck.eventlog.storage.network_fs import shared_risk
 from unstuck.eventlog.storage.project_list import remember_home
 from unstuck.eventlog.storage.run_store import ended, new_run, outdated, remove, run_names
+from unstuck.rows.row_writer import RowWriter
 from unstuck.settings.loading import given_settings
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir, state_dir
@@ -170,6 +171,7 @@ class Supervisor:
                 lock.acquire()
                 stack.callback(lock.release)
                 journal = await Journal.open(place.runs / run, run=run, clock=clock, known=known)
+            stack.push_async_callback(RowWriter(journal, clock).close)
             stack.push_async_callback(journal.close)
             if listener is not None:
                 journal.on_durable(listener)

@@ -10,11 +10,11 @@ from typing import Any
 from unstuck.eventlog.attention_stats import load_by_day, load_of, seconds_of
 from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_by_rung, usage_of
+from unstuck.rows.timed_fields import count_down, state_now
 from unstuck.text import one_line
 from unstuck.words.questions import question_facts
 
 _ABOUT = 100
-_AT_WORK = ("running", "blocked", "draining")
 
 
 def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[st
     counts = Counter(row.status or row.state for row in state.tasks.values())
     return {
         "run": run,
-        "state": "interrupted" if not live and state.run.state in _AT_WORK else state.run.state,
+        "state": state_now(state.run.state, lambda: live),
         "started": state.run.started,
         "ended": state.run.ended,
         "kind": state.run.kind,
@@ -73,9 +73,11 @@ def _waits(row: TaskRow, now: float) -> dict[str, Any] | None:
     if row.state != "backoff":
         return None
     kind = "quota" if row.backoff_quota else "transient" if row.backoff_outage is None else "outage"
-    left = max(0.0, (seconds_of(row.backoff_since) or now) + row.backoff_delay - now)
-    more = {} if row.backoff_outage is None else {"asks_in": round(left + row.backoff_outage, 1)}
-    return {"for": kind, "seconds": round(row.backoff_delay, 1), "left": round(left, 1), **more}
+    delay, outage = row.backoff_delay, row.backoff_outage
+    more = {} if outage is None else {"asks_in": delay + outage}
+    wait = {"for": kind, "seconds": round(delay, 1), "left": delay, **more}
+    count_down(wait, now - (seconds_of(row.backoff_since) or now))
+    return wait
 
 
 def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:

@@ -1,23 +1,23 @@
-"""Rows of an ended or paused run, saved beside its log, so that showing it imports no classes of its state.
+"""Rows of a run, saved beside its log, so that showing it imports no classes of its state.
 
-Like a snapshot they may be deleted at any time, and are used only where they cover the whole log. The time for which
-the open questions of a paused run have held its tasks is added when its rows are read.
+Like a snapshot they may be deleted at any time, and are used only where they cover the whole log. What the passing
+time changes is added when they are read: the wait for a person, the rest of a countdown, a supervisor that is gone.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, RecordError
 from unstuck.eventlog.attention_stats import add_wait, held_tasks
 from unstuck.eventlog.log import snapshot
 from unstuck.eventlog.log.load_state import FOLD, FULL_CHECK_BYTES, LOG_NAME, SNAPSHOT_NAME
-from unstuck.eventlog.log.log_format import START, holds, verify
+from unstuck.eventlog.log.log_format import START, Position, holds, verify
+from unstuck.rows.timed_fields import count_down, state_now
 from unstuck.version import __version__
 
 if TYPE_CHECKING:
@@ -28,31 +28,27 @@ _SHAPE = 2
 ROWS_NAME = f"{SNAPSHOT_NAME}.rows"
 
 
-def save_rows(folder: Path, state: State) -> None:
-    """Save the rows of an ended or paused run in ``folder``; without them, looking at it is only slower."""
-    from unstuck.runs.queries.json_rows import show_rows
+def save_rows(folder: Path, state: State, end: Position, now: float) -> None:
+    """Save the rows of the run in ``folder``, whose ``state`` is that at the ``end`` of its log. Raises RecordError."""
+    from unstuck.rows.json_rows import show_rows
 
-    if state.run.state not in ("ended", "parked") or _saved(folder) is not None:
-        return
-    now = SystemClock().now()
     rows = list(show_rows(folder.name, state, now))
     content = {"for": _reader(), "rows": rows, "at": now, "held": held_tasks(state)}
-    with suppress(RecordError, ValueError):
-        found = snapshot.load(folder / SNAPSHOT_NAME)
-        if found is not None and found.seq == state.seq:
-            state_bytes = json.dumps(content).encode()
-            snapshot.save(folder / ROWS_NAME, seq=found.seq, offset=found.offset, crc=found.crc, state=state_bytes)
+    saved = json.dumps(content).encode()
+    snapshot.save(folder / ROWS_NAME, seq=end.seq, offset=end.offset, crc=end.crc, state=saved, synced=False)
 
 
-def saved_rows(folder: Path, now: float) -> list[dict[str, Any]] | None:
+def saved_rows(folder: Path, now: float, *, is_live: Callable[[], bool]) -> list[dict[str, Any]] | None:
     """Return the saved rows of the run in ``folder`` at ``now``; None where they do not fit its log or this program."""
     if (content := _saved(folder)) is None:
         return None
     rows = list(content["rows"])
-    if rows[0]["state"] != "ended":
-        if any(row.get("waits") for row in rows):
-            return None  # a countdown goes on
-        add_wait(rows[0], content["held"], content["at"], now)
+    run = rows[0]
+    run["state"] = state_now(run["state"], is_live)
+    if run["state"] != "ended":
+        add_wait(run, content["held"], content["at"], now)
+    for wait in filter(None, (row.get("waits") for row in rows)):
+        count_down(wait, now - content["at"])
     return rows
 
 
