@@ -52,6 +52,8 @@ def test_the_third_equal_answer_is_offered(unstuck: Unstuck, asked: Asked) -> No
     rows = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
     assert [(row["given"], row["worked"], len(row["runs"])) for row in rows] == [(3, 3, 3)] * 3
     gate = asked.question()  # never applied by itself
+    shown = unstuck.inside("show").out
+    assert "Touch done; it worked (given 3 times to this failure, worked 3 of 3)" in shown
     (row,) = unstuck.inside("answer", gate, "show-me", "touch done", "--json").rows
     assert row["rule_offer"]["given"] == 4
     assert len(row["rule_offer"]["runs"]) == 4
