@@ -37,7 +37,7 @@ from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.history.review import Loop
 from unstuck.history.reviews import Session
-from unstuck.runs.queries.what_if_settings import recorded
+from unstuck.runs.queries.what_if_settings import recorded, value_text
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempt.repetition import alarm_of
 from unstuck.supervision.context.context import limits_of
@@ -538,7 +538,7 @@ def rows(found: Comparison, changes: dict[str, Any]) -> Iterator[dict[str, Any]]
         }
     yield {
         "row": "total",
-        "settings": {name: str(value) for name, value in changes.items()},
+        "settings": {name: value_text(value) for name, value in changes.items()},
         "runs": found.runs,
         "sessions": found.sessions,
         "compared": found.compared,

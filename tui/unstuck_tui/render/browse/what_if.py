@@ -14,7 +14,7 @@ from unstuck_tui.render.printed.what_if import signed, step_words, summary_lines
 
 Row = Mapping[str, Any]
 COLUMNS = (
-    Column("RUN", 12, share=1, least=80, middle=True),
+    Column("RUN", 12, share=1, least=100, middle=True),
     Column("TASK", 8, share=1),
     Column("EVENT", 6, right=True),
     Column("AS IT WAS SET", 13, share=2),
@@ -46,8 +46,8 @@ def difference_about(row: Row, width: int) -> list[Line]:
     """All that is known about one step that differs."""
     lines = field_lines("run", f"{row['run']}, task {row['task']}", width)
     lines += field_lines("event", f"#{row['event']}: {spoken('what_if.open')} opens it", width)
-    lines += field_lines("as set", step_words(row["own"]), width)
-    lines += field_lines("changed", step_words(row["changed"]), width, tone="wait")
+    lines += field_lines("as set", step_words(row["own"], 400), width)
+    lines += field_lines("changed", step_words(row["changed"], 400), width, tone="wait")
     return lines + field_lines("more, less", ", ".join(f"{name} {signed(row[name])}" for name in _AMOUNTS), width)
 
 

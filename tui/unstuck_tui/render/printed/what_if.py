@@ -43,11 +43,11 @@ def summary_lines(rows: Sequence[Row]) -> Iterator[str]:
         yield f"  {where}: the log has {step_words(row['logged'])}, today's rules {step_words(row['today'])}"
 
 
-def step_words(step: Row) -> str:
+def step_words(step: Row, limit: int = 50) -> str:
     """Return a step in words: ``new approach (use only the standard library)``."""
     if step["kind"] == "none":
         return "no alarm"
-    return f"{step['kind']} ({one_line(step['about'], 50)})" if step["about"] else str(step["kind"])
+    return f"{step['kind']} ({one_line(step['about'], limit)})" if step["about"] else str(step["kind"])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
