@@ -81,8 +81,11 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         assert [row.split("⋈")[0].split()[1] for row in rows][:2] == ["api", "web"]
         assert "⋈ web: src/prices.py" in rows[0]
         assert "⋈ api: src/prices.py" in rows[1]
-        assert "L hold the later" in stage.rows()[-1]
+        assert "L hold later" in stage.rows()[-1]
         assert re.search(r"collides +api changes src/prices.py, b, too: L holds", stage.text)
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settled()
+        assert "L hold later" in stage.rows()[-1]
         await stage.pilot.press("g", "L")
         await asked(stage)
         assert "web is held" in stage.text
@@ -92,7 +95,7 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         assert (await working).status == "succeeded"
         await stage.settled()
         assert "⋈ web:" not in stage.text
-        assert "L hold the later" not in stage.rows()[-1]
+        assert "L hold later" not in stage.rows()[-1]
 
 
 async def test_without_a_collision_nothing_is_held(showing: Showing) -> None:
