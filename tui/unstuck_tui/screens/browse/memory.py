@@ -35,8 +35,10 @@ class MemoryTab(Tab[Row]):
         return str(row["memory"])
 
     async def read(self) -> Sequence[Row]:
-        memory = self._memory = await asyncio.to_thread(memory_of, self.context.place)
-        return await asyncio.to_thread(lambda: list(memory_rows(memory))[::-1])
+        memory = await asyncio.to_thread(memory_of, self.context.place)
+        rows = await asyncio.to_thread(lambda: list(memory_rows(memory))[::-1])
+        self._memory = memory  # with its rows: what has been forgotten meanwhile is in neither
+        return rows
 
     def about(self, row: Row, width: int) -> Sequence[Line]:
         lines = memory_about(row, width)
