@@ -1,4 +1,4 @@
-"""Who asks for no failover, approaches at once or learned order has the run of before, event by event."""
+"""A run whose settings ask for no failover, approaches at once or learned order has the same events as before."""
 
 from __future__ import annotations
 
