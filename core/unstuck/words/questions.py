@@ -217,7 +217,9 @@ def earlier_answer(context: Mapping[str, Any]) -> str:
         return ""
     ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
     text = one_line(str(before.get("text") or ""), 300)
-    return f"you answered this on {answered_on(before)} with {spoken_choice(before.get('choice'))}: {text}; {ended}"
+    more = f" ({one_line(str(before['evidence']), 80)})" if before.get("evidence") else ""
+    when = answered_on(before)
+    return f"you answered this on {when} with {spoken_choice(before.get('choice'))}: {text}; {ended}{more}"
 
 
 def answered_on(before: Mapping[str, Any]) -> str:

@@ -76,7 +76,7 @@ class FleetScreen(MainScreen):
             return
         self.app.push_screen(LogScreen(run, task=task))
 
-    def action_browse(self) -> None:
+    def action_browse(self, place: int = 0) -> None:
         host = self._table.selected.partition("/")[0] or "its host"
         words = f"Checkpoints, memory and old runs are on {host}: open `unstuck` there, with ssh."
         self.app.notify(words, severity="warning", timeout=10, markup=False)

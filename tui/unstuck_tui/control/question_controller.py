@@ -325,10 +325,9 @@ class QuestionController:
         with suppress(RecordError):
             await asyncio.to_thread(memory.load)
         if (offer := offer_for(memory, folder.name, row, answer)) is not None:
-            said = (
-                f"{row.gate.task}: this answer was {offer.words}. `unstuck memory promote {offer.id}` makes it a rule"
-            )
-            self._app.notify(f"{said}, as does the memory tab.", timeout=20, markup=False)
+            keys = " ".join(map(spoken, ("view.browse", "browse.memory", "memory.promote")))
+            said = f"{row.gate.task}: this answer was {offer.words}. {keys} makes it a rule"
+            self._app.notify(f"{said}, or `unstuck memory promote {offer.id}`.", timeout=20, markup=False)
 
     async def _leave(self) -> None:
         from unstuck_tui.dialogs.quit import QuitDialog

@@ -90,6 +90,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._missed = Changes()
         self._measuring = False
         self._is_up = False
+        self._offers_later: bool | None = False
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -159,6 +160,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
+            self._offer_later()
             self._entitle()
             self._measure()
         self._update_others()
@@ -204,7 +206,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             attention.show()
         if changes.gates:
             self.refresh_bindings()
+        self._offer_later()
         self.query_one(Detail).show(changes)
+
+    def _offer_later(self) -> None:
+        """Offer to hold the later task where the selected one changes the same file as another."""
+        can = self.check_action("hold_later", ())
+        if can != self._offers_later:
+            self._offers_later = can
+            self.refresh_bindings()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 
@@ -272,6 +282,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(TaskTable.Selected)
     def _selected(self, event: TaskTable.Selected) -> None:
         self.query_one(Detail).select(event.task_id)
+        self._offer_later()
         self._entitle()
 
     @on(TaskTable.Arranged)
@@ -395,10 +406,11 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 
-    def action_browse(self) -> None:
+    def action_browse(self, place: int = 0) -> None:
+        """Show the tab of Browse at ``place``."""
         from unstuck_tui.screens.browse.screen import BrowseScreen
 
-        self.app.push_screen(BrowseScreen(self._view, self._questions), self.left_browse)
+        self.app.push_screen(BrowseScreen(self._view, self._questions, place), self.left_browse)
 
     def left_browse(self, seq: int | None) -> None:
         """The browse screen was left, in a replay perhaps at the event ``seq``."""

@@ -188,7 +188,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     async def _load_output(self, row: TaskRow, kind: OutputKind) -> None:
         self._diff, self._begin, self._end, self._note = None, 0, 0, ""
         self._entries = None
-        file = output_file(self._view.log, row, kind, self._attempt)
+        file = output_file(self._view.log, self._view.state, row, kind, self._attempt)
         try:
             if file is None:
                 raise FileNotFoundError

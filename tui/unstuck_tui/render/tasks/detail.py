@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
-from unstuck.eventlog.state import AttemptRow, State, TaskRow
+from unstuck.eventlog.state import AttemptRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_of
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
@@ -24,6 +24,7 @@ from unstuck.words.labels import (
     failure_words,
     needs_person,
     rung_of,
+    some,
     word_of,
 )
 from unstuck_tui.keys.actions import spoken
@@ -154,6 +155,10 @@ def failure_lines(
         context = state.gates[row.gate].gate.context
         text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
         lines += _field("question" if context.get("options") is not None else "analysis", text, width, 6, "ask")
+    for one in collisions_of(state, row):
+        later = row.id if one.is_later else one.other
+        said = f"{one.other} changes {some(one.paths, 3)}, too: {spoken('task.hold_later')} holds {later}"
+        lines += _field("collides", said, width, 3, "wait")
     diagnosis = row.diagnosis
     if diagnosis is not None:
         name = error_name(diagnosis.signature.error_type.value)

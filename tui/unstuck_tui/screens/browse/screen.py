@@ -124,12 +124,12 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
     BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
     """
 
-    def __init__(self, view: RunView, questions: QuestionController) -> None:
+    def __init__(self, view: RunView, questions: QuestionController, place: int = 0) -> None:
         super().__init__()
         self._view, self._questions = view, questions
         context = TabContext(view=view, environ=dict(os.environ), screen=self)
         self._all = tuple(tab(context) for tab in _TABS)
-        self._list = RowsList(self._all[0], id="rows")
+        self._list = RowsList(self._all[place], id="rows")
         self._reading: set[str] = set()
         self._outdated: set[str] = set()
         self._is_acting = False
