@@ -138,9 +138,9 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
         return _watch_lines(hooks)
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
-        f" A question opens as soon as it is asked: answer it, or leave it open with {leave}; {answer} opens it again.",
-        " ▶ working   ▷ its check runs   ◌ waits for another task   ! needs you   ↻ the same failure again",
-        f" ●●○ ○○○ ○○ tries used: retries, new approaches, research; then you are asked.   {help_key} keys and signs",
+        f" {answer} opens a question, {leave} leaves it open. A stuck task's question opens at once.",
+        " ▶ working  ▷ its check runs  ◌ waits for a task  ! needs you  ↻ same failure",
+        f" ●●○ ○○○ ○○ retries, new approaches, research used; then you are asked.  {help_key} help",
     )
 
 
