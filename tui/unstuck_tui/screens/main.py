@@ -205,6 +205,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if changes.gates:
             self.refresh_bindings()
         self.query_one(Detail).show(changes)
+        self._entitle()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 
