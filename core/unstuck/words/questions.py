@@ -88,12 +88,12 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Agent", _ending(context)
         yield "Said", _last_words(state, row)
         yield "Tried", _tried(context)
+        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
         yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
         yield "Analysis", said(context.get("analysis"))
         yield "Agents", "\n".join(each(context.get("agents"), _SAID_LIMIT))
         yield "Findings", _findings(state, row)
-        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"

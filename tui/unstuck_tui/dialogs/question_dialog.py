@@ -33,7 +33,7 @@ from unstuck_tui.widgets.workers import start
 
 _CLIMB = ("retries", "pivots", "research")
 _MOST_PIPS = 9
-_DIFF_LINES = 200
+_DIFF_LINES = 24
 _DIFF_HEADS = ("diff --git ", "index ", "--- ")
 
 
@@ -129,7 +129,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             yield Static(Content("\n").join(lines), id="excerpt", markup=False)
         pips = _pips(question.gate)
         for label, text in question.facts:
-            with Horizontal(classes="part"):
+            with Horizontal(classes=f"part {label.lower().replace(' ', '-')}"):
                 yield Static(Content(label), classes="label", markup=False)
                 yield Static(Content(pips + text if label == "Tried" else text), classes="text", markup=False)
 
@@ -147,7 +147,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         start(self, "changes", self._show_changes)
 
     async def _show_changes(self) -> None:
-        """Add the changes of the task below the facts, once they are read."""
+        """Add the changed lines of the task below the names of its files, once they are read."""
         if self._changes is None:
             return
         diff = ""
@@ -156,7 +156,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         lines = await asyncio.to_thread(_changed_lines, diff)
         if lines and not self._is_over and self.query(Reading):
             label = Static(Content("Diff"), classes="label", markup=False)
-            await self.query_one(Reading).mount(Horizontal(label, DiffLines(lines), classes="part"))
+            place = next(iter(self.query(".part.changed")), None)  # an old log names no files
+            await self.query_one(Reading).mount(Horizontal(label, DiffLines(lines), classes="part"), after=place)
 
     @property
     def is_typing(self) -> bool:
