@@ -13,7 +13,7 @@ from unstuck.text import one_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, broken_check, question_words, some, time_left
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, clock, fit
+from unstuck_tui.render.format import Cell, clock, fit, fit_middle
 
 ALL = "all tasks"
 _TOLD = 20
@@ -117,7 +117,7 @@ def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequen
 def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[Cell, ...]:
     """One line of the attention list, exactly ``width`` wide; ``name_width`` is that of the longest name in it."""
     then = fit(item.then, 22, right=True)
-    name = fit(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
+    name = fit_middle(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
     text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
     return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)
 

@@ -18,7 +18,7 @@ from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import held_word, is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
-from unstuck_tui.render.format import Cell, Line, fit
+from unstuck_tui.render.format import Cell, Line, fit, fit_middle
 from unstuck_tui.render.tasks.detail import (
     check_lines,
     failure_lines,
@@ -285,7 +285,7 @@ class Detail(Horizontal):
         width = max(1, pages.size.width - (_CORNERS if is_framed else _ENDS))
         if is_framed:
             tabs = page_names("page", _PAGES, self._page, width)
-            name = fit(row.id, min(cell_len(row.id), max(0, width - cell_len(tabs) - 3)))
+            name = fit_middle(row.id, min(cell_len(row.id), max(0, width - cell_len(tabs) - 3)))
             rest = title.removeprefix(f"{row.id} · ")
             if cell_len(rest) > width:  # the table names the agent, too
                 rest = story_title(self._tracker.state, row, self._view.limits, still=still, with_agent=False)
