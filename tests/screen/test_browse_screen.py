@@ -112,7 +112,10 @@ def told(stage: Any) -> str:
 
 
 async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> None:
-    """In any terminal each tab has its rows, or says that there are none and what would stand there."""
+    """In any terminal each tab has its rows, or says that there are none and what would stand there.
+
+    Where there is room for it, the rows and the details have a frame with a name.
+    """
     said = {
         "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
         "browse.checkpoints": ("[2 checkpoints]", "no checkpoints yet", "saved before anything risky"),
@@ -130,6 +133,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
             for action, words in said.items():
                 await press(stage, action)
                 assert all(word in stage.text for word in words), stage.text
+                assert ("╭─ details ─" in stage.text) == (size[0] >= 84 and size[1] >= 30)
         await press(stage, "browse.next")
         assert "[1 signatures]" in stage.text
         await press(stage, "browse.back")

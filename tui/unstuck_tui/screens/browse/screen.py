@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
@@ -31,6 +32,7 @@ from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.screens.browse.what_if import WhatIfTab
 from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 
@@ -121,7 +123,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }
-    BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
+    BrowseScreen #list, BrowseScreen #about { height: 1fr; }
     """
 
     def __init__(self, view: RunView, questions: QuestionController) -> None:
@@ -138,9 +140,10 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
-        yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
-        yield self._list
-        yield TextPane(from_end=False, id="about")
+        with Vertical(id="list", classes="pane list"):
+            yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
+            yield self._list
+        yield TextPane(from_end=False, id="about", classes="pane about")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -206,6 +209,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         page, tab = self.query_one("#about", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
+        entitle(self.query_one("#list"), tab.name)
+        entitle(page, "details")
         row, width = tab.row, page.room
         page.fill(tab.about(row, width) if row is not None else tab.without_row(width), from_start=from_start)
 
