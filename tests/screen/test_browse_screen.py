@@ -140,6 +140,18 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         assert stage.app.screen is stage.main
 
 
+async def test_the_headings_stand_above_their_columns_beside_a_scrollbar(showing: Showing) -> None:
+    """With more rows than the screen has lines, each heading begins where its column does."""
+    async with showing() as stage:
+        for number in range(30):
+            await fails(stage, f"task{number}", WRONG.replace("total", f"sum_{number}"))
+        screen = await opened(stage)
+        assert screen.query_one("#rows").show_vertical_scrollbar
+        heading, *rows = (row for row in stage.text.splitlines() if "TYPE" in row or "TypeError" in row)
+        assert {row.index("shop/cart.py:18") for row in rows[:5]} == {heading.index("WHERE")}
+        assert {row.index("nothing yet") for row in rows[:5]} == {heading.index("SOLVED BY")}
+
+
 async def test_what_changes_while_a_tab_is_read_is_read_after_it(
     showing: Showing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,11 @@ class RowsList(CursorLines):
         super().__init__(id=id)
         self.tab = tab
 
+    @property
+    def room(self) -> int:
+        """The width of a row beside a scrollbar."""
+        return self.scrollable_content_region.width
+
     def line_total(self) -> int:
         return len(self.tab.rows)
 
@@ -141,7 +146,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
         with Vertical(id="list", classes="pane list"):
-            yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
+            yield OneLine(lambda _: self._tab.heading(self._list.room), id="columns", classes="-heading")
             yield self._list
         yield TextPane(from_end=False, id="about", classes="pane about")
         yield from self.compose_foot()
@@ -211,6 +216,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         from_start, self._told = from_start or told != self._told, told
         entitle(self.query_one("#list"), tab.name)
         entitle(page, "details")
+        self.call_after_refresh(self.query_one("#columns").refresh)  # the rows may have got a scrollbar
         row, width = tab.row, page.room
         page.fill(tab.about(row, width) if row is not None else tab.without_row(width), from_start=from_start)
 
