@@ -42,7 +42,7 @@ async def test_what_it_said_last_is_read_at_every_size(agent: str, size: tuple[i
             assert "● All tests pass now" in stage.text
             assert "$ python3 -m unittest -q" in stage.text
         await stage.press("pager.back", "page.timeline")
-        assert "first try           ▶ at work" in stage.text
+        assert "first try ▶ at work" in stage.text
 
 
 async def test_it_is_followed_while_the_agent_works(showing: Showing) -> None:

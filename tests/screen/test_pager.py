@@ -41,7 +41,7 @@ async def test_all_of_an_output_is_read_from_its_end(showing: Showing) -> None:
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
         await stage.press("view.pager")
-        assert "web · check of attempt 1 of 1" in stage.text
+        assert "web · attempt 1 of 1 · 3 changes  [4 check]  5 agent   6 prompt" in stage.text
         assert "line 301 of 301" in stage.text
         assert "  line 150" in stage.rows()[-2]
         await stage.press("rows.first")
@@ -128,7 +128,8 @@ async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
         await stage.press("output.agent", "view.pager")
         assert "the second" in stage.text
         await stage.press("pager.earlier")
-        assert "agent of attempt 1 of 2" in stage.text
+        assert "[5 agent]" in stage.text
+        assert "attempt 1 of 2" in stage.text
         assert "the agent's first words" in stage.text
         await stage.press("pager.prompt")
         assert "Do it." in stage.text
@@ -136,7 +137,8 @@ async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
         assert "Do it better." in stage.text
         await stage.press("pager.earlier", "pager.check")
         assert "ValueError" not in stage.text  # it is further up
-        assert "check of attempt 1 of 2" in stage.text
+        assert "[4 check]" in stage.text
+        assert "attempt 1 of 2" in stage.text
 
 
 async def test_where_the_kept_part_begins_is_told(showing: Showing) -> None:
@@ -181,7 +183,7 @@ async def test_changes_stand_side_by_side(showing: Showing) -> None:
         (core.root / "a.py").write_text("def new():\n    return 1\n", encoding="utf-8")
         await stage.settled()
         await stage.press("page.changes", "view.pager")
-        assert "web · changes" in stage.text
+        assert "web · [3 changes]" in stage.text
         assert "1 file, +1 -1" in stage.text
         assert "  -def old():" in stage.text
         await stage.press("pager.split")
@@ -277,7 +279,7 @@ async def test_the_output_is_one_key_away_in_a_question(showing: Showing) -> Non
         assert isinstance(stage.app.screen, PagerScreen)
         assert f"{dialog.question.gate.task} · " in stage.rows()[0]
         await stage.press("pager.prompt")
-        assert "· prompt of attempt" in stage.rows()[0]
+        assert "[6 prompt]" in stage.rows()[0]
         await stage.pilot.press("q")
         await stage.settled()
         assert stage.app.screen is dialog
