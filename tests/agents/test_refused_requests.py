@@ -133,7 +133,7 @@ async def test_what_an_earlier_attempt_logged_does_not_count(lab: Lab) -> None:
     """A resumed session writes to the same log: only what comes after the start ends the attempt."""
     log = debug_log(lab)
     log.write_text(recorded("qwen.txt"))
-    reading = asyncio.create_task(refused_in_log({"HOME": str(lab.work)}, lab.work, lambda: SESSION))
+    reading = asyncio.create_task(refused_in_log("qwen", {"HOME": str(lab.work)}, lab.work, lambda: SESSION, int))
     report = await attempt(lab, f"echo '{BEGIN}'; sleep 2.5; exit 3", session=SESSION)
     assert (report.exit_code, report.marked) == (3, False)
     assert not reading.done()
