@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,52 @@ async def test_a_running_call_is_not_ended(lab: Lab) -> None:
     call = CALL % "run_shell_command"
     report = await attempt(lab, f"echo '{BEGIN}'; echo '{call}'; cat {RECORDED}/qwen.txt >> $log; sleep 2.5; exit 3")
     assert (report.exit_code, report.marked) == (3, False)
+
+
+OPENCODE_SESSION = "ses_df4318f5dffexEubgM3A37Max8"
+CREATED = "timestamp=2026-11-24T04:26:50.000Z level=INFO run=22268db7 message=created id={} slug=a-b directory={} path="
+
+
+async def heard_of(lab: Lab, text: str, *, session: str = "", heard: Callable[[], int] = int, times: int = 400) -> str:
+    """The refusal that is heard of while opencode writes ``text`` to its log ``times`` times; empty for none."""
+    file = lab.work / "data" / "opencode" / "log" / "opencode.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(recorded("opencode.log"))
+    environ = {"XDG_DATA_HOME": str(lab.work / "data")}
+    working = asyncio.create_task(refused_in_log("opencode", environ, lab.work, lambda: session, heard))
+    for _ in range(times):
+        await asyncio.wait((working,), timeout=0.1)
+        if working.done():
+            return working.result()
+        with file.open("a") as log:
+            log.write(text)
+    await asyncio.wait((working,), timeout=0.3)
+    working.cancel()
+    return working.result() if working.done() and not working.cancelled() else ""
+
+
+@pytest.mark.parametrize("quoted", ["{}", '"{}"'])
+async def test_the_session_that_opencode_creates_in_the_directory_is_its_own(
+    lab: Lab, quoted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names no session while its first request is refused; those of other windows are left alone."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    own = CREATED.format(OPENCODE_SESSION, quoted.format(lab.work)) + "\n"
+    elsewhere = CREATED.format(OPENCODE_SESSION, "/home/dev/shop") + "\n"
+    said = SAID.format("opencode", "", "server")
+    assert await heard_of(lab, own + recorded("opencode.log")) == said
+    assert await heard_of(lab, recorded("opencode.log"), session=OPENCODE_SESSION) == said
+    assert await heard_of(lab, elsewhere + recorded("opencode.log"), times=2) == ""
+    assert await heard_of(lab, recorded("opencode.log"), session="ses_other", times=2) == ""
+    three = recorded("opencode.log").rpartition("timestamp=")[0]
+    assert await heard_of(lab, own + three, times=1) == ""
+
+
+async def test_opencode_that_works_between_its_refusals_is_left_alone(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sign of its work begins the count of refusals again."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    counts = itertools.count()
+    told = await heard_of(lab, recorded("opencode.log"), session=OPENCODE_SESSION, heard=lambda: next(counts), times=3)
+    assert told == ""

@@ -167,24 +167,24 @@ def test_an_agent_that_only_repeats_its_request_is_ended_and_waited_for(outage: 
 
 OPENCODE = ("opencode", "run", "{prompt}")
 WITHOUT_PRESET = {
-    "qwen over ACP": ("qwen", ("--agent", "acp:qwen"), ("--auth-type", "openai", "--yolo")),
-    "opencode over ACP": ("opencode", ("--agent", "acp:opencode"), ()),
-    "opencode by its own command": ("opencode", (), (*OPENCODE, "--format", "json")),
-    "opencode in plain text": ("opencode", (), OPENCODE),
+    "qwen over ACP": ("qwen", ("--agent", "acp:qwen", TASK), ("--auth-type", "openai", "--yolo")),
+    "opencode over ACP": ("opencode", ("--agent", "acp:opencode", TASK), ()),
+    "opencode by its own command": ("opencode", ("--task", TASK), (*OPENCODE, "--format", "json")),
+    "opencode in plain text": ("opencode", ("--task", TASK), OPENCODE),
 }
 
 
 @pytest.mark.parametrize("how", list(WITHOUT_PRESET))
 def test_refusals_are_heard_however_it_is_started(how: str, lab: Labs) -> None:
     """Over ACP, and by a command of one's own, it tells its log alone: that is enough."""
-    name, agent, more = WITHOUT_PRESET[how]
+    name, work, more = WITHOUT_PRESET[how]
 
     def answer(asked: Asked) -> Turn:
         return works(asked) if one.events("transient_error_retry") else Turn(refused=OVERLOADED)
 
     one = lab(name, answer)
     last = ("--", *more) if more else ()
-    one.unstuck("run", "--headless", "--verify", VERIFY, *agent, TASK, *last)
+    one.unstuck("run", "--headless", "--verify", VERIFY, *work, *last)
     is_waited_for(one)
 
 
