@@ -211,3 +211,33 @@ async def test_opencode_that_works_between_its_refusals_is_left_alone(
     counts = itertools.count()
     told = await heard_of(lab, recorded("opencode.log"), session=OPENCODE_SESSION, heard=lambda: next(counts), times=3)
     assert told == ""
+
+
+async def test_a_log_that_is_begun_again_is_read_from_its_start(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """opencode clears its log away after some days, also while an agent works."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    file = lab.work / "data" / "opencode" / "log" / "opencode.log"
+    file.parent.mkdir(parents=True)
+    file.write_text(recorded("opencode.log") * 9)
+    environ = {"XDG_DATA_HOME": str(lab.work / "data")}
+    working = asyncio.create_task(refused_in_log("opencode", environ, lab.work, lambda: OPENCODE_SESSION, int))
+    await asyncio.wait((working,), timeout=0.3)
+    file.write_text("")
+    for _ in range(400):
+        await asyncio.wait((working,), timeout=0.1)
+        if working.done():
+            break
+        with file.open("a") as log:
+            log.write(recorded("opencode.log"))
+    assert await working == SAID.format("opencode", "", "server")
+
+
+@pytest.mark.parametrize("session", ["../debug/s", "a/b", "\0", "x" * 300, "..", "{}", "\ud800", "s\n", "*", "~"])
+async def test_a_session_that_is_no_name_leads_to_no_file(
+    lab: Lab, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent names its session: nothing else than a log in its own folder is read, and nothing breaks."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.01)
+    reading = refused_in_log("qwen", {"HOME": str(lab.work)}, lab.work, lambda: session, int)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(reading, 0.1)

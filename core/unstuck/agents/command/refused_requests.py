@@ -28,6 +28,7 @@ _STREAM_ERROR = re.compile(
     re.MULTILINE,
 )
 _CREATED = re.compile(r"^timestamp=\S+ .{0,200}\bmessage=created id=(ses_\w{1,100}) ")
+_SESSION = re.compile(r"[\w-]{1,128}")
 _MESSAGE = re.compile(r'"message": ?"([^"\\]{1,400})')
 _ERROR_NAME = re.compile(r"^\w{0,40}Error: ")
 
@@ -76,7 +77,7 @@ class _QwenLog:
         self._folder = directory / (home + named[1:] if named[:2] in ("~", "~/") else named) / "debug"
 
     def file(self, session: str) -> Path | None:
-        return self._folder / f"{session}.txt" if session else None
+        return self._folder / f"{session}.txt" if _SESSION.fullmatch(session) else None
 
     def refusal(self, text: str, session: str, heard: int) -> Clean:
         return _last_attempt("qwen", text)
@@ -131,7 +132,10 @@ async def refused_in_log(
         if file is None:
             continue
         with suppress(OSError):
-            piece, _ = await read_piece(file, read, _READ_LIMIT)
+            piece, size = await read_piece(file, read, _READ_LIMIT)
+            if size < read:
+                read = 0  # it was begun again
+                continue
             whole = piece[: piece.rfind(b"\n") + 1] or (piece if len(piece) == _READ_LIMIT else b"")
             read += len(whole)
             if found := log.refusal(whole.decode("utf-8", "replace"), session(), heard()):
