@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
+
+Claim = Literal["done", "not_done", "unknown"]
+"""Whether an attempt is said to be done."""
 
 
 class _Tolerant(str, Enum):
