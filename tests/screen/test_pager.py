@@ -11,6 +11,7 @@ from unstuck.eventlog import events as e
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of
 from unstuck_tui.screens.pager import PagerLines, PagerScreen
+from unstuck_tui.widgets.detail import Detail
 
 
 def wrote(stage: Stage, name: str, text: str, folder: str = "output") -> Path:
@@ -75,11 +76,22 @@ async def test_words_are_found_forwards_backwards_and_round_the_end(showing: Sho
         assert "'nowhere' is not in this text" in stage.text
 
 
+async def test_an_output_that_is_still_being_read_is_the_one_that_opens(showing: Showing) -> None:
+    """5 and o at once: the agent's output, although the check's still stands beside the table."""
+    async with showing(size=(100, 30)) as stage:
+        await failed(stage)
+        stage.main.query_one(Detail).turn_output("agent")
+        stage.main.action_pager()
+        await stage.settled()
+        assert "agent of attempt 1 of 1" in stage.text
+
+
 async def test_x_jumps_to_errors(showing: Showing) -> None:
     """The next line that tells of an error; a text without one says so."""
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
-        await stage.press("view.pager", "pager.trouble")
+        await stage.press("view.pager")
+        await stage.press("pager.trouble")
         assert "line 151 of 301" in stage.text
         assert "ValueError: this is wrong" in stage.text
         await stage.press("pager.agent")

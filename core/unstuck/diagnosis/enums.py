@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Literal
 
 Claim = Literal["done", "not_done", "unknown"]
-"""Whether an attempt is said to be done."""
+"""Claim that an attempt is done, or is not."""
 
 
 class _Tolerant(str, Enum):

@@ -85,6 +85,10 @@ class PagerLines(CursorLines):
         self.move_to(self.cursor)
         self.refresh()
 
+    def on_resize(self) -> None:
+        # How far it can scroll shows only once the lines have their place.
+        self.call_after_refresh(lambda: self.scroll_to_line(self.cursor))
+
 
 class PagerScreen(FittingScreen[None], inherit_bindings=False):
     """``lend`` gives the terminal to a program in a folder."""

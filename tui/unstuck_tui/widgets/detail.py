@@ -181,8 +181,8 @@ class Detail(Horizontal):
 
     @property
     def shown(self) -> OutputKind:
-        """The output that is shown."""
-        return self._shown
+        """The output that is shown, or will be once it is read."""
+        return self._shown if self._row is None else self._output_due(self._row)
 
     @property
     def since(self) -> Since:
