@@ -27,7 +27,7 @@ ASKING = ("run", "--headless", "--check", FAILING, "--", "true")
 
 
 class Screen:
-    """The app on two machines, and the person before it. ``cut`` ends the link of a machine, which stays away until it is ``back``."""
+    """The app on two machines, and the person before it. A machine whose link was ``cut`` stays away until ``back``."""
 
     def __init__(self, machines: dict[str, Machine], settings: ScreenSettings) -> None:
         self._machines, self._away = machines, set[str]()
