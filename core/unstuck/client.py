@@ -126,7 +126,7 @@ class Client:
 
     @checked
     def release(self, task_id: str) -> None:
-        """Let a held task continue. Raises GateUnknown for one that is not held."""
+        """Release a held task. Raises GateUnknown for one that is not held."""
         for question in self.state().questions:
             if question.task == task_id and "continue" in question.choices:
                 self.answer(question.gate, "continue")

@@ -24,6 +24,7 @@ _DIALOGS: dict[Area, str] = {
     "room": "Question: disk",
     "decide": "Decide about a task",
     "hands": "Back from editing by hand",
+    "compare": "Runs to compare",
     "confirm": "Confirmation",
     "quit": "Leave the screen",
 }

@@ -20,6 +20,7 @@ from unstuck.agents.command.prompt_delivery import place
 from unstuck.agents.streams import STREAMS
 from unstuck.errors import UsageError
 
+LOGS = "--print-logs --log-level ERROR"
 CLAUDE = "--output-format stream-json --verbose --permission-mode acceptEdits"
 SESSION = "01a1ffc2-3ba8-7760-aa50-3ea54e2a7163"
 
@@ -55,8 +56,8 @@ def told(command: tuple[str, ...], session: str | None, text: str = "Build it") 
         ),
         (
             "opencode",
-            "opencode run --format json --more 'Build it'",
-            "opencode run --session S --format json --more 'Build it'",
+            f"opencode run --format json {LOGS} --more 'Build it'",
+            f"opencode run --session S --format json {LOGS} --more 'Build it'",
         ),
         (
             "pi",

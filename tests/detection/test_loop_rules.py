@@ -336,3 +336,93 @@ def test_an_empty_answer_to_the_same_question_is_a_loop_between_other_looks() ->
 def test_edits_in_one_line_of_words_are_not_texts() -> None:
     """A described edit does not say what was written: five in the same words prove nothing."""
     assert verdicts(joined(edit("a.py: rename the next field") for _ in range(5))) == []
+
+
+def test_another_form_of_a_check_that_passes_does_not_make_it_pass() -> None:
+    """A formatter that mends and its check that still fails are a loop; a check that passes once in between is none."""
+    mend, check = ok("tidy --write src", "1 file"), bad("tidy --check src", "src/a.py would be reformatted")
+    assert verdicts([*mend, *check] * 3)
+    assert verdicts([*check, *mend, *ok("tidy --check src", "all done")] * 4) == []
+    other = [bad("tidy --check src", f"src/{name}.py would be reformatted") for name in ("one", "two", "three", "four")]
+    assert verdicts(joined([*mend, *one] for one in other)) == []
+
+
+def test_a_failure_that_names_what_was_just_written_is_the_same() -> None:
+    """Another name in the same error is no progress where the agent has just written it; a name that it meets is."""
+    names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+
+    def guesses(met: int) -> History:
+        return joined(
+            [
+                *tool("edit", "updated", path="app.ts", old_string=f"'./{names[n - 1]}'", new_string=f"'./{names[n]}'"),
+                *bad("tsc", f"app.ts(3,21): error TS2307: Cannot find module './{names[n + met]}'."),
+            ]
+            for n in range(5)
+        )
+
+    assert verdicts(guesses(0))
+    assert verdicts(guesses(1)) == []
+
+
+def test_a_failure_whose_value_falls_is_coming_nearer() -> None:
+    """A check that fails by less each time is progress; one that fails by as much, or by more and less, is none."""
+
+    def misses(*pixels: int) -> History:
+        return joined(
+            [
+                *edit("a.css"),
+                *bad("looks", f"1) home\n\n {many} pixels differ\n\n1 failed"),
+            ]
+            for n, many in enumerate(pixels)
+        )
+
+    assert verdicts(misses(900, 800, 700, 600)) == []
+    assert verdicts(misses(900, 900, 900, 900))
+    assert verdicts(misses(900, 800, 850, 820))
+
+
+def test_a_thing_that_stays_as_it_is_after_each_try_is_a_loop() -> None:
+    """A value set four times and read as before is a loop; one set here and read there is none."""
+
+    def tries(there: bool, changes: bool) -> History:
+        return joined(
+            [
+                *tool("set_cell", '{"ok": true}', cell="B1" if there else "C7", value=f"={word}(A:A)"),
+                *tool("get_cell", f'{{"shown": "#REF! {word if changes else ""}"}}', cell="C7"),
+            ]
+            for word in ("SUM", "INDEX", "FILTER", "QUERY", "MATCH")
+        )
+
+    assert verdicts(tries(there=False, changes=False))
+    assert verdicts(tries(there=True, changes=False)) == []
+    assert verdicts(tries(there=False, changes=True)) == []
+
+
+def test_the_same_failure_in_the_logs_of_other_runs_is_a_loop() -> None:
+    """A log of a run elsewhere fails without an exit code: the same failure three times is a loop, another is none."""
+
+    def runs(*names: str) -> History:
+        return joined(
+            [
+                *ok("git push -q", ""),
+                *edit("a.py"),
+                *ok(
+                    f"gh run view {7000 + n} --log-failed", f"FAILED tests/test_a.py::{name} - AssertionError\n1 failed"
+                ),
+            ]
+            for n, name in enumerate(names)
+        )
+
+    assert verdicts(runs("test_one", "test_one", "test_one"))
+    assert verdicts(runs("test_one", "test_two", "test_three")) == []
+
+
+def test_a_label_is_looked_for_by_its_value() -> None:
+    """One value under other labels is one search; other values under one label are several."""
+    none = "No resources found"
+    labels = ("app", "name", "tier", "component", "k8s-app")
+    assert verdicts(joined(ok(f"kubectl get pods -l {label}=shop", none) for label in labels))
+    assert (
+        verdicts(joined(ok(f"kubectl get pods -l app={name}", none) for name in ("shop", "mail", "cart", "login")))
+        == []
+    )

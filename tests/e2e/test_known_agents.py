@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 Inside = Callable[..., tuple[int, str, str]]
+DATA = Path(__file__).parents[1] / "data"
 INIT = '{"type":"system","subtype":"init","session_id":"s-%s"}'
 USED = (
     '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":90}}}'
@@ -217,6 +218,25 @@ OWN_ERRORS = {
         "Model not found: a/b-9.",
         "opencode models",
     ),
+    "opencode, a model that only its log names": (
+        "opencode",
+        (DATA / "refused" / "opencode_model.log").read_text("utf-8").splitlines(),
+        1,
+        "Model not found: nope/nope. Did you mean: standardcompute?",
+        "opencode models",
+    ),
+    "opencode, an error whose reason is nowhere": (
+        "opencode",
+        [
+            {
+                "type": "error",
+                "error": {"data": {"message": "Unexpected server error. Check server logs for details."}},
+            }
+        ],
+        1,
+        "Unexpected server error. Check server logs for details.",
+        "opencode run --print-logs",
+    ),
     "qwen, before its first line": (
         "qwen",
         ["Missing API key for OpenAI-compatible auth. Set the OPENAI_API_KEY environment variable."],
@@ -327,7 +347,35 @@ def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: 
     assert (code, "gemini was not found on PATH: install it, and sign in" in errors) == (2, True)
 
 
-CONTEXT = Path(__file__).parents[1] / "data" / "context"
+@pytest.mark.parametrize("agent", ["gemini", "opencode", "qwen"])
+def test_an_agent_that_only_repeats_its_request_has_an_outage(
+    agent: str,
+    repo: Path,
+    inside: Inside,
+    stand_in: Callable[[str, str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Recorded logs of agents that never end by themselves: three short waits, a long one, and the question."""
+    (repo / "unstuck.yaml").write_text("outage_limit: 1s\n")
+    (tmp_path / "home/.qwen/debug").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    logs = {"qwen": "qwen.txt"}
+    say = f"cat {DATA}/refused/{logs.get(agent, f'{agent}.log')}"
+    if agent == "qwen":
+        say = f"echo '{INIT % agent}'; {say} >> $HOME/.qwen/debug/s-{agent}.txt"
+    starts = stand_in(agent, f"{say}; sleep 1000")
+    code, out, errors = inside(repo, "run", "--json", "--headless", "--check", "false", "--agent", agent, "Do it.")
+    assert code == 3, out + errors
+    assert [data["delay_seconds"] for data in events(out, "transient_error_retry")] == [1, 2, 4]
+    assert [data["delay_seconds"] for data in events(out, "outage_wait")] == [1]
+    assert events(out, "directive_issued") == []
+    assert starts.read_text().count("start") == 5
+    (asked,) = events(out, "gate_opened")
+    assert f"{agent} repeats a request that its provider refuses: " in json.dumps(asked)
+
+
+CONTEXT = DATA / "context"
 ENDED = {"claude": 1, "codex": 1, "gemini": 144, "qwen": 0, "pi": 0, "opencode": 1, "cline": 1}
 """The exit codes with which they ended, once their provider had refused a conversation that is too long."""
 

@@ -144,3 +144,17 @@ async def test_an_agent_watches_no_other_machine(machine: Machines) -> None:
     a.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     a.unstuck("run", "--headless", "--check", "true", "--", "sh", "agent.sh")
     assert "an agent may not watch other machines" in (a.repo / "said.txt").read_text("utf-8")
+
+
+async def test_a_run_that_begins_later_is_in_both_of_two_open_lists(machine: Machines) -> None:
+    """Two lists of one person keep one copy: what one of them has copied first is not refused by the other."""
+    a = machine("a")
+    first, second = (Viewer(links(a), "a") for _ in range(2))  # type: ignore[arg-type]
+    async with first.following() as one, second.following() as other:
+        for viewer, view in ((first, one), (second, other)):
+            await viewer.until(lambda view=view: view.hosts[0].standing == "connected")
+        asked = await asyncio.to_thread(a.unstuck, *ASKING)
+        assert asked.returncode == 3
+        for viewer, view in ((first, one), (second, other)):
+            await viewer.until(lambda view=view: list(view.state.open_gates()))
+            assert view.hosts[0].words == "a ✓"

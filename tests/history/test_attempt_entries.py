@@ -61,6 +61,22 @@ def test_what_the_agent_said(agent: str) -> None:
     assert not any(line.lstrip("●$→±✓✗ ").startswith(("{", '["')) for line in shown(entries_of(agent)))
 
 
+CONTEXT = RECORDED.with_name("context")
+
+
+@pytest.mark.parametrize("log", [*sorted(CONTEXT.glob("*.log")), RECORDED.with_name("refused") / "opencode_model.log"])
+def test_the_error_that_ended_it(log: Path) -> None:
+    """Recorded attempts that ended with an error of the agent or its provider: its words, once, and no JSON."""
+    entries = OutputReader(log).read(is_ended=True)
+    assert entries is not None
+    lines = shown(entries)
+    assert not any(line.lstrip("●$→±✓✗ ").startswith(('{"type"', "{'")) for line in lines)
+    words = ("context window", "too long", "context length", "input token count", "Unexpected server error")
+    assert len([line for line in lines if any(word in line for word in words)]) >= 1, lines
+    errors = [entry.text for entry in entries if entry.kind in ("note", "said")]
+    assert len(errors) == len(set(errors)), lines
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_command_with_its_result_folded(agent: str) -> None:
     """A command stands with its result; of a long one the first lines and how many more there are."""

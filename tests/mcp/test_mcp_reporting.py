@@ -52,7 +52,7 @@ async def test_a_trouble_that_may_pass_is_waited_for(watched: Watched) -> None:
     """A failure that is not the agent's fault uses up no level: wait, then the very same again."""
     async with watched() as world:
         said = await told(world.agent().call("report_failure", {"error": "Error: HTTP 429 Too Many Requests"}))
-        assert "It may pass by itself: wait 1 s, then try the very same again." in said.text
+        assert "It may pass without a change: wait 1 s, then try the very same again." in said.text
 
 
 async def test_exit_code_zero_is_no_failure(watched: Watched) -> None:

@@ -116,6 +116,12 @@ class Fleet:
     def key(self, name: str, role: Role = "host") -> Credentials:
         return read_credentials(self.server.add(name, role))
 
+    async def known_key(self, name: str, role: Role = "host") -> Credentials:
+        """Return a key that the server takes already."""
+        key = self.key(name, role)
+        await self.server.until_known([name])
+        return key
+
     def machine(self, name: str) -> Machine:
         if name not in self.machines:
             self.machines[name] = Machine(self.place, name)

@@ -112,8 +112,8 @@ def _until_status_says(people: People, machine: Machine, words: str) -> None:
 @pytest.mark.nats
 @pytest.mark.timeout(400)
 def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
-    """`unstuck watch --fleet` prints the events of a host that ssh does not reach."""
-    server, box, anna = (people.machine(name) for name in ("server", "box1", "anna"))
+    """`unstuck watch --fleet` prints the events of hosts that ssh does not reach, and of one that joins meanwhile."""
+    server, box, late, anna = (people.machine(name) for name in ("server", "box1", "box2", "anna"))
     data = people.place / "data"
     listen = ("--listen", f"127.0.0.1:{free_port()}", "--address", "127.0.0.1", "--data", str(data))
     up = people.start(server, "fleet", "up", "--host", "box1", "--person", "anna", *listen)
@@ -132,8 +132,18 @@ def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
         box.write(21)
         while "Which port?" not in (line := watch.stdout.readline()):
             assert line
+        late.write(1, 20)
+        said = people.work(server, "fleet", "up", "--host", "box2", "--data", str(data))[1].splitlines()
+        *words, name = said[1].split()[1:]
+        assert people.work(late, *words, str(data / "credentials" / name))[0] == 0
+        while "box2 ✓" not in (line := watch.stderr.readline()):
+            assert line
+        late.write(21)
+        while "Which port?" not in (line := watch.stdout.readline()):
+            assert line
     finally:
-        people.work(box, "fleet", "leave")
+        for machine in (box, late):
+            people.work(machine, "fleet", "leave")
 
 
 @pytest.mark.parametrize(

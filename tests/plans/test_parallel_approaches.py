@@ -210,6 +210,7 @@ def test_a_killed_run_has_one_next_step_and_leaves_no_worktree(bench: Bench, mom
     process.wait()
     process.communicate()
     before = [int(path.read_text()) for path in bench.outside.glob("pid-*")]
+    first = int((bench.outside / "pid-first").read_text())
     began.write_text("first\none\nthree\n" if moment == "approach_ended" else "first\n")  # they are not begun again
     (bench.outside / "go").touch()
     done = bench.resume()
@@ -222,6 +223,9 @@ def test_a_killed_run_has_one_next_step_and_leaves_no_worktree(bench: Bench, mom
     started = [event["attempt"] for event in bench.events("attempt_started")]
     assert started == [f"web.{number}" for number in range(1, len(started) + 1)]
     assert len(started) <= 3
+    if waits:
+        ended = [pid for event in bench.events("stop_receipt") for pid, _, _ in event["data"]["ended"]]
+        assert {pid for pid in before if pid != first} <= {*ended}
 
 
 def _logged(bench: Bench, name: str) -> bool:

@@ -49,10 +49,33 @@ def test_without_the_failover_the_question_comes(bench: Bench) -> None:
 
 
 def test_a_list_of_the_task_stays(bench: Bench) -> None:
-    """The setting is for tasks without a list of their own."""
+    """The setting is for tasks without a list of their own; those that keep theirs are named."""
     bench.run(failover_plan(bench, ["codex"], claude=LOGIN, codex=FINISHES))
     (total,) = compared(bench, "failover=[]")
     assert counts(total) == (0, 0, 0)
+    done = bench.call("what-if", "--set", "failover=[acp:gemini]")
+    assert "keeps a failover of its own: codex" in done.err
+    assert "0 differ" in done.out
+    assert "of its own" not in bench.call("what-if", "--set", "max_retries=0").err
+
+
+@pytest.mark.parametrize("own", [["codex"], []])
+def test_a_list_of_the_task_that_is_a_part_of_the_setting_stays(bench: Bench, own: list[str]) -> None:
+    """The setting names two, the task one of them or none: that is the task's own list, too."""
+    settings = {"failover": ["codex", "acp:gemini"]}
+    bench.run(failover_plan(bench, own, settings, claude=LOGIN, codex=LOGIN))
+    done = bench.call("what-if", "--set", "failover=[acp:gemini]")
+    assert f"keeps a failover of its own: {', '.join(own) or 'none'}" in done.err
+    assert "0 differ" in done.out
+
+
+def test_the_settings_own_list_is_changed_and_nothing_else_is_said(bench: Bench) -> None:
+    """The task's agent stands in the setting, too, and is no reason to call the rest the task's own list."""
+    settings = {"failover": ["claude", "codex"]}
+    bench.run(failover_plan(bench, None, settings, claude=LOGIN, codex=FINISHES))
+    done = bench.call("what-if", "--set", "failover=[claude]")
+    assert "of its own" not in done.err
+    assert "1 differs" in done.out
 
 
 def test_with_a_failover_an_agent_that_has_worked_in_the_run_goes_on(bench: Bench) -> None:

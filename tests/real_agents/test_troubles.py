@@ -138,3 +138,39 @@ def test_an_outage_is_waited_for_without_a_level(outage: str, ends: bool, lab: L
     assert one.events("outage_wait")
     assert one.events("directive_issued") == []
     assert len(one.events("gate_opened")) == (0 if ends else 1)
+
+
+REPEATING = {
+    "qwen-429": (429, "rate_limit_exceeded", "Rate limit reached for scripted. Please try again later."),
+    "qwen-503": (503, "server_error", "The server is overloaded or not ready yet."),
+    "opencode-503": (503, "server_error", "The server is overloaded or not ready yet."),
+    "gemini-503": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+}
+"""Outages that these agents wait for themselves: for minutes, or without an end."""
+
+
+@pytest.mark.parametrize("outage", list(REPEATING))
+def test_an_agent_that_only_repeats_its_request_is_ended_and_waited_for(outage: str, lab: Labs) -> None:
+    """After four refusals in a row, of which its output says nothing, the outage is told; then the work goes on."""
+    name = outage.partition("-")[0]
+
+    def answer(asked: Asked) -> Turn:
+        if one.events("transient_error_retry"):
+            return works(asked)
+        return Turn(refused=REPEATING[outage]) if asked.answered else Turn(text="I look.", command="true")
+
+    one = lab(name, answer)
+    one.unstuck(*given(one))
+    (waited,) = one.events("transient_error_retry")
+    assert waited["data"]["delay_seconds"] == 1
+    told = one.events("check_finished")[0]["data"]["diagnosis"]["headline"]
+    assert told.startswith(f"{name} repeats a request that its provider refuses: ")
+    assert len(one.events("attempt_started")) == 2
+    assert one.events("directive_issued") == []
+
+
+def test_a_model_that_opencode_does_not_know_is_asked_about_once(lab: Labs) -> None:
+    """Its output only speaks of an unexpected error; the question has the words of its log."""
+    one = lab("opencode", works)
+    one.unstuck(*given(one, "--model", "scripted/none"), code=3)
+    assert asked_once(one).startswith("Model not found: scripted/none.")

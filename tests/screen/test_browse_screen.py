@@ -120,7 +120,8 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
         "browse.recovery": ("[4 recovery]", "no run was interrupted", "an interrupted run"),
         "browse.deletion": ("[5 deletion]", "at work", "it is open on this screen"),
         "browse.truth": ("[6 truth]", "backend-1", "unknown in 5"),
-        "browse.page": ("[7 page]", "no browser was let in", "read and answer on the page"),
+        "browse.page": ("[7 page]", "no browser is signed in", "read and answer on the page"),
+        "browse.what-if": ("[8 what-if]", "nothing is compared yet", "under other settings"),
     }
     async with showing(story=True) as stage:
         await opened(stage)
@@ -468,7 +469,7 @@ async def test_browsers_on_the_page_are_listed_and_revoked(showing: Showing) -> 
         await press(stage, "page.revoke")
         await says(stage, "y")
         assert "Revoked" in told(stage)
-        assert "no browser was let in" in stage.text
+        assert "no browser is signed in" in stage.text
         assert access.session(secret, "127.0.0.1:8021") is None
 
 

@@ -20,6 +20,7 @@ from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.workspace.project import Project
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.app.unstuck_app import UnstuckApp
+from unstuck_tui.dialogs.what_if import WhatIfDialog
 from unstuck_tui.runs.log.index import indexed
 from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 
@@ -27,12 +28,27 @@ __all__ = ["cut_off", "past_screens", "recovery_screens"]
 
 
 async def past_screens(place: Project, run: str) -> None:
-    """The run at its first failure, and what deleting it would destroy."""
+    """The run at its first failure, what deleting it would destroy, and what other settings would change."""
     async with showing(ReplayApp(ReplayedRun(indexed(place.runs / run / LOG_NAME), place))) as pilot:
         await press(pilot, "replay.failure")
         await shot(pilot, "replay")
         await press(pilot, "view.browse", "browse.deletion", "deletion.look")
         await shot(pilot, "deletion")
+    await what_if_screen(place, run)
+
+
+async def what_if_screen(place: Project, run: str) -> None:
+    """The steps of the run that fewer retries and a smaller window would change."""
+    app = ReplayApp(ReplayedRun(indexed(place.runs / run / LOG_NAME), place))
+    async with showing(app) as pilot:
+        await press(pilot, "view.browse", "browse.what-if", "what_if.change")
+        while not (isinstance(app.screen, WhatIfDialog) and app.screen.is_awake):
+            await pilot.pause(0.1)
+        await pilot.press("h", *"max_retries=1 window_size=2", "enter")
+        while any(worker.group == "acting" for worker in app.workers):
+            await settled(pilot)
+        await settled(pilot)
+        await shot(pilot, "what-if")
 
 
 async def cut_off(plan: Path, project: Path, environ: Mapping[str, str]) -> str:

@@ -62,7 +62,7 @@ class SteadyApp(App[None]):
         super()._display(screen, renderable)
 
     def keep_copied(self, text: str) -> None:
-        """Let ``text`` be what this app's own fields paste."""
+        """Set the clipboard of this app's own fields to ``text``."""
         self._clipboard = text
 
 

@@ -39,7 +39,7 @@ _NOTED_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser that was let in. ``id`` is for people, ``hash`` that of its cookie; times are seconds since 1970."""
+    """A signed-in browser. ``id`` is for people, ``hash`` that of its cookie; times are seconds since 1970."""
 
     id: str
     hash: str
@@ -207,7 +207,7 @@ class Access:
 def address_of(home: Path, state: State, task: str = "") -> str:
     """Return the address of a run on the page that is served now: of the open question of ``task``, if it has one.
 
-    Empty where no page is served. It lets nobody in: only a browser that was let in sees what is there.
+    Empty where no page is served. It signs nobody in: only a signed-in browser sees the page.
     """
     address = Access(home, lambda: 0.0).address(state.run.id)
     if not address:

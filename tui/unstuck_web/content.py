@@ -187,6 +187,8 @@ def ordered(state: State) -> list[TaskRow]:
 def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
     state = view.state
     asks = needs_person(state, row)
+    absent, _ = view.absent(row.id) if row.state != "ended" else ("", "")
+    mark = Mark("?", absent, "wait") if absent else Mark(glyph_of(state, row), word_of(state, row), tone_of(state, row))
     failed = row.diagnosis if row.status != "succeeded" else None
     name, where = failure_of(failed) if failed is not None else ("", "")
     failure = str(failed.headline) if failed is not None else row.reason if row.state == "ended" else ""
@@ -195,11 +197,11 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
         failure = f"needs {', '.join(waiting)}" if waiting else ""
     return TaskLine(
         id=row.id,
-        mark=Mark(glyph_of(state, row), word_of(state, row), tone_of(state, row)),
+        mark=mark,
         agent=agent_mark(row),
         level=rung_of(state, row, view.limits) if row.attempts else "",
         loop=f"↻ ×{repeats}" if (repeats := repeats_of(state, row)) else "",
-        time=_time_of(state, row, now),
+        time=_time_of(state, row, now) if not absent else None,
         standing=_STANDING.get(state.gates[row.gate].gate.standing, "")
         if asks
         else "paused"

@@ -95,7 +95,7 @@ class Guard:
         return _name_of(host) in LOOPBACK
 
     def _may(self, client: str, kind: str, most: int, seconds: float) -> bool:
-        """Take one from the bucket of a client, which fills up again by itself."""
+        """Take one from the bucket of a client, which fills up again with time."""
         now = self._clock()
         left, at = self._rates.pop((client, kind), (float(most), now))
         left = min(float(most), left + (now - at) * most / seconds)

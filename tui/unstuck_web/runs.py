@@ -1,4 +1,4 @@
-"""The runs that the page shows: followed while somebody looks, answered and resumed. Any of them by its id."""
+"""The runs that the page shows: followed while a browser has it open, answered and resumed, each by its id."""
 
 from __future__ import annotations
 
@@ -44,15 +44,28 @@ class WatchedRun:
 
     def __init__(self, view: RunView, run: str) -> None:
         self.view, self.run = view, run
-        self.since = view.state.seq
+        self.since = self.seq
         self.changed: dict[str, int] = {}
         self.live = True
         self.problem = ""
         self.viewers: set[asyncio.Event] = set()
-        self._unfollow = view.follow(self._see, self.wake)
+        self._unfollow = view.follow(self._see, self._stand)
+
+    @property
+    def seq(self) -> int:
+        """The number of the last change."""
+        return self.view.state.seq
+
+    @property
+    def hosts(self) -> tuple[tuple[bool, str], ...]:
+        """For runs of other machines: whether each is connected, and how it stands in words."""
+        return ()
 
     def _see(self, record: Record) -> None:
         self.changed |= dict.fromkeys(("", *rows_after(self.view.state, record)), record.seq)
+        self.wake()
+
+    def _stand(self) -> None:
         self.wake()
 
     def wake(self) -> None:
@@ -62,7 +75,7 @@ class WatchedRun:
 
     def changed_after(self, seq: int) -> set[str] | None:
         """Return the tasks with records after number ``seq``; None where that is not known."""
-        if not self.since <= seq <= self.view.state.seq:
+        if not self.since <= seq <= self.seq:
             return None
         return {task for task, at in self.changed.items() if at > seq and task}
 
@@ -79,6 +92,9 @@ class WatchedRun:
 class Runs:
     """The runs of a project, all of them or those in ``only``. ``own`` is the one that this process works."""
 
+    is_elsewhere = False
+    """True where only the logs are at hand: no checkpoints, no ended runs, nothing to resume."""
+
     def __init__(
         self, place: Project, environ: Mapping[str, str], *, only: Sequence[str] = (), own: RunView | None = None
     ) -> None:
@@ -89,6 +105,11 @@ class Runs:
             self._open[self._own] = WatchedRun(own, self._own)
         self._pollers: dict[str, asyncio.Task[None]] = {}
         self._opening = asyncio.Lock()
+
+    @property
+    def title(self) -> str:
+        """The name on each page."""
+        return self.place.root.name
 
     def now(self) -> float:
         """Return the time in seconds since 1970."""
@@ -163,12 +184,13 @@ class Runs:
         pids = callers(client, server)
         if pids is None:
             return "its process is gone" if is_here(host) else ""
-        agents = [
-            *live_agents(self.place.home),
-            *(one for run in self._open.values() for one in run.view.state.agents()),
-        ]
+        agents = self._agents()
         signs = (agent_sign(pid, agents) or mark_of(pid) for pid in pids)
         return next(filter(None, signs), "")
+
+    def _agents(self) -> list[tuple[int, float]]:
+        opened = (one for run in self._open.values() for one in run.view.state.agents())
+        return [*live_agents(self.place.home), *opened]
 
     # --- what a person says ------------------------------------------------------------------------------------------
 
@@ -192,7 +214,7 @@ class Runs:
         self._look(run)
 
     async def closed(self, run: WatchedRun, gate: str) -> GateRow | None:
-        """Return the question once its answer, which somebody else has just given, is in the log."""
+        """Return the question once the log holds the answer that another person has just given."""
         async with self.followed(run) as moved:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSED_S):
@@ -231,7 +253,7 @@ class Runs:
     # --- how it is followed ------------------------------------------------------------------------------------------
 
     async def _poll(self, run: WatchedRun) -> None:
-        """Look for new records, and from time to time whether the run is live, while somebody looks."""
+        """Look for new records, and sometimes whether the run is live, while a browser has it open."""
         looked = 0.0
         while True:
             self._look(run)

@@ -155,9 +155,12 @@ async def served(
     *,
     only: Sequence[str] = (),
     own: RunView | None = None,
+    runs: Runs | None = None,
     now: Callable[[], float] | None = None,
 ) -> AsyncIterator[PageServer]:
     """Serve the page of ``place`` for as long as the context lasts. ``own`` is the run of this process.
+
+    ``runs`` are others than those of a project.
 
     Raises UsageError for an address that is not safe, or cannot be taken.
     """
@@ -169,7 +172,7 @@ async def served(
     host = f"[{options.bind}]" if ":" in options.bind else options.bind
     address = options.public_url.rstrip("/") or f"{scheme}://{host}:{port}"
     public = options.public_url or ("" if host in LOOPBACK else address)
-    runs = Runs(place, environ, only=only, own=own)
+    runs = runs or Runs(place, environ, only=only, own=own)
     site = Site(runs, access, read_only=options.read_only, secure=address.startswith("https:"))
     server = _Server(
         uvicorn.Config(

@@ -1,4 +1,4 @@
-"""The pages by their addresses, for a browser that was let in, and what it sends."""
+"""The pages by their addresses, for a signed-in browser, and the requests that it sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -86,34 +86,38 @@ class Site:
         )
         self._templates.globals |= {
             "version": _version(),
-            "project": runs.place.root.name,
+            "project": runs.title,
+            "elsewhere": runs.is_elsewhere,
             "field_words": FIELD_WORDS,
             "url": _url,
         }
 
     def app(self) -> Starlette:
         """Return the site as an application. What it refuses is refused in words, without a trace."""
-        routes = [
+        routes: list[BaseRoute] = [
             Route("/", self._let_in(_first)),
             Route("/enter", self._enter, methods=["POST"]),
             Route("/enter/{token}", self._offer),
             Route("/leave", self._let_in(_leave), methods=["POST"]),
             Route("/sessions", self._let_in(_sessions)),
             Route("/sessions", self._let_in(_revoke), methods=["POST"]),
-            Route("/runs", self._let_in(_runs)),
             Route("/runs/{run}", self._let_in(_run)),
             Route("/runs/{run}/events", self._let_in(_events)),
             Route("/runs/{run}/question", self._let_in(_question)),
             Route("/runs/{run}/question", self._let_in(_answer), methods=["POST"]),
             Route("/runs/{run}/keep", self._let_in(_keep), methods=["POST"]),
             Route("/runs/{run}/hold", self._let_in(_hold), methods=["POST"]),
-            Route("/runs/{run}/resume", self._let_in(_resume), methods=["POST"]),
             Route("/runs/{run}/task", self._let_in(_task)),
-            Route("/runs/{run}/recap", self._let_in(_recap)),
-            Route("/checkpoints", self._let_in(_checkpoints)),
-            Route("/signatures", self._let_in(_signatures)),
             Mount("/static", _Static(directory=_HERE / "static")),
         ]
+        if not self.runs.is_elsewhere:
+            routes += [
+                Route("/runs", self._let_in(_runs)),
+                Route("/runs/{run}/resume", self._let_in(_resume), methods=["POST"]),
+                Route("/runs/{run}/recap", self._let_in(_recap)),
+                Route("/checkpoints", self._let_in(_checkpoints)),
+                Route("/signatures", self._let_in(_signatures)),
+            ]
         handlers: dict[Any, Any] = {404: self._missing, 405: self._missing, 500: self._failed}
         app = Starlette(routes=routes, exception_handlers=handlers)
         app.router.redirect_slashes = False  # it would send readers behind a proxy with TLS to http
@@ -214,7 +218,7 @@ class Site:
         return replace(card, diff=content.diff_lines(diff), since=since)
 
     async def _diff(self, run: WatchedRun, row: GateRow) -> tuple[str, str]:
-        """The changes of a task since its start; looked for once per question, whose agent stands still."""
+        """The changes of a task since its start; computed once per question, whose agent waits."""
         key = run.run, row.id
         if key not in self._diffs:
             try:
@@ -279,7 +283,7 @@ async def _run_page(
         "run.html",
         status,
         run=run,
-        seq=state.seq,
+        seq=run.seq,
         header=content.header_of(run.view, live=run.live),
         cards=cards,
         tasks=content.task_lines(run.view, shown),
@@ -302,7 +306,7 @@ async def _question(page: Page, request: Request) -> Response:
         words = content.answered_words(row)
         return page.show("answered.html", run=run, header=header, gate=row.gate, words=words, typed="", closed=True)
     card = await page.site.card(run, row)
-    return page.show("question.html", run=run, seq=run.view.state.seq, header=header, card=card, error="")
+    return page.show("question.html", run=run, seq=run.seq, header=header, card=card, error="")
 
 
 async def _answer(page: Page, request: Request) -> Response:
@@ -383,7 +387,7 @@ async def _task(page: Page, request: Request) -> Response:
     return page.show(
         "task.html",
         run=run,
-        seq=run.view.state.seq,
+        seq=run.seq,
         header=content.header_of(run.view, live=run.live),
         names=_OUTPUTS,
         **await _task_values(page, run, row, _output_named(request, row)),

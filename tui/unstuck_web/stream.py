@@ -45,7 +45,7 @@ async def updates(
     sent, beat = "", 0.0
     async with runs.followed(run) as moved:
         while may():
-            now = (run.view.state.seq, run.live, run.problem)
+            now = (run.seq, run.live, run.problem)
             if now != seen:
                 moved.clear()
                 changed = run.changed_after(seen[0])

@@ -1,4 +1,4 @@
-"""Claims of agents: whether an attempt is said to be done, by an explicit signal or by the agent's last message. Pure.
+"""Claims of agents: whether an agent claims to be done, by an explicit signal or in its last message. Pure.
 
 The rule reads the beginning and the end of a message. It prefers ``unknown`` to a wrong guess: an agent that announces
 its next step has claimed nothing. Languages other than English are unknown, too.

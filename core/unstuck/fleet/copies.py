@@ -93,6 +93,11 @@ class Copies:
             self._ends[key] = self._repaired(host, log)
         return self._ends[key]
 
+    def begin(self, host: str, log: str) -> None:
+        """Take a log from its first line on; lines that another process has copied meanwhile have to be the same."""
+        self.cursor(host, log)
+        self._ends[host, log] = START
+
     def refusal(self, host: str, log: str) -> str:
         """Return the reason why this log is not copied any further; empty where it is."""
         key = (host, log)

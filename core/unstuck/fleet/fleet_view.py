@@ -19,13 +19,12 @@ from unstuck.fleet.hosts import LinkOpener, RemoteHost
 from unstuck.fleet.remote_run import RemoteRun
 from unstuck.runs.view.output_files import Printed
 from unstuck.runs.view.outputs import OutputKind, OutputTail
-from unstuck.runs.view.run_view import NoticeKind, limits_of
+from unstuck.runs.view.run_elsewhere import RunElsewhere
 from unstuck.settings.models import Settings
 from unstuck.supervision.checkpointing import Since
-from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
 from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.text import Clean, one_line
+from unstuck.text import one_line
 
 _MERGE_S = 0.2
 _EXACT_S = 1.0
@@ -33,32 +32,24 @@ _WIDE = ("gate_", "timer_", "task_ended")
 """Beginnings of the names of events about one task that change others as well."""
 
 
-class FleetView:
+class FleetView(RunElsewhere):
     """The runs of ``hosts`` in one state. Ids of tasks and questions are ``HOST/PROJECT/ID``.
 
     All times in it are by this machine's clocks, so that a countdown is right however wrong the host's clock is.
     """
 
-    is_past = False
-    is_elsewhere = True
-    goes_on = False
-    recovery = None
     place = None
-    unrecorded = None
-    held = ""
 
     def __init__(
         self, hosts: Sequence[str], open_link: LinkOpener, copies: Copies, *, clock: Clock | None = None
     ) -> None:
         if not hosts or len(set(hosts)) < len(hosts):
             raise UsageError("name each host once")
-        self.clock: Clock = clock or SystemClock()
-        self.title = ", ".join(hosts)
+        super().__init__(Settings(), clock or SystemClock())
         self.log = copies.folder / "fleet.jsonl"
-        settings = Settings()
-        self.rules, self.limits = rules_of(settings), limits_of(rules_of(settings), settings.window_size)
-        self.state = State(run=RunRow(state="running", project=self.title, started=iso(self.clock.now())))
-        self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
+        self.state = State(run=RunRow(state="running", started=iso(self.clock.now())))
+        self._open_link, self._copies = open_link, copies
+        self._following: asyncio.TaskGroup | None = None
         self._prefixes: dict[RemoteRun, str] = {}
         self._owners: dict[str, RemoteRun] = {}
         self._merged: dict[tuple[str, str], object] = {}
@@ -66,20 +57,28 @@ class FleetView:
         self._clocks: dict[str, tuple[float, float]] = {}
         self.hosts: list[RemoteHost] = []
         for name in hosts:
-            self.hosts.append(RemoteHost(name, open_link, copies, self._changed, clock=self.clock))
-            for run in self.hosts[-1].runs.values():
-                self._merge(run)
+            self.add(name)
+
+    @property
+    def title(self) -> str:
+        return ", ".join(host.name for host in self.hosts)
+
+    def add(self, name: str) -> None:
+        """Show one more host."""
+        host = RemoteHost(name, self._open_link, self._copies, self._changed, clock=self.clock)
+        self.hosts.append(host)
+        self.state.run = replace(self.state.run, project=self.title)
+        for run in host.runs.values():
+            self._merge(run)
+        if self._following is not None:
+            self._following.create_task(host.follow())
+            self._show_trouble()
 
     async def follow_hosts(self) -> None:
         """Follow all hosts for as long as this is awaited."""
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as self._following:
             for host in self.hosts:
-                group.create_task(host.follow())
-
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
-        follower = (see, trouble)
-        self._followers.append(follower)
-        return lambda: self._followers.remove(follower)
+                self._following.create_task(host.follow())
 
     def run_of(self, id: str) -> tuple[RemoteRun, str]:
         """Return the run of a task or question, and its id there. Raises GateUnknown."""
@@ -117,9 +116,6 @@ class FleetView:
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         run, own = self.run_of(task)
         return await run.output(own, kind)
-
-    async def hooks(self) -> Mapping[str, bool]:
-        return {}
 
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
         wanted: dict[RemoteRun, list[str]] = {}
@@ -168,9 +164,6 @@ class FleetView:
     async def stop(self, reason: str) -> object:
         raise UsageError("stop each run on its own host")
 
-    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
-        """Not recorded: the logs belong to the processes that work the runs."""
-
     # --- the merged state --------------------------------------------------------------------------------------------
 
     def _host(self, run: RemoteRun) -> RemoteHost:
@@ -180,8 +173,7 @@ class FleetView:
         """Take in a record of ``run``; without one a host stands otherwise."""
         if run is None or record is None:
             self._set_clocks()
-            for _, trouble in list(self._followers):
-                trouble()
+            self._show_trouble()
             return
         if run not in self._prefixes:
             self._merge(run)
@@ -190,10 +182,8 @@ class FleetView:
         self.state.seq += 1
         if run not in self._due and (not record.task or record.name.startswith(_WIDE)):
             self._due.add(run)
-            asyncio.get_running_loop().call_later(_MERGE_S, self._merge, run)
-        relayed = self._relayed(run, record)
-        for see, _ in list(self._followers):
-            see(relayed)
+            asyncio.get_running_loop().call_later(_MERGE_S, self._merge_late, run)
+        self._show(self._relayed(run, record))
 
     def _set_clocks(self) -> None:
         """Take in all rows of a host again whose clocks stand otherwise than was known."""
@@ -225,8 +215,13 @@ class FleetView:
             self._put(run, state.gates[id])
         for id in {record.attempt, task.attempt if task is not None else ""} & state.attempts.keys():
             self._put(run, state.attempts[id])
-        if task is not None:
-            self._put(run, task)
+        for row in (task, state.tasks.get(getattr(record.event, "other", ""))):
+            if row is not None:
+                self._put(run, row)
+
+    def _merge_late(self, run: RemoteRun) -> None:
+        self._merge(run)
+        self._show_trouble()
 
     def _merge(self, run: RemoteRun) -> None:
         """Take in all rows of a run that are others than before."""
@@ -265,7 +260,10 @@ class FleetView:
                     task = replace(row.task, id=own(row.id), needs=tuple(map(own, row.task.needs)))
                 until = row.backoff_until + host.mono_offset
                 gate, attempt = own(row.gate), own(row.attempt)
-                self.state.tasks[task.id] = replace(row, task=task, gate=gate, attempt=attempt, backoff_until=until)
+                collisions = tuple(replace(one, other=own(one.other)) for one in row.collisions)
+                self.state.tasks[task.id] = replace(
+                    row, task=task, gate=gate, attempt=attempt, backoff_until=until, collisions=collisions
+                )
             case AttemptRow():
                 self.state.attempts[own(row.id)] = replace(
                     row,

@@ -136,7 +136,7 @@ class HostLogs:
                     yield log
 
     def _is_wanted(self, log: HostLog) -> bool:
-        """Return whether the run has not ended, or has gone on after the cursor that somebody gave for it."""
+        """Return whether the run has not ended, or has records after the cursor that a viewer gave for it."""
         if log.name in self._cursors and _size(log.path) != self._cursors[log.name].offset:
             return True
         return not self._is_past(log)

@@ -6,11 +6,11 @@ import asyncio
 import getpass
 import os
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any, Literal
 
-from unstuck.clock import Clock, SystemClock
+from unstuck.clock import Clock, SystemClock, iso
 from unstuck.errors import RecordError, UnstuckError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.storage.run_store import has_ended
@@ -35,7 +35,7 @@ from unstuck.fleet.names import host_name, log_name
 from unstuck.fleet.remote_run import RemoteRun
 from unstuck.text import admit, one_line
 from unstuck.version import __version__
-from unstuck.words.amounts import span
+from unstuck.words.amounts import span, time_of_day
 
 SILENT_S = 3 * ALIVE_S
 """Seconds without a frame after which a host counts as cut off."""
@@ -75,6 +75,7 @@ class RemoteHost:
         self.offset = self.mono_offset = 0.0
         self.runs: dict[str, RemoteRun] = {}
         self._link: HostLink | None = None
+        self._followed: Collection[str] = ()
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
         self._load()
@@ -87,12 +88,21 @@ class RemoteHost:
     @property
     def words(self) -> str:
         """The host and how it stands, in a few words."""
+        return self._words(f"for {self.age}")
+
+    @property
+    def words_since(self) -> str:
+        """The same with the time at which the host was last heard of in the place of its age."""
+        heard = iso(self.clock.now() - (self.clock.monotonic() - self.since))
+        return self._words(f"since {time_of_day(heard, seconds=True)}")
+
+    def _words(self, unheard: str) -> str:
         if self.standing == "connected":
             problems = [run.problem for run in self.runs.values() if run.problem]
             return f"{self.name} ✓" + (f" · {problems[0]}" if problems else "")
         if not self.problem:
             return f"{self.name} {self.standing}"
-        unknown = "" if self.standing == "refused" else f", UNKNOWN for {self.age}"
+        unknown = "" if self.standing == "refused" else f", UNKNOWN {unheard}"
         return f"{self.name} {self.standing}{unknown}: {self.problem}"
 
     async def follow(self) -> None:
@@ -147,6 +157,7 @@ class RemoteHost:
             cursors = {log: end for log, end in logs.items() if not self._copies.refusal(self.name, log)}
             who = f"{_plain(getpass.getuser())}@{_plain(os.uname().nodename)}"[:80]
             await link.send(Follow(version=__version__, who=who, cursors=cursors))
+            self._followed = cursors.keys()
             self._link = link
             self._stand("connected", "")
             beating = asyncio.create_task(_beat(link))
@@ -199,6 +210,8 @@ class RemoteHost:
                 if waiting is not None and not waiting.done():
                     waiting.set_result(reply)
             case LogOpened(log=log, live=live) | LogLive(log=log, live=live):
+                if isinstance(frame, LogOpened) and log not in self._followed and log not in self.runs:
+                    self._begin(log)
                 if (run := self._run(log)) is not None:
                     run.live = live
                     self._changed(None, None)
@@ -208,6 +221,11 @@ class RemoteHost:
                     self._changed(None, None)
             case LogEnded() | Hello():
                 pass  # the log says so itself
+
+    def _begin(self, log: str) -> None:
+        """Take a log that was not asked for from its start, as the host sends it."""
+        with suppress(ValueError):
+            self._copies.begin(self.name, log)
 
     def _take_lines(self, log: str, lines: str) -> None:
         run = self._run(log)

@@ -18,16 +18,13 @@ from unstuck.eventlog.fold import fold
 from unstuck.eventlog.log.tail import LogFollower
 from unstuck.eventlog.state import State
 from unstuck.fleet.requests import PRINTED, TAIL
-from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.view.output_files import Printed
 from unstuck.runs.view.outputs import OutputKind, OutputTail, workdir_of
-from unstuck.runs.view.run_view import NoticeKind, limits_of
+from unstuck.runs.view.run_elsewhere import AskedRun
 from unstuck.settings.models import Settings
 from unstuck.supervision.checkpointing import Since
-from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
-from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.text import Clean, admit, one_line, sanitise
+from unstuck.text import admit, one_line, sanitise
 from unstuck.words.labels import answer_words
 
 _CLOSED_S = 3.0
@@ -37,19 +34,14 @@ AskHost = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Sends a message about a log to its host and returns the reply. Raises UnstuckError while the host is cut off."""
 
 
-class RemoteRun:
+class RemoteRun(AskedRun):
     """The run whose log ``host`` calls ``log``. ``path`` is the copy. Raises RecordError where that is damaged."""
 
-    is_past = False
-    is_elsewhere = True
-    goes_on = False
-    recovery = None
     place = None
-    unrecorded = None
-    held = ""
 
     def __init__(self, host: str, log: str, path: Path, clock: Clock, ask: AskHost) -> None:
-        self.host, self.name, self.log, self.clock, self._ask = host, log, path, clock, ask
+        super().__init__(Settings(), clock)
+        self.host, self.name, self.log, self._ask = host, log, path, ask
         self.state = State()
         if path.exists():
             follower = LogFollower(path)
@@ -59,18 +51,7 @@ class RemoteRun:
         self.problem = ""
         """The reason why its log is not followed any further."""
         self.title = f"{host} · ATTACHED"
-        self._settings = Settings()
-        self.rules, self.limits = rules_of(self._settings), limits_of(rules_of(self._settings), 3)
-        self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
         self._changed = asyncio.Event()
-
-    def absent(self, task: str) -> tuple[str, str]:
-        return "", ""
-
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
-        follower = (see, trouble)
-        self._followers.append(follower)
-        return lambda: self._followers.remove(follower)
 
     def take(self, records: Sequence[Record]) -> None:
         """Take in the records that were appended to the copy."""
@@ -78,42 +59,37 @@ class RemoteRun:
             if record.seq <= self.state.seq:
                 continue  # read from the copy already
             fold(self.state, record)
-            for see, _ in list(self._followers):
-                see(record)
+            self._show(record)
         self._changed.set()
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         try:
-            reply = await self._asked({"do": "output", "task": task, "kind": kind})
+            reply = await self._request({"do": "output", "task": task, "kind": kind})
             tail = TAIL.validate_python(reply.get("tail"))
         except (UnstuckError, ValidationError) as problem:
             return OutputTail(note=one_line(str(problem), 200))
         return OutputTail(admit(tail.text, limit=65_536), one_line(tail.note, 200), tail.entries)
 
-    async def hooks(self) -> Mapping[str, bool]:
-        return {}
-
     async def printed(self, attempts: Sequence[str]) -> Mapping[str, Printed]:
         try:
-            reply = await self._asked({"do": "printed", "attempts": list(attempts)})
+            reply = await self._request({"do": "printed", "attempts": list(attempts)})
             return PRINTED.validate_python(reply.get("printed"))
         except (UnstuckError, ValidationError):
             return {}
 
     async def changes(self, task: str, since: Since = "start") -> tuple[str, str]:
-        reply = await self._asked({"do": "changes", "task": task, "since": since})
+        reply = await self._request({"do": "changes", "task": task, "since": since})
         return one_line(str(reply.get("checkpoint") or ""), 80), admit(str(reply.get("diff") or ""), limit=_DIFF)
 
     async def answer(self, gate: str, answer: Answer) -> object:
-        """Give ``gate`` its answer on its host. Raises GateClosed with the person who was first, and UnstuckError."""
         try:
-            return await self._asked(answer_message(gate, answer, "attached_screen"))
+            return await super().answer(gate, answer)
         except AnswerRefused:
             await self._raise_closed(gate)
             raise
 
     async def _raise_closed(self, gate: str) -> None:
-        """Raise GateClosed once the answer of somebody else, which was first, is in the copy."""
+        """Raise GateClosed once the copy holds an earlier answer of another person."""
         try:
             async with asyncio.timeout(_CLOSED_S):
                 while (row := self.state.gates.get(gate)) is not None and row.status == "open":
@@ -123,15 +99,6 @@ class RemoteRun:
             return
         if row is not None:
             raise GateClosed(gate, row.by or "the supervisor", row.closed, answer_words(row))
-
-    async def hold(self, task: str) -> str:
-        return str((await self._asked({"do": "hold", "task": task})).get("gate") or "")
-
-    async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._asked({**answer_message("", answer, "attached_screen"), "do": "step", "task": task})
-
-    async def choose_rung(self, task: str, level: NextRung) -> None:
-        await self._asked({"do": "rung", "task": task, "level": level})
 
     async def start_takeover(self, task: str) -> Takeover:
         """Raise UnstuckError with the ssh command that opens a shell where the files of ``task`` are."""
@@ -144,16 +111,10 @@ class RemoteRun:
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("no files were taken over here")
 
-    async def keep_open(self, gate: str) -> object:
-        return await self._asked({"do": "keep", "gate": gate})
-
     async def stop(self, reason: str) -> object:
-        return await self._asked({"do": "stop", "reason": reason})
+        return await self._request({"do": "stop", "reason": reason})
 
-    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
-        """Not recorded: the log belongs to the process that works the run."""
-
-    async def _asked(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, message: dict[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = _cleaned(await self._ask(self.name, message))
         if "error" in reply:
             raise AnswerRefused(one_line(admit(str(reply["error"])), 500))

@@ -74,7 +74,7 @@ class _Server:
         self._writer, self._environ = writer, environ
         self._clock, self._sending = SystemClock(), asyncio.Lock()
         self._live: dict[str, tuple[HostLog, bool]] = {}
-        self.logs = HostLogs(environ)
+        self.logs, self.looked = HostLogs(environ), asyncio.Event()
 
     def hello(self) -> Hello:
         now, mono = self._clock.now(), self._clock.monotonic()
@@ -97,6 +97,7 @@ class _Server:
             news = self.logs.news()
             while (item := await asyncio.to_thread(next, news, None)) is not None:
                 await self.send(await self._frame(item))
+            self.looked.set()
             looks += 1
             if looks % _LIVE_EVERY == 0:
                 await self._send_live()
@@ -129,6 +130,8 @@ async def _hear(reader: asyncio.StreamReader, server: _Server, requests: Request
 
     async def carry_out(ask: Ask) -> None:
         try:
+            if server.logs.log(ask.log) is None:  # a screen that has just come back asks before the first look
+                await server.looked.wait()
             reply: dict[str, Any] = await requests.reply(server.logs.log(ask.log), ask.message)
             await server.send(Reply(id=ask.id, reply=reply))
         finally:

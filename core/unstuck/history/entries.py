@@ -86,10 +86,10 @@ class Entries:
         elif seen.kind in ("success", "failure"):
             self._result(seen)
 
-    def note(self, line: str) -> None:
-        """Take a line that the agent's program printed beside its messages."""
+    def note(self, line: str, *, apart: bool = False) -> None:
+        """Take a line that the agent's program printed beside its messages; folded, one ``apart`` is still seen."""
         last = self._kept[-1] if self._kept else None
-        if last is not None and last.kind == "note" and len(last.text) < _TEXT_LIMIT:
+        if not apart and last is not None and last.kind == "note" and len(last.text) < _TEXT_LIMIT:
             text = admit(f"{last.text}\n{line}", limit=_TEXT_LIMIT)
             self._replace(self.total - 1, replace(last, text=text))
         else:

@@ -124,9 +124,12 @@ class OutputReader:
             if found.strip():
                 self._entries.note(found)
             return
-        at = time_of(found)
+        at, before = time_of(found), parser.error
         for seen in parser.take(found):
             self._entries.add(seen, at=at)
+        # Some agents say as a message, too, which error ended them.
+        if parser.error not in ("", before) and parser.error not in parser.last_message:
+            self._entries.note(parser.error, apart=True)
 
 
 def _object(line: str) -> dict[str, Any] | None:

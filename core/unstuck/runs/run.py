@@ -382,7 +382,7 @@ def signals_heard(supervisor: Supervisor, beside: Beside | None) -> Iterator[Non
     def stop(name: str) -> None:
         if beside is not None and beside.hears(name):
             if name == "SIGHUP" and supervisor.state.run.kind == "watch":
-                # Nobody could answer for its sessions any more, so they are let go.
+                # Nobody could answer for its sessions any more, so they are released.
                 supervisor.left = "its window was closed"
                 supervisor.core.signals.wake_all()
             return

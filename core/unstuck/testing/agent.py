@@ -1,7 +1,7 @@
 """Scripted agent program: gets a prompt and plays its script.
 
 It is run by its path, with the standard library alone and little of that, for it starts often: ``python -I -S agent.py
-SCRIPTS TOLD SPEED``. Which script of that folder it follows is said by ``UNSTUCK_TASK``; what it was told is kept in
+SCRIPTS TOLD SPEED``. ``UNSTUCK_TASK`` names the script of that folder that it follows; its prompt is kept in
 the folder ``TOLD``, one file for each attempt.
 """
 

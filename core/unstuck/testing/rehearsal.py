@@ -28,7 +28,7 @@ from unstuck.workspace.worktrees.worktrees import REMEDIATION, trees_of
 
 MOST_AT_ONCE = 4
 _REPOSITORY = {
-    "README.md": "# Shop\n\nA small shop whose tests fail until somebody does the work.\n",
+    "README.md": "# Shop\n\nA small shop whose tests fail until the work is done.\n",
     ".gitignore": "__pycache__/\n.pytest_cache/\n.state/\n",
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "-p no:cacheprovider"\n',
     "shop/__init__.py": '"""The shop."""\n',

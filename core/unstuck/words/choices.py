@@ -78,7 +78,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
     ),
     "permission": (
         ChoiceWords("allow", "y", "Allow", "The agent may do this."),
-        ChoiceWords("deny", "n", "Deny", "The agent may not do this, and is told so."),
+        ChoiceWords("deny", "n", "Deny", "Refuses this, and tells the agent so."),
         ChoiceWords("allow__task", "T", "Allow such calls: this task", "Not asked again in this task."),
         ChoiceWords("allow__run", "R", "Allow such calls: this run", "Not asked again in this run."),
         ChoiceWords("allow__always", "A", "Allow such calls: always", "Not asked again in any project of yours."),

@@ -74,7 +74,7 @@ class Moment:
 
 
 def moment_of(record: Record) -> Moment | None:
-    """The moment of the timeline that ``record`` is by itself; None for what belongs to an attempt, and for others."""
+    """The moment of the timeline that ``record`` alone makes; None for a record of an attempt, and for others."""
     event, seconds = record.event, None
     if isinstance(event, e.Unknown) or type(event) not in MOMENTS:
         return None

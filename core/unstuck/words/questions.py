@@ -251,7 +251,7 @@ def said(value: object) -> str:
 
 
 def _since(value: object) -> str:
-    """A time as people read it; what is none is said as it stands."""
+    """A time as people read it; other text stays as it is."""
     try:
         return time_of_day(str(value or ""))
     except ValueError:

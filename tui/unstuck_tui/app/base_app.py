@@ -168,7 +168,7 @@ class BaseApp(SteadyApp, inherit_bindings=False):
             driver.write(sequence)
 
     def set_title(self, text: str) -> None:
-        """Let the terminal's title be ``text`` until the screen is left; empty: its own."""
+        """Set the terminal's title to ``text`` until the screen is left; empty: its own."""
         driver = driver_of(self)
         if isinstance(driver, TerminalDriver):
             driver.show_title(text)

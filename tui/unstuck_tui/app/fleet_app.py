@@ -26,7 +26,11 @@ class HostLines(Lines):
     def __init__(self, view: FleetView) -> None:
         super().__init__(id="hosts")
         self._view = view
-        self.styles.height = min(_MOST_LINES, len(view.hosts))
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height that the hosts need, of which there may be more than before."""
+        self.styles.height = min(_MOST_LINES, len(self._view.hosts))
 
     def line_total(self) -> int:
         return len(self._view.hosts)
@@ -53,8 +57,11 @@ class FleetScreen(MainScreen):
 
     def tick(self) -> None:
         super().tick()
+        self._tracker.title = self._fleet.title
         if self.is_current and self.query(HostLines):
-            self.query_one(HostLines).refresh()
+            lines = self.query_one(HostLines)
+            lines.fit()
+            lines.refresh()
             if any(host.standing != "connected" for host in self._fleet.hosts):
                 self._table.refresh()  # the age of the last news
 
@@ -78,9 +85,9 @@ class FleetScreen(MainScreen):
 class FleetApp(UnstuckApp):
     """The main screen on all runs of all hosts. Leaving it changes nothing."""
 
-    def __init__(self, view: FleetView, settings: ScreenSettings | None = None) -> None:
+    def __init__(self, view: FleetView, settings: ScreenSettings | None = None, *, notice: str = "") -> None:
         super().__init__(view, settings)
-        self._fleet = view
+        self._fleet, self._notice_line = view, notice
         self._following: asyncio.Task[None]
 
     def get_default_screen(self) -> MainScreen:
@@ -89,9 +96,11 @@ class FleetApp(UnstuckApp):
     def on_mount(self) -> None:
         self._following = asyncio.create_task(self._fleet.follow_hosts())
         self.run_worker(self._notice(self._following), group="hosts")
+        if self._notice_line:
+            self.notify(self._notice_line, timeout=60, markup=False)
 
     async def _notice(self, following: asyncio.Task[None]) -> None:
-        """Let what goes wrong with it be the screen's trouble."""
+        """Report its failure as the screen's trouble."""
         await asyncio.shield(following)
 
     async def on_unmount(self) -> None:

@@ -167,7 +167,7 @@ class UnstuckApp(BaseApp):
         return address_of(self.view.place.home, self.view.state, task) if self.view.place is not None else ""
 
     def run_notify_command(self, words: tuple[str, ...]) -> None:
-        """Run a program for a notification; that it does not work is said."""
+        """Run a program for a notification, and show its failure."""
 
         async def run() -> None:
             await run_program(words, lambda line: self.notify(line, severity="warning", timeout=20, markup=False))

@@ -131,7 +131,7 @@ def _wait(fields: Mapping[str, str]) -> str:
 
 
 def _read(file: Path | None) -> bytes:
-    """As much of the input as is looked at; what is passed over is said."""
+    """The part of the input that is read; a line counts what is skipped."""
     ends = _ends(file)
     if ends.left_out:
         read = f"the first {_size(HEAD_LIMIT)} and the last {_size(TAIL_LIMIT)} of {_size(ends.total)}"

@@ -70,6 +70,7 @@ def up(
         _make_streams(server)
         return
     if server.reload():
+        asyncio.run(server.until_known(name for option in names.values() for name in option))
         echo(f"the server at {server.url} runs already and knows these keys")
         return
     _until_stopped(_serve(server, found))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
@@ -21,7 +21,10 @@ from unstuck.words.narration import lines_of
 from unstuck_tui.cli.common import agents_here, complain, echo
 from unstuck_tui.cli.streams import can_show
 
-_ALONE = ("answers", "budget", "sessions", "web", "as_json")
+if TYPE_CHECKING:
+    from unstuck.fleet.nats.viewer import Viewer
+
+_ALONE = ("answers", "budget", "sessions", "as_json")
 
 
 async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
@@ -37,6 +40,10 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
         raise UsageError("--fleet and --host are two ways to other machines: omit one")
     if not options["hosts"] and not options["fleet"]:
         raise UsageError("--ssh-command goes with --host")
+    if options["web"]:
+        from unstuck_tui.cli.web import require_web
+
+        require_web()
     if sign := agent_sign(os.getpid(), await asyncio.to_thread(agents_here, os.environ)):
         raise UsageError(f"an agent may not watch other machines: it is for a person ({sign})")
     environ = dict(os.environ)
@@ -58,7 +65,12 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
 
             if not viewer.hosts:
                 raise UsageError("no host has joined the fleet yet: `unstuck fleet join URL --creds FILE` on it")
-            await _show(FleetView(sorted(viewer.hosts), link_to, copies), options, environ)
+            view = FleetView(sorted(viewer.hosts), link_to, copies)
+            adding = asyncio.create_task(_add_hosts(view, viewer))
+            try:
+                await _show(view, options, environ)
+            finally:
+                adding.cancel()
         return 0
     hosts = [host_name(host) for host in options["hosts"]]
 
@@ -69,15 +81,38 @@ async def watch_hosts(options: Mapping[str, Any], given: Sequence[str]) -> int:
     return 0
 
 
-async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    if options["headless"] or options["plain"] or not can_show(environ):
-        await _print(view)
-        return
-    from unstuck_tui.app.fleet_app import FleetApp
-    from unstuck_tui.app.host import show_alone
-    from unstuck_tui.keys.preferences import preferences
+async def _add_hosts(view: FleetView, viewer: Viewer) -> None:
+    """Show each host that joins from now on."""
+    while True:
+        for name in sorted(viewer.hosts.keys() - {host.name for host in view.hosts}):
+            view.add(name)
+        await viewer.next_change()
 
-    await show_alone(FleetApp(view, preferences(environ)))
+
+async def _show(view: FleetView, options: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Show the list on the screen, else as lines, and on a page as well where that is wanted."""
+    async with _page(view, environ) if options["web"] else nullcontext("") as link:
+        if link:
+            echo(link)
+        if options["headless"] or options["plain"] or not can_show(environ):
+            await _print(view)
+            return
+        from unstuck_tui.app.fleet_app import FleetApp
+        from unstuck_tui.app.host import show_alone
+        from unstuck_tui.keys.preferences import preferences
+
+        await show_alone(FleetApp(view, preferences(environ), notice=link))
+
+
+@asynccontextmanager
+async def _page(view: FleetView, environ: Mapping[str, str]) -> AsyncIterator[str]:
+    """Serve the page of all hosts; yield a line with the link that lets one browser in."""
+    from unstuck_web.hosts import HostRuns
+    from unstuck_web.server import PageOptions, served
+
+    runs = HostRuns(view, environ)
+    async with served(runs.place, PageOptions(), environ, runs=runs) as page:
+        yield f"the page of all hosts: open {page.link()} in a browser, once, within 15 minutes"
 
 
 async def _print(view: FleetView) -> None:

@@ -74,7 +74,7 @@ class Output:
         self.run = run
 
     def notice(self, problem: str, gate: str) -> None:
-        """Say what no record can say: that there is no room for records. Rows stay rows, so beside them it is said."""
+        """Report that there is no room for records, which no record can say; on standard error beside rows."""
         line = no_room(problem, gate) if problem else "the disk has space again: the agents continue"
         if not self._as_json:
             self._print(line)
@@ -97,7 +97,7 @@ class Output:
             self._gates = record.event.gates
 
     def known(self, record: Record) -> None:
-        """A record of before: nothing is said of it, but what comes may have to do with it."""
+        """Take an earlier record: it is not printed, but later lines may refer to it."""
         for _ in self._lines_of(record):
             pass
 

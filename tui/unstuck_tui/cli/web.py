@@ -38,7 +38,7 @@ def command(words: tuple[str, ...], project: Path, qr: bool, revoke: str | None,
     """Serve the runs of this project as a page for a browser: read them, follow them, answer their questions.
 
     Prints a link that lets one browser in, once. RUN restricts the page to these runs. While the page is served,
-    `unstuck web link` prints another link, and `unstuck web sessions` lists the browsers that were let in.
+    `unstuck web link` prints another link, and `unstuck web sessions` lists the signed-in browsers.
     """
     place = here(project)
     if words == ("sessions",):
@@ -110,7 +110,7 @@ def _sessions(place: Project, revoke: str | None) -> None:
         return
     found = access.sessions()
     if not found:
-        echo("no browser was let in")
+        echo("no browser is signed in")
         return
     rows = [(one.id, ago(iso(one.seen), now), one.host, one.browser) for one in found]
     echo_table(("SESSION", "SEEN", "ADDRESS", "BROWSER"), rows)
@@ -147,7 +147,7 @@ def _access(place: Project) -> Any:
 
 
 def refuse_agents(place: Project) -> None:
-    """Raise UsageError for an agent: a link would let it answer in the name of a person."""
+    """Raise UsageError for an agent: with a link it could answer in the name of a person."""
     from unstuck.eventlog.log.load_state import live_agents
     from unstuck.processes import agent_sign
 

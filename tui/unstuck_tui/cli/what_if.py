@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from unstuck.errors import RecordDamaged, RecordError, SettingsError, UsageError
-from unstuck.eventlog.log.record_reader import RunReader
+from unstuck.errors import UsageError
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.history.locations import AGENTS, Source, kept_sessions, sources_in
 from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt, reviewed
 from unstuck.runs.queries.run_list import find_run
-from unstuck.runs.queries.what_if import Comparison, RunReplay, compare_sessions, rows
+from unstuck.runs.queries.what_if import Comparison, compare_run, compare_sessions, rows
 from unstuck.runs.queries.what_if_settings import changed, changes_in
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
@@ -56,15 +56,9 @@ def command(runs: tuple[str, ...], given: tuple[str, ...], everything: bool, pro
     if not runs and not everything:
         names = [find_run(place, "last")]
     for name in names:
-        replay = RunReplay(name, lambda own: changed(own, changes), found)
-        try:
-            for record in RunReader(place.runs / name).records():
-                replay.add(record)
-        except RecordDamaged as error:
-            complain(f"{error}; only the events before it are compared")
-        except (RecordError, SettingsError) as error:
-            complain(f"run {name} is left out: {error}")
-        replay.end()
+        deque(compare_run(place.runs / name, lambda own: changed(own, changes), found), maxlen=0)
+    for note in found.notes:
+        complain(note)
     sources = [source for file in files for source in sources_in(file, complain)]
     if everything:
         sources += kept_sessions(AGENTS, os.environ, complain)

@@ -38,7 +38,7 @@ class Interventions:
             start(self._app, self._own("holding"), self._hold, tuple(tasks))
 
     def decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
-        """Ask what becomes of ``tasks``, and do it; ``decided`` is called once that is said."""
+        """Ask for a decision about ``tasks`` and apply it; ``decided`` is called after the answer."""
         if tasks and not self._is_deciding and not self._view.is_past:
             self._is_deciding = True
             start(self._app, self._own("deciding"), self._decide, tuple(tasks), decided)

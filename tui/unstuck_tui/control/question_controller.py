@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 POPS = "stuck"
-"""The one kind of question that comes up by itself: nothing else says that everything has been tried."""
+"""The one kind of question that opens without a key: nothing else says that everything has been tried."""
 TYPING_S = 2.0
 """Seconds after a key in which the next one may be pressed without looking."""
 
@@ -104,7 +104,7 @@ class QuestionController:
             start(self._app, "keeping", self._keep_open, row.id)
 
     async def _keep_open(self, gate: str) -> None:
-        # Where its run has gone nothing counts down any more, and that is said on the screen.
+        # Where its run has gone nothing counts down any more, and the screen says so.
         with suppress(UnstuckError):
             await self._view.keep_open(gate)
 
@@ -159,7 +159,7 @@ class QuestionController:
             start(self._app, f"dialog {gate}", self._ask, gate)
 
     def show_how(self, task: str, program: Program) -> None:
-        """Let the person do themselves what ``task`` needs, and its agent follow."""
+        """Take over ``task``: the person does what it needs, then its agent continues."""
         if not self._is_asking:
             self._is_asking = True
             start(self._app, f"hands {task}", self._show_how, task, program)

@@ -51,7 +51,7 @@ class TakeoverController:
         self.is_active = self.leaves_when_back = False
 
     async def show(self, task: str, program: Program) -> tuple[str, Answer] | None:
-        """Let the person work in the files of ``task``: the question that is answered so and its answer.
+        """Give the files of ``task`` to the person; return the question that this answers, and the answer.
 
         None where the question stays open, or has gone meanwhile. Raises UnstuckError where it cannot be done.
         """
@@ -86,7 +86,7 @@ class TakeoverController:
                 return taken.gate, Answer(choice="show_me", text=text)
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
-        """Let ``command`` have the terminal until it ends, for nothing that an agent would be told.
+        """Give the terminal to ``command`` until it ends; no agent hears of it.
 
         Raises OSError where it cannot be started, UsageError where there is no terminal to be had.
         """

@@ -1,1 +1,1 @@
-"""Questions to the person: each returns a typed result and never answers by itself."""
+"""Questions to the person: each returns a typed result and never answers without a key."""

@@ -1,4 +1,4 @@
-"""The dialog after a takeover: the changes in the worktree, and what the agent is told about them."""
+"""The dialog after a takeover: the changes in the worktree, and the words about them for the agent."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
     ) -> None:
         self._taken, self._back, self._notes, self._drafts = taken, back, notes, drafts
         self.about = taken.task
-        does = "The agent is told what you changed, and why." if back.files else "What to do, in your words."
+        does = "The agent gets your changes, and your reason." if back.files else "What to do, in your words."
         again = "You continue to edit its files."
         checks = (
             "The result is checked and brought in."

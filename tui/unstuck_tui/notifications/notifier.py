@@ -38,7 +38,7 @@ class NotificationOutlet(Protocol):
         """Send ``sequence`` to the terminal."""
 
     def set_title(self, text: str) -> None:
-        """Let the terminal's title be ``text`` until the screen is left."""
+        """Set the terminal's title to ``text`` until the screen is left."""
 
     def run_notify_command(self, words: tuple[str, ...]) -> None:
         """Run this program beside everything else."""

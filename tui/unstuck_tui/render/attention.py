@@ -1,4 +1,4 @@
-"""The list of what needs a person or will soon act by itself, as lines of toned cells. Pure."""
+"""The list of what needs a person or will soon act without one, as lines of toned cells. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROOMS = ((50, 5), (30, 3), (20, 2))
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing that waits for a person or will act by itself; ``gate`` is empty where nothing can be answered."""
+    """One thing that waits for a person or will act without one; ``gate`` is empty where nothing can be answered."""
 
     task: str
     glyph: str
@@ -67,7 +67,7 @@ def attentions(
 
 
 def _due_in(state: State, task: str, now: float) -> float | None:
-    """The seconds until something happens to ``task`` by itself, where that has to be said already."""
+    """The seconds until something happens to ``task`` without a person, where the list already shows them."""
     row = state.tasks[task]
     if row.state == "backoff":
         return max(0.0, row.backoff_until - now)
@@ -138,7 +138,7 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
         return _watch_lines(hooks)
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
-        f" A question comes up by itself: answer it, or leave it open with {leave}; {answer} opens it again.",
+        f" A question opens as soon as it is asked: answer it, or leave it open with {leave}; {answer} opens it again.",
         " ▶ working   ▷ its check runs   ◌ waits for another task   ! needs you   ↻ the same failure again",
         f" ●●○ ○○○ ○○ tries used: retries, new approaches, research; then you are asked.   {help_key} keys and signs",
     )

@@ -73,7 +73,7 @@ def since_words(since: Since, checkpoint: str | None = None) -> str:
 def read_diff(diff: str, *, coloured: bool = True) -> list[DiffLine]:
     """The first 5,000 lines of a unified diff. Takes a tenth of a second for long ones: read it beside the event loop.
 
-    Each line is coloured by itself, so that no text of a file can hold up the screen for long.
+    Each line is coloured on its own, so that no text of a file can hold up the screen for long.
     """
     found: list[DiffLine] = []
     lexer: Lexer | None = None

@@ -50,7 +50,7 @@ class History:
         return self._checks.get(task)
 
     def copied(self) -> History:
-        """A second history that tells the same, and goes on by itself."""
+        """A second history with the same records, which continues on its own."""
         other = History()
         for task, moments in self._moments.items():
             other._moments[task] = list(map(copy, moments))

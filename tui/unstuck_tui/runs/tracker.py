@@ -40,7 +40,7 @@ _CLOSING = frozenset(("task_ended", "workflow_failed", "recovery_decided"))
 class Changes:
     """The changes of one frame: tasks, and whether rows or gates came or went.
 
-    ``waits``: one of these tasks will go on by itself after a while.
+    ``waits``: one of these tasks will continue after a wait.
     """
 
     tasks: Set[str] = frozenset()
@@ -206,7 +206,7 @@ class Tracker:
         self._due = min(self._due, since)
 
     def soon(self) -> list[str]:
-        """The tasks to which something will happen by itself soon: those that wait, and those with little time."""
+        """The tasks that will change soon without a person: those that wait, and those with little time."""
         now = self.clock.monotonic()
         if now < self._due:  # of ten thousand clocks none is near its end, most of the time
             return []

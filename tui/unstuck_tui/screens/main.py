@@ -128,7 +128,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.redraw_details()
 
     def redraw_details(self) -> None:
-        """Draw what is told of the past: it has become known."""
+        """Draw the lines about the past, which have become known."""
         self.query_one(Detail).draw()
         self._table.refresh()
 
@@ -398,7 +398,10 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def action_browse(self) -> None:
         from unstuck_tui.screens.browse.screen import BrowseScreen
 
-        self.app.push_screen(BrowseScreen(self._view, self._questions))
+        self.app.push_screen(BrowseScreen(self._view, self._questions), self.left_browse)
+
+    def left_browse(self, seq: int | None) -> None:
+        """The browse screen was left, in a replay perhaps at the event ``seq``."""
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""

@@ -288,7 +288,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         if (self._file, self._end) != (file, end) or piece.end == end:
             return
         self._end = piece.end
-        if piece.size < end:  # it was shortened: its end was written anew
+        if piece.size < end:  # it was shortened: its end was written again
             self._read()
             return
         more = [line for line in piece.text.splitlines() if not is_step(line)]

@@ -33,7 +33,7 @@ _LOOK_S = 0.5
 
 
 class TaskList(Lines, can_focus=True):
-    """The tasks that were cut off, and below them what goes on by itself."""
+    """The tasks that were cut off, and below them those that continue without a decision."""
 
     AREA = "standstill"
     BINDINGS = bindings_of("standstill")
@@ -82,7 +82,9 @@ class TaskList(Lines, can_focus=True):
     def action_cursor(self, by: int) -> None:
         self.cursor = max(0, min(len(self._rows) - 1, self.cursor + by))
         if self.cursor == len(self._rows) - 1:
-            self.scroll_to_line(self.line_total() - 1)  # what goes on by itself has no cursor to come with
+            self.scroll_to_line(
+                self.line_total() - 1
+            )  # lines of tasks that continue have no cursor to scroll them into view
         self.scroll_to_line(self.cursor)
         self.refresh()
         if isinstance(self.screen, RecoveryScreen):

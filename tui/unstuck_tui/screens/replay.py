@@ -48,7 +48,7 @@ class Player:
         self._last = self._now()
 
     async def play(self, speed: float) -> bool:
-        """Let ``speed`` seconds pass for each that has gone by. False where the run is over.
+        """Advance by ``speed`` seconds for each that has gone by. False where the run is over.
 
         No pause takes longer than two seconds, and of a flood of records no more come at once than can be shown.
         """
@@ -139,6 +139,11 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     def action_log(self) -> None:
         self.app.push_screen(LogScreen(self._run, task=self._table.selected, seq=self._run.seq))
 
+    def left_browse(self, seq: int | None) -> None:
+        if seq is not None:
+            self._set_playing(False)
+            self._go_to(seq, point=True)
+
     # --- moving ------------------------------------------------------------------------------------------------------
 
     def _go_to(self, seq: int, *, point: bool = False) -> None:
@@ -222,7 +227,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
             self.notify("No failure or question before this.", markup=False)
 
     def action_speed(self, way: int) -> None:
-        """Let time pass ten times as fast, or a tenth of it."""
+        """Make time pass ten times as fast, or a tenth of it."""
         speed = self._scrubber.speed * 10 if way > 0 else self._scrubber.speed // 10
         self._scrubber.speed = max(1, min(10_000, speed))
         self._scrubber.refresh()

@@ -44,7 +44,7 @@ class Outlet:
     """Takes text for ``file`` and never waits: a thread of its own writes it.
 
     ``lost`` is called once, in that thread, when the file cannot be written any more. A file that is ``limit``
-    characters behind gets nothing new until it has caught up, which ``caught_up`` is told.
+    characters behind gets nothing new until it has caught up; ``caught_up`` is called then.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class TerminalDriver(RedirectedDriver):
         self._outlet.write(sequence)
 
     def show_title(self, text: str) -> None:
-        """Let the terminal's title be ``text``; it has its own again when the screen is left. Empty: its own."""
+        """Set the terminal's title to ``text``; its own returns when the screen is left. Empty: its own."""
         if self._is_away:
             self._title_of_screen = text
         elif not text:
@@ -235,7 +235,7 @@ class TerminalDriver(RedirectedDriver):
         return self._handoff is not None
 
     async def lend(self, command: Sequence[str], *, folder: Path, environ: Mapping[str, str], notice: str) -> int:
-        """Let a program have the terminal until it ends, after a word about it; what goes on here goes on.
+        """Give the terminal to a program until it ends, after a line about it; work here continues.
 
         Its exit code, or minus the signal that ended it. Raises OSError where it cannot be started.
         """
@@ -255,7 +255,7 @@ class TerminalDriver(RedirectedDriver):
         except OSError:
             self._resume_after_loan()
             raise
-        # The keys of its own that it had are given back by itself, unless it was killed; there may be others' below.
+        # A program that was killed did not restore its keyboard modes; those of others may lie below them.
         self._resume_after_loan(LEFT_BY_KILLED if code < 0 else "")
         return code
 

@@ -1,4 +1,4 @@
-"""The attention list: what waits for a person or will soon act by itself, above everything else."""
+"""The attention list: what waits for a person or will soon act without one, above everything else."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         return not self.is_small and super().check_action(action, parameters)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the notice or the screen. What is hidden loses the focus, and would not get it back by itself."""
+        """Show the notice or the screen. A hidden widget loses the focus, and has to be given it back."""
         if not self.is_whole:
             return
         small, was_small = is_below(event.size, self.LEAST), self.is_small
@@ -85,7 +85,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
             self.call_after_refresh(self._focus_again)
 
     def update_notice(self) -> None:
-        """Let the notice say what is true now."""
+        """Update the notice."""
         view = getattr(self.app, "view", None)
         self.query_one(SmallNotice).show_sizes(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
 

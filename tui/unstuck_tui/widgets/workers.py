@@ -14,7 +14,7 @@ P = ParamSpec("P")
 def start(
     node: DOMNode, group: str, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **kwargs: P.kwargs
 ) -> None:
-    """Let ``node`` do ``work``, instead of what it does of the same ``group``.
+    """Run ``work`` on ``node``, in place of what runs in the same ``group``.
 
     It becomes a coroutine only when it begins: one that is given up before would never be awaited.
     """

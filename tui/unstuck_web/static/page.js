@@ -51,8 +51,9 @@
     });
     if (path) fresh.querySelector(path)?.focus({ preventScroll: true });
   };
-  // What a person is writing is left alone, whatever happens meanwhile.
+  // What a person is writing is left alone, whatever happens meanwhile; and so is an answer that was not taken.
   const isWritten = (card) =>
+    card.querySelector(".alert") ||
     [...card.querySelectorAll("textarea, input:not([type=hidden])")].some((one) => one.value !== one.defaultValue) ||
     card.contains(document.activeElement) && document.activeElement.matches("textarea, input");
 

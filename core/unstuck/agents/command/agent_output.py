@@ -37,7 +37,7 @@ class AgentOutput:
     """Parser of one attempt's output; observations go to ``report``.
 
     ``stream`` names the agent whose JSON it is; it is empty for plain text. ``before`` are the tokens that the session
-    had used, and written, before.
+    had used, and written, before. ``refused`` is the refusal that a turn was ended for, because it only repeated it.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class AgentOutput:
         self._name, self._attempt, self._report = stream, attempt, report
         self._count = 0
         self._named = ""
+        self.refused = Clean("")
 
     def resume(self) -> None:
         """Begin the output of another process, which goes on with the session."""
@@ -113,8 +114,10 @@ class AgentOutput:
 
     def problem(self, code: int | None, printed: str) -> Clean | None:
         """Return the agent's own error; None if it reports none."""
-        if self._stream is not None and self._stream.error:
-            return admit(self._stream.error, limit=_ERROR_LIMIT)
+        if self.refused:
+            return self.refused
+        if error := self._error(printed):
+            return admit(error, limit=_ERROR_LIMIT)
         if self.broke_off(code):
             said = last_words(_beside_stream(printed))
             return admit(f"it ended with {exit_words(code or 0)} before it was done:\n{said}", limit=_ERROR_LIMIT)
@@ -122,10 +125,16 @@ class AgentOutput:
 
     def said(self, code: int | None, printed: str) -> Clean:
         """Return the agent's last words: its own error, else its last message, else the end of what it printed."""
-        if self._stream is None:
-            return admit(last_words(printed), limit=SAID_LIMIT)
+        if self._stream is None or self.refused:
+            return admit(last_words(self.refused or printed), limit=SAID_LIMIT)
         beside = _beside_stream(printed) if code != 0 and not self._stream.ended else ""
-        return admit(last_words(self._stream.error or beside or self._stream.last_message), limit=SAID_LIMIT)
+        return admit(last_words(self._error(printed) or beside or self._stream.last_message), limit=SAID_LIMIT)
+
+    def _error(self, printed: str) -> str:
+        """Return the error that the stream reports, in the words beside it where those say more."""
+        if self._stream is None or not self._stream.error:
+            return ""
+        return self._stream.error_beside(_beside_stream(printed)) or self._stream.error
 
     def denied(self, printed: str) -> list[tuple[str, str]]:
         """Return the calls that were not allowed, each a tool and what it was to do."""
@@ -136,7 +145,7 @@ class AgentOutput:
     @property
     def marked(self) -> bool:
         """Return whether the agent itself reports an error."""
-        return self._stream is not None and bool(self._stream.error)
+        return bool(self.refused) or (self._stream is not None and bool(self._stream.error))
 
     def broke_off(self, code: int | None) -> bool:
         """Return whether the stream has no end and the exit code is a failure."""

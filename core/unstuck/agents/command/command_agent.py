@@ -21,6 +21,7 @@ from unstuck.agents.command.process_agent import (
     surroundings,
 )
 from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
+from unstuck.agents.command.refused_requests import refused_in, refused_in_log
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.agents.command.usage_lines import usage_in
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
@@ -97,19 +98,22 @@ class CommandAgent(ProcessAgent):
         before = self._used[session] if session in self._used else self._used_before(session)
         resumes = can_resume(self._spec.command)
         output = NudgedOutput(
-            self._stream, attempt, observer, lambda: self._process(attempt) if resumes else None, before=before
+            self._stream, attempt, observer, lambda: self._process(attempt), resumes=resumes, before=before
         )
+        refusals = asyncio.create_task(self._end_refused(guidance, output)) if self._stream == "qwen" else None
         done, turn = None, guidance
         try:
             while True:
                 placed = await self._placed(turn)
-                more = await end_of(await self._started(task, turn, placed, output.parsed, observer))
+                more = await end_of(await self._started(task, turn, placed, output, observer))
                 done = more if done is None else _joined(done, more)
                 self._live.pop(attempt, None)  # what is over is not ended again
                 if not (told := await output.next_turn()) or attempt in self._stopping:
                     break
                 turn = replace(guidance, text=told, session=output.parsed.session)
         finally:
+            if refusals is not None:
+                refusals.cancel()
             self._forget(attempt)
             self._stopping.discard(attempt)
             await output.close()
@@ -128,9 +132,14 @@ class CommandAgent(ProcessAgent):
         return await super().stop(attempt)
 
     async def _started(
-        self, task: Task, guidance: Guidance, placed: Placed, parsed: AgentOutput, observer: Observer
+        self, task: Task, guidance: Guidance, placed: Placed, output: NudgedOutput, observer: Observer
     ) -> Process:
         """Start the process of a turn with the prompt of ``guidance``."""
+
+        def alive(total: int, tail: str) -> None:
+            see(observer, Observation(kind="alive"))
+            output.end_refused(refused_in(self._stream, tail))
+
         launch = Launch(
             command=placed.command,
             cwd=guidance.workdir,
@@ -144,9 +153,18 @@ class CommandAgent(ProcessAgent):
             guidance.attempt,
             launch,
             spawned=observer.spawned,
-            progress=lambda total, tail: see(observer, Observation(kind="alive")),
-            said=parsed.feed,
+            progress=alive,
+            said=output.parsed.feed,
         )
+
+    async def _end_refused(self, guidance: Guidance, output: NudgedOutput) -> None:
+        """End the turn of an agent that notes refused requests in its own log only."""
+
+        def session() -> str:
+            return output.parsed.session or guidance.session or ""
+
+        while not output.parsed.refused:
+            output.end_refused(await refused_in_log(self._environ, guidance.workdir, session))
 
     async def _placed(self, guidance: Guidance) -> Placed:
         file = await prompt_file(self._folder, guidance)
@@ -166,7 +184,7 @@ class CommandAgent(ProcessAgent):
         error, said = parsed.problem(done.code, printed), parsed.said(done.code, printed)
         if done.code and (told := help_instead(printed, self._spec.command)):
             error = said = told
-        if done.code is None:
+        if done.code is None and not parsed.refused:
             # The supervisor reports its own stops as stopped, whatever is set here.
             how = "crashed"
             killed = signal_words(done.signal or 0)

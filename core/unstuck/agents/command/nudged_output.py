@@ -1,4 +1,7 @@
-"""Nudges to an agent that only runs: its turn is ended between two calls, and its session goes on with the nudge."""
+"""Nudges to an agent that only runs: its turn is ended between two calls, and its session goes on with the nudge.
+
+A turn in which it only repeats a refused request is ended, too.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ _WORDS = (
 class NudgedOutput:
     """Output of one attempt, whose agent is nudged where its observations call for it.
 
-    ``parsed`` takes the output. ``process`` returns the process of the current turn, None where it may not be ended.
+    ``parsed`` takes the output. ``process`` returns the process of the current turn. Only an agent that
+    ``resumes`` its session is nudged.
     """
 
     def __init__(
@@ -32,10 +36,11 @@ class NudgedOutput:
         observer: Observer,
         process: Callable[[], Process | None],
         *,
+        resumes: bool,
         before: tuple[int, int],
     ) -> None:
         self.parsed = AgentOutput(stream, attempt, self._take, before=before)
-        self._observer, self._process = observer, process
+        self._observer, self._process, self._resumes = observer, process, resumes
         self._queue = ObservationQueue(observer, self._nudged)
         self._calls: set[str] = set()
         self._nudge: Directive | None = None
@@ -45,7 +50,7 @@ class NudgedOutput:
 
     async def next_turn(self) -> Clean:
         """Return the prompt with which the session goes on after its process has ended; empty if it does not."""
-        nudge, ending = self._nudge, self._ending
+        nudge, ending = self._nudge if not self.parsed.refused else None, self._ending
         if ending is not None:
             await ending
         await self._queue.drained()
@@ -63,6 +68,12 @@ class NudgedOutput:
         self._queue.close()
         if self._delivering is not None:
             await self._delivering
+
+    def end_refused(self, said: Clean) -> None:
+        """End a turn that only repeats a request, which its provider refuses as ``said``."""
+        if said and not self._calls and self._ending is None and (process := self._process()) is not None:
+            self.parsed.refused = said
+            self._ending = asyncio.create_task(process.stop())
 
     def _take(self, observation: Observation) -> None:
         """Pass on an observation. Of a turn that is being ended only its usage counts."""
@@ -85,7 +96,7 @@ class NudgedOutput:
 
     def _end_turn(self) -> None:
         """End the turn where a nudge is due, no call runs, and the session can go on."""
-        if self._nudge is None or self._ending is not None or self._calls or self.parsed.ended:
+        if self._nudge is None or self._ending is not None or self._calls or self.parsed.ended or not self._resumes:
             return
         process = self._process()
         if process is not None and self.parsed.session:

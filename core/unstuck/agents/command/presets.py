@@ -61,7 +61,12 @@ PRESETS: Mapping[str, _Preset] = {
         ("--approval-mode", "auto-edit"),
         ("--approval-mode", "--yolo", "-y"),
     ),
-    "opencode": _Preset(("opencode", "run", "--format", "json", _ARGUMENTS, "{prompt}")),
+    # Only its log tells of requests that its provider refuses, which it repeats without an end, and of a wrong model.
+    "opencode": _Preset(
+        ("opencode", "run", "--format", "json", _ARGUMENTS, "{prompt}"),
+        ("--print-logs", "--log-level", "ERROR"),
+        ("--print-logs", "--log-level"),
+    ),
     # Whether the work becomes a commit is the person's choice, and its changes are looked at before. A prompt holds the
     # output of checks, and the addresses in it need not be fetched.
     "aider": _Preset(

@@ -1,16 +1,22 @@
 """Parser of ``opencode run --format json``. Pure.
 
 A call and its result share one line after its end, with a command's exit code in the metadata. Each step reports its
-usage. No line marks the end; the last step's reason is ``stop``.
+usage. No line marks the end; the last step's reason is ``stop``. The reason of some errors is in the log only.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from unstuck.agents.streams.stream import Stream, amount, canonical, exit_code, mapping, number, text
 from unstuck.contract import Observation
+
+_UNTOLD = "Unexpected server error"
+_LOGGED = re.compile(
+    r'^timestamp=\S+ level=ERROR .{0,200}\bmessage=failed .{0,200}?\berror="(?:\w{0,60}Error: )?([^"\\]{1,2000})', re.M
+)
 
 
 class OpencodeStream(Stream):
@@ -34,6 +40,11 @@ class OpencodeStream(Stream):
                 yield from self._used(_tokens(mapping(part, "tokens")), amount(part, "cost"))
             case "error":
                 self.error = _problem(data) or "it failed"
+
+    def error_beside(self, printed: str) -> str:
+        """Return the logged error of a failure that the stream only calls unexpected."""
+        logged = _LOGGED.findall(printed) if self.error.startswith(_UNTOLD) else []
+        return logged[-1] if logged else ""
 
     def _tool_use(self, part: Mapping[str, Any]) -> Iterator[Observation]:
         id, tool, state = text(part, "callID"), text(part, "tool"), mapping(part, "state")

@@ -164,6 +164,10 @@ class Stream(ABC):
             tool, action = self._actions[id]
             self.denied.setdefault(id, (tool, _clean(part) or action))
 
+    def error_beside(self, printed: str) -> str:
+        """Return the error in what was ``printed`` beside the stream; empty where the stream's own says as much."""
+        return ""
+
     def denied_beside(self, printed: str) -> Iterable[tuple[str, str]]:
         """Return the calls that were not allowed according to what the agent printed beside its JSON."""
         return ()

@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
-from unstuck.detection.rules.test_progress import MISS_LIMIT, Failure, is_progress, is_same, say_more, without_names
+from unstuck.detection.rules.test_progress import (
+    MISS_LIMIT,
+    Failure,
+    comes_nearer,
+    is_progress,
+    is_same,
+    names_brought,
+    say_more,
+    without_names,
+)
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble
 from unstuck.detection.steps.results import is_bare_status
@@ -28,9 +37,13 @@ TEXTS_KEPT = 16
 ROUNDS_OF_DIFFERENT_CALLS = 4
 RETURNS = 2
 MISSES = 6
+APPROACHES = 20
 ATTEMPTS = 6
 # What cuts the output or stands behind a command gives its own exit code.
 _HIDES = re.compile(r"\|\s*(?:tail|head|tee|cat|sed|grep)\b|\|\|\s*(?:true|:|echo)|;\s*(?:echo|true|:)")
+# The log of a run elsewhere has no exit code of that run.
+_LOG = re.compile(r"\blogs?\b|--log-failed\b|\bjournalctl\b")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
@@ -39,7 +52,10 @@ RESET = "the same check passing, fewer or other failing tests, the error further
 
 
 class Check:
-    """Recent failures of one check: ``failures`` are the current one in a row, ``left`` those before it."""
+    """Recent failures of one check: ``failures`` are the current one in a row, ``left`` those before it.
+
+    ``passed`` are other forms of the call that passed since.
+    """
 
     def __init__(self) -> None:
         self.best: Failure | None = None
@@ -47,6 +63,7 @@ class Check:
         self.steps: deque[Step] = deque(maxlen=FAILURES_KEPT)
         self.count = 0
         self.left: Recent[str, int] = Recent(FAILURES_KEPT)
+        self.passed: set[str] = set()
         self.number = 0
 
     def add(self, step: Step, failure: Failure) -> tuple[bool, int]:
@@ -69,6 +86,19 @@ class Check:
         self.number = step.number
         return further, returned
 
+    def passes(self, step: Step) -> bool:
+        """Record a step that passed. Return whether it is progress: not a form that passed before the same failure."""
+        known = step.action in self.passed
+        self.passed.add(step.action)
+        return not known
+
+    def goes_on(self, step: Step, failure: Failure) -> bool:
+        """Return whether a failure continues the streak: other forms of its call may have passed, itself never."""
+        return not self.passed or any(
+            one.action == step.action and last.key == failure.key
+            for one, last in zip(self.steps, self.failures, strict=True)
+        )
+
     def _leave(self, last: Failure, now: Failure) -> int:
         if last.key not in self.left:
             self.left[last.key] = 0
@@ -86,6 +116,7 @@ class Streaks:
         self._hidden: Recent[str, list[Step]] = Recent(CHECKS_KEPT)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._approach = ""
+        self._written: frozenset[str] = frozenset()
         self.progressed = False
 
     def clear(self) -> None:
@@ -101,6 +132,8 @@ class Streaks:
         self._approach = step.approach or self._approach
         if step.kind == "tree":
             self.clear()
+        if step.written is not None and step.written[1]:
+            self._written |= names_brought(*step.written[1:])
         if not step.failed:
             hidden = self._of_hidden(step)
             if hidden is None:
@@ -108,18 +141,25 @@ class Streaks:
             return [hidden] if hidden else []
         if step.waits or not step.text.strip():
             return []
-        failure = Failure(step.result, step.action, step.number, step.text, step.shown)
+        failure = Failure(step.result, step.action, step.number, step.text, step.shown, self._written)
+        self._written = frozenset()
         name = check_of(step.tool, step.shown)
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
 
     def _of_hidden(self, step: Step) -> Finding | None:
-        """Return a streak of one failure whose exit code a pipe or a list of commands hides."""
-        if step.kind != "work" or not _HIDES.search(step.shown):
+        """Return a streak of one failure whose exit code is hidden: by a pipe, a list of commands, or in a log."""
+        logged = step.kind == "work" and _LOG.search(step.shown) is not None
+        if step.kind != "work" or not (logged or _HIDES.search(step.shown)):
             return None
-        name = check_of(step.tool, step.shown)
-        seen = [one for one in self._hidden.get(name, ()) if step.answers_as(one)]
+        name = check_of(step.tool, step.shown.translate(_NO_DIGITS) if logged else step.shown)
+        # A log that is read again is no other run.
+        seen = [
+            one
+            for one in self._hidden.get(name, ())
+            if step.answers_as(one) and not (logged and one.action == step.action)
+        ]
         self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
         if not seen or diagnose(step.text, exit_code=None) is None:
             return None
@@ -129,7 +169,11 @@ class Streaks:
         check = check_of(step.tool, step.shown) if self._checks else ""
         if check not in self._checks:
             return
-        del self._checks[check]
+        if not self._checks[check].passes(step):
+            return
+        # Another form of the call, such as one that mends, may pass while the one that failed never does.
+        if any(one.action == step.action for one in self._checks[check].steps):
+            del self._checks[check]
         self.progressed = True
         self._attempts.clear()
         for text in [text for text, seen in self._texts.items() if any(name == check for _, name, _ in seen)]:
@@ -137,7 +181,7 @@ class Streaks:
 
     def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
         check = self._checks.get(name)
-        if check is None or step.number - check.number > STEPS_KEPT:
+        if check is None or step.number - check.number > STEPS_KEPT or not check.goes_on(step, failure):
             check = Check()
         self._checks[name] = check
         if not new_round(step, check.steps):
@@ -152,8 +196,10 @@ class Streaks:
         if check.count == 1:
             return None
         steps = list(check.steps)
-        # Other flags each time are other words for the same try.
-        reworded = len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
+        # Other flags each time, or another name in the same place of the work, are other words for the same try.
+        last = list(check.failures)[-ROUNDS:]
+        named = all(one.quotes for one in last) and len({one.key for one in last}) == len(last)
+        reworded = named or len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
         needed = _unless_more([*check.failures], ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS)
         return self._finding(steps, check.count, check.failures[0].key, needed)
 
@@ -210,8 +256,10 @@ class Streaks:
 
 
 def _unless_more(failures: Sequence[Failure], needed: int) -> int:
-    """Return ``needed``, or more rounds where each failure of a check says more than those before."""
-    return MISSES if len(failures) >= needed and say_more(failures) else needed
+    """Return ``needed``, or more rounds where each failure of a check says more than those before, or comes nearer."""
+    if len(failures) < needed:
+        return needed
+    return APPROACHES if comes_nearer(failures) else MISSES if say_more(failures) else needed
 
 
 def _rounds_needed(steps: Sequence[Step]) -> int:

@@ -61,6 +61,7 @@ _SQL = frozenset(
         *("limit", "count", "join", "as"),
     }
 )
+_NAMED = re.compile(r'"\w+": ?(?:"(?:[^"\\]|\\.)*"|\d+)')
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
 
@@ -150,7 +151,7 @@ class WithoutEffect:
             return
         self._acted = step.number if silent else self._acted
         self._change = step.number - 1
-        if before is None or not silent or not (file := file_of(step.shown)) or file != file_of(before.shown):
+        if before is None or not silent or not _is_about(step, before):
             self._elsewhere = step.number - 1
 
     def _guess(self, step: Step) -> None:
@@ -189,7 +190,7 @@ class WithoutEffect:
             needed = ROUNDS if step.empty else REWORDED_ROUNDS if step.kind == "work" else AGAIN
             # A file is read again to go with what was found since.
             change = self._change
-            if file and (act := self._acts[False]) and file == file_of(act.shown):
+            if asks and (act := self._acts[False]) and _is_about(act, step):
                 needed, change = REWORDED_ROUNDS, self._elsewhere
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if _is_answer(step):
@@ -292,6 +293,15 @@ def _does_as(step: Step, before: Step) -> bool:
     if step.kind != "work" or len(step.text) < LONG_ANSWER:
         return False
     return step.text[:SHOWN].translate(_NO_DIGITS) == before.text[:SHOWN].translate(_NO_DIGITS)
+
+
+def _is_about(act: Step, other: Step) -> bool:
+    """Return whether a call is about the file of another one, or about all that the arguments of that one name."""
+    if file := file_of(other.shown):
+        return file == file_of(act.shown)
+    named = set(_NAMED.findall(other.shown))
+    shared = named.intersection(_NAMED.findall(act.shown))
+    return bool(shared) and (shared == named or act.tool == other.tool)
 
 
 def _valueless(written: tuple[str, str, str] | None) -> list[str]:

@@ -13,6 +13,7 @@ from unstuck.diagnosis.signatures.signature import FailureSignature, extract_fai
 
 ALIKE = 0.7
 MISS_LIMIT = 300
+EDIT_LIMIT = 2_000
 DRIFT = 2
 TESTS_KEPT = 100
 ERRORS_KEPT = 8
@@ -32,6 +33,7 @@ _TEST = re.compile(
     r"|test (\S+) \.\.\. FAILED)$",
     re.MULTILINE,
 )
+_TEST_ONLY = re.compile(r"\s*(?:FAILED|FAIL:|--- FAIL:)\s+\S+\s*", re.IGNORECASE)
 _PLACE = re.compile(r"([\w./-]+\.\w{1,8})(?::|\(|\", line )(\d{1,6})|\bline (\d{1,6})\b")
 _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
@@ -55,18 +57,24 @@ _ERROR_WORDS = (
 )
 _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complete log")
 _WORDS = re.compile(r"[\w.-]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_PATHS = re.compile(r"[^\s\"'`(){}<>,;=\[\]]+")
 _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
 
 
 @dataclass(eq=False)
 class Failure:
-    """Failing result of a check, with its parts parsed at the first use."""
+    """Failing result of a check, with its parts parsed at the first use.
+
+    ``written`` are the names that edits have brought since the failure before.
+    """
 
     key: str
     action: str
     number: int
     text: str
     call: str = ""
+    written: frozenset[str] = frozenset()
 
     @cached_property
     def signature(self) -> FailureSignature:
@@ -95,8 +103,13 @@ class Failure:
 
     @cached_property
     def unnamed(self) -> str:
-        """Short text without the names of its call."""
-        return without_names(self.call, self.text)
+        """Short text without the names of its call, and without those that were just written."""
+        return without_names(self.call, self.text, self.written)
+
+    @property
+    def quotes(self) -> bool:
+        """True when the text names what was just written."""
+        return not self.written.isdisjoint(_names_in(self.text[:MISS_LIMIT]))
 
     @cached_property
     def fingerprint(self) -> tuple[str, str, int | None, frozenset[str], str]:
@@ -121,8 +134,9 @@ class Failure:
 
     @cached_property
     def message(self) -> str:
-        """First line that reports an error, without numbers of lines."""
-        return _unnumbered(self.errors[0][:ENDING]) if self.errors else ""
+        """First line that reports an error and not only the name of a test, without numbers of lines."""
+        line = next((line for line in self.errors if not _TEST_ONLY.fullmatch(line)), "")
+        return _unnumbered(line[:ENDING])
 
     @cached_property
     def long_errors(self) -> frozenset[str]:
@@ -151,10 +165,18 @@ class Failure:
         return frozenset(comparable(self.text[-400:]).split())
 
     @cached_property
+    def values(self) -> tuple[str, tuple[float, ...]]:
+        """Text without its numbers, and the numbers that are no lines."""
+        return _measured(_unnumbered(self.text))
+
+    @cached_property
     def numbers(self) -> tuple[str, tuple[float, ...]]:
         """Text without its numbers, and the numbers."""
-        text = comparable(self.text)
-        return _NUMBER.sub("N", text), tuple(float(number) for number in _NUMBER.findall(text))
+        return _measured(comparable(self.text))
+
+
+def _measured(text: str) -> tuple[str, tuple[float, ...]]:
+    return _NUMBER.sub("N", text), tuple(map(float, _NUMBER.findall(text)))
 
 
 def _lines_with(text: str, word: str) -> Iterator[tuple[int, int]]:
@@ -186,6 +208,18 @@ def say_more(failures: Sequence[Failure]) -> bool:
     return True
 
 
+def comes_nearer(failures: Sequence[Failure]) -> bool:
+    """Return whether failures differ in values alone, some of which fall each time while none rises."""
+    shapes = {failure.values[0] for failure in failures}
+    series = list(zip(*(failure.values[1] for failure in failures), strict=False))
+    falling = [all(before > after for before, after in pairwise(values)) for values in series]
+    return (
+        len(shapes) == 1
+        and any(falling)
+        and all(falls or len(set(values)) == 1 for falls, values in zip(falling, series, strict=True))
+    )
+
+
 def is_progress(best: Failure, after: Failure) -> bool:
     """Return whether the check progressed: fewer failures, or an error further down the same file."""
     if best.count is not None and after.count is not None and after.count != best.count:
@@ -215,10 +249,21 @@ def _is_trend(before: Failure, after: Failure) -> bool:
     return before.numbers[0] == after.numbers[0] and before.numbers[1] != after.numbers[1]
 
 
-def without_names(call: str, result: str) -> str:
-    """Return a short result with the names of ``call`` masked; empty for a longer one."""
+def names_brought(old: str, new: str) -> frozenset[str]:
+    """Return the words and paths that an edit brings; a number is a value, and no name."""
+    return _names_in(new[:EDIT_LIMIT]) - _names_in(old[:EDIT_LIMIT])
+
+
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(name for name in {*_WORDS.findall(text), *_PATHS.findall(text)} if _LETTER.search(name))
+
+
+def without_names(call: str, result: str, written: frozenset[str] = frozenset()) -> str:
+    """Return a short result with the names of ``call`` and the ``written`` ones masked; empty for a longer one."""
     if len(result) > MISS_LIMIT:
         return ""
-    named = set(_WORDS.findall(call.replace("\\n", " ").replace("\\t", " ")))
+    if written:
+        result = _PATHS.sub(lambda path: "NAME" if path[0] in written else path[0], result)
+    named = written.union(_WORDS.findall(call.replace("\\n", " ").replace("\\t", " ")))
     words = ["NAME" if word in named else word for word in _WORDS.findall(result)]
     return " ".join(word for before, word in pairwise(["", *words]) if word != "NAME" or before != word)

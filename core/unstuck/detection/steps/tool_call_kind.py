@@ -72,8 +72,9 @@ _NEEDLES = re.compile(r'"(?:pattern|query|q|regex|search|search_term|term|keywor
 _PLACES = re.compile(r'"(?:path|glob|include|type|directory|dir|url)": ?"((?:[^"\\]|\\.)*)"')
 _ASKS_HELP = re.compile(r"\s(?:--help|--version|-h|-V|help|version)\b")
 _SEARCH = re.compile(
-    r"(?:\b(?:grep|egrep|fgrep|rg|ag|ack|fd)(?:\s+-\S+)*|\bfind\b[^|;&]*?\s-i?(?:name|path|regex))"
-    r"\s+('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
+    r"(?:\b(?:grep|egrep|fgrep|rg|ag|ack|fd)(?:\s+-\S+)*\s+|\bfind\b[^|;&]*?\s-i?(?:name|path|regex)\s+"
+    r"|\s(?:-l|--selector|--filter|--label)[\s=]+[\w./-]+=)"
+    r"('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
 )
 _PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
 _ESCAPE = re.compile(r"\\+\w")

@@ -16,7 +16,7 @@ _LEAST, _FIRST, _LARGEST = 5, 6, 40_000
 
 
 def help_instead(printed: str, command: Sequence[str]) -> Clean:
-    """Return what a known agent's ``command`` is told by a help page that is all it printed; empty for other output.
+    """Return the advice for a known agent's ``command`` that printed nothing but a help page; empty for other output.
 
     It is the line of the page that names the agent, and the options of ``command`` that the page does not list.
     """

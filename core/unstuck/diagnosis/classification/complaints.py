@@ -15,7 +15,7 @@ BELOW, ABOVE, FIRST = 6, 10, 2
 LINE_LIMIT = 400
 # Characters at each side of the headline, and at the beginning, in which they are.
 NEIGHBOURS = 4_000
-# A line that only says where more is said.
+# A line that only refers to another place.
 POINTER = Lazy(r"(?i)\W{0,3}(?:use|try|run|see|check|read|for|full|help|note|hint|tip|warning|info|usage)\b")
 USAGE = Lazy(r"(?i)usage(?: error)?:|syntax: |\S{1,80} (?:\S{1,40} ){0,4}\[--?\w")
 

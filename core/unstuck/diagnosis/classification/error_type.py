@@ -30,7 +30,7 @@ STATE = Lazy(r"E(?:([45])\d\d|[A-Z]{2,30})$")
 UNREADABLE = Lazy(r"^no such file or directory\b|^permission denied\b")
 # A class within the words of another program.
 CLASS_NAMED = Lazy(r": ([A-Z]\w{1,60}(?:Error|Exception))[: ]")
-# A warning is told, and is not what failed.
+# A warning is shown, and is not the failure.
 WARNED = Lazy(r"\W{0,3}warn")
 # How sure a line is that has nothing but a place and words.
 PLACED = 40

@@ -28,7 +28,7 @@ ADVICE: dict[str, str] = {
     "import_error": "Check the name and the path of the import, then whether the package is installed here.",
     "type_error": "Look at the value at this line: convert it, or correct the signature.",
     "runtime_error": "Define the name before it is used, and guard the value that is missing.",
-    "unknown": "Run the command again by itself, read its first error line, and change one thing.",
+    "unknown": "Run the command again on its own, read its first error line, and change one thing.",
 }
 TYPE_ADVICE: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: ADVICE["syntax_error"],

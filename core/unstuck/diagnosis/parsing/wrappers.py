@@ -80,7 +80,7 @@ _LINES = (
 )
 _WRAPPER = Lazy(rf"^(?:{'|'.join(_LINES)})$", 8)
 _HAS_WORD = Lazy(r"\w")
-# A count of what is said above, a farewell or a time taken says nothing itself.
+# A count of the lines above, a farewell or a time taken carries no information of its own.
 SUMMED_UP = Lazy(
     r"(?:Found )?\d{1,7} (?:errors?|warnings?|problems?|diagnostics?|issues?|failures?|tests? failed)\b[^:]{0,60}$"
     r"|Found \d|(?:Finished|Completed|Done|Failed) in |Duration|Started: |Stopped: |Total |Summary\b"

@@ -23,7 +23,7 @@ from unstuck.eventlog.log.log_format import Position, read_lines
 from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened, batches
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import Credentials, Forged, Pass, checked, write_secret
-from unstuck.fleet.nats.session import FleetError, Message, Session, connected
+from unstuck.fleet.nats.session import FleetError, Message, Session, Worker
 from unstuck.fleet.requests import CONTROLS, LOOKS, Requests
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
@@ -34,7 +34,7 @@ ALIVE_S = 5.0
 CHUNK = 128 * 1024
 """Bytes of lines in a message; a longer line goes alone."""
 
-_LOOK_S, _PAUSES, _BELL_S = 0.1, (0.2, 0.5, 1.0, 2.0, 5.0), (0.02, 0.1, 0.5)
+_LOOK_S, _BELL_S = 0.1, (0.02, 0.1, 0.5)
 _REMEMBERED, _AT_ONCE, _TRIES = 1000, 32, 3
 _BACKFILL = 512 * 1024
 _SEAL = len(b',"crc":"00000000"}\n')
@@ -44,11 +44,12 @@ class _Again(FleetError):
     """The stream is not as it was: look at it again."""
 
 
-class Forwarder:
+class Forwarder(Worker):
     """Forwards the logs of this user on this machine with a host's key, until it is cancelled."""
 
     def __init__(self, credentials: Credentials, environ: Mapping[str, str]) -> None:
-        self._key, self._environ = credentials, dict(environ)
+        super().__init__(credentials)
+        self._environ = dict(environ)
         self._file = state_dir(environ) / "fleet-nats" / "forwarded.json"
         self._clock = SystemClock()
         self._known = _known(self._file)
@@ -58,7 +59,6 @@ class Forwarder:
         self._seen: dict[str, None] = {}
         self._writing = asyncio.Lock()
         self._begin()
-        self.problem = "it has not connected yet"
 
     def _begin(self) -> None:
         self._logs = HostLogs(self._environ)
@@ -71,21 +71,6 @@ class Forwarder:
     def logs(self) -> int:
         """The number of logs that are forwarded."""
         return len(self._ends)
-
-    async def run(self) -> None:
-        """Forward for ever. ``problem`` is why it does not at the moment; empty while it does."""
-        tries = 0
-        while True:
-            try:
-                async with connected(self._key) as session:
-                    await self._work(session)
-            except* FleetError as problems:
-                first = problems.exceptions[0]
-                while isinstance(first, BaseExceptionGroup):
-                    first = first.exceptions[0]
-                tries = 0 if not self.problem else min(tries + 1, len(_PAUSES) - 1)
-                self.problem = str(first)
-            await asyncio.sleep(_PAUSES[tries])
 
     async def _work(self, session: Session) -> None:
         self._begin()
@@ -106,10 +91,10 @@ class Forwarder:
             self._ends[log] = end
         self._logs = HostLogs(self._environ, {log: end[0] for log, end in self._ends.items()})
         async with asyncio.TaskGroup() as group:
-            for work in (self._forward(session), self._speak(session), self._collect(session)):
-                group.create_task(work)
+            group.create_task(self._forward(session))
+            group.create_task(self._speak(session))
+            group.create_task(self._collect(session))
             group.create_task(self._reply(session, asked))
-            group.create_task(session.until_over())
 
     # The logs
 
@@ -140,7 +125,7 @@ class Forwarder:
             news = self._logs.news()
             while (item := await asyncio.to_thread(next, news, None)) is not None:
                 await self._take(session, item)
-            self.problem = ""
+            await self._say(session, "")
             await asyncio.sleep(_LOOK_S)
 
     async def _take(self, session: Session, item: News) -> None:
@@ -273,7 +258,8 @@ class Forwarder:
         """Return the questions that were rung for, with the number of looks at each; wait a while for the first."""
         rung = dict[tuple[str, str], int]()
         with suppress(TimeoutError, asyncio.QueueEmpty):
-            log, gate, looks = await asyncio.wait_for(self._given.get(), ALIVE_S)
+            async with asyncio.timeout(ALIVE_S):
+                log, gate, looks = await self._given.get()
             while True:
                 rung[log, gate] = looks
                 log, gate, looks = self._given.get_nowait()

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,6 +31,7 @@ from unstuck.fleet.nats.keys import (
     new_seed,
     permissions,
     public_key,
+    read_credentials,
     write_secret,
 )
 from unstuck.fleet.nats.session import FleetError, connected
@@ -234,16 +235,19 @@ class NatsServer:
 
     async def until_streams(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         """Make the streams once a server takes them. Raises FleetError where none does in time."""
-        problem = FleetError("it did not start")
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_READY_S):
-                while goes_on():
-                    try:
-                        return await self.make_streams()
-                    except FleetError as error:
-                        problem = error
-                    await asyncio.sleep(0.1)
-        raise problem
+        await _in_time(self.make_streams, goes_on)
+
+    async def until_known(self, names: Iterable[str]) -> None:
+        """Wait until the server that runs here takes the keys ``names``. Raises FleetError where it does not."""
+        url = self.owner_credentials().url
+        for name in names:
+            key = read_credentials(self.folder / "credentials" / f"{name}.json", url=url)
+
+            async def look(key: Credentials = key) -> None:
+                async with connected(key):
+                    pass
+
+            await _in_time(look)
 
     async def make_streams(self) -> None:
         """Make the streams that are missing. Raises FleetError."""
@@ -292,6 +296,20 @@ class NatsServer:
             "authorization": {"users": users},
         }
         write_secret(place / "nats.conf", json.dumps(configuration, indent=1))
+
+
+async def _in_time(work: Callable[[], Awaitable[None]], goes_on: Callable[[], bool] = lambda: True) -> None:
+    """Do ``work`` until it succeeds. Raises FleetError where it does not in time, or nothing ``goes_on`` any more."""
+    problem = FleetError("it did not start")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_READY_S):
+            while goes_on():
+                try:
+                    return await work()
+                except FleetError as error:
+                    problem = error
+                await asyncio.sleep(0.1)
+    raise problem
 
 
 _OTHER_STREAM = 10058

@@ -20,16 +20,15 @@ from unstuck.fleet.names import log_name
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.forwarder import ALIVE_S, position_of
 from unstuck.fleet.nats.keys import Credentials, Forged, checked, made_name, write_secret
-from unstuck.fleet.nats.session import Fenced, FleetError, Message, Session, connected
+from unstuck.fleet.nats.session import NOT_YET, Fenced, FleetError, Message, Session, Worker
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 
 SILENT_S = 3 * ALIVE_S
 """Seconds after which a host that says nothing is cut off."""
 
-_POLL_S, _PAUSES, _MOST = 2.0, (0.2, 0.5, 1.0, 2.0, 5.0), 1000
-_TRIES, _WAIT_S, _KEEP_S = 5, 30.0, 2.0
-_FIRST = "it has not connected yet"
+_POLL_S, _KEEP_S, _MOST = 2.0, 2.0, 1000
+_TRIES, _WAIT_S, _PAUSE_S = 5, 30.0, 0.2
 
 
 class Given(NamedTuple):
@@ -63,11 +62,12 @@ class Host:
         return 0
 
 
-class Viewer:
+class Viewer(Worker):
     """Copies of the logs of all hosts of a fleet, kept up with a person's or a viewer's key."""
 
     def __init__(self, credentials: Credentials, environ: Mapping[str, str], *, copies: Copies | None = None) -> None:
-        self._key, self.copies = credentials, copies or Copies(environ)
+        super().__init__(credentials)
+        self.copies = copies or Copies(environ)
         self._file = state_dir(environ) / "fleet-nats" / "viewed.json"
         self._clock = SystemClock()
         self._session: Session | None = None
@@ -80,25 +80,9 @@ class Viewer:
         self.refused: dict[tuple[str, str], str] = {}
         self.copied: dict[str, set[str]] = {}
         self.lag = 0
-        self.is_caught_up, self.problem = False, _FIRST
+        self.is_caught_up = False
 
     # Reading
-
-    async def run(self) -> None:
-        """Copy for ever. ``problem`` is why it does not at the moment; empty while it does."""
-        tries = 0
-        while True:
-            try:
-                async with connected(self._key) as session, asyncio.TaskGroup() as group:
-                    group.create_task(self._work(session))
-                    group.create_task(session.until_over())
-            except* FleetError as problems:
-                first = problems.exceptions[0]
-                while isinstance(first, BaseExceptionGroup):
-                    first = first.exceptions[0]
-                tries = 0 if not self.problem else min(tries + 1, len(_PAUSES) - 1)
-                await self._say(None, str(first))
-            await asyncio.sleep(_PAUSES[tries])
 
     async def _work(self, session: Session) -> None:
         async def rung(_: Msg) -> None:
@@ -120,7 +104,8 @@ class Viewer:
                 self.is_caught_up = True
                 await self._say(session, "")
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._bell.wait(), _POLL_S)
+                    async with asyncio.timeout(_POLL_S):
+                        await self._bell.wait()
                     continue
                 await self._check_stream(session)
 
@@ -175,8 +160,7 @@ class Viewer:
             if payload.count(b"\n") != last.seq - first:
                 raise Forged("its numbers do not fit its lines")
         except (UnstuckError, ValueError) as problem:
-            if len(self.forged) < _MOST:
-                self.forged[one_line(f"{host}.{log}", 200)] = one_line(str(problem), 300)
+            self._refuse(f"{host}.{log}", problem)
             return False
         with suppress(CopyRefused):
             has = self.copies.cursor(host, log).seq
@@ -223,8 +207,7 @@ class Viewer:
             if who.name != name or not isinstance(words, dict):
                 raise Forged(f"it is signed by {who.name}")
         except (Forged, ValueError) as problem:
-            if len(self.forged) < _MOST:
-                self.forged[one_line(name, 200)] = one_line(str(problem), 300)
+            self._refuse(name, problem)
             return
         if name not in self.hosts:
             self.hosts[name] = Host()
@@ -233,6 +216,10 @@ class Viewer:
         host.words, host.time = words, time or host.time
         if live:
             host.heard = self._clock.monotonic()
+
+    def _refuse(self, about: str, problem: Exception) -> None:
+        if len(self.forged) < _MOST:
+            self.forged[one_line(about, 200)] = one_line(str(problem), 300)
 
     def is_known(self, host: str) -> bool:
         """Return whether the host was heard lately, so that what is shown of it is its present state."""
@@ -243,7 +230,7 @@ class Viewer:
         """Wait until all that the server has was read once. Raises FleetError with the reason why it was not."""
         try:
             async with asyncio.timeout(seconds), self._changed:
-                await self._changed.wait_for(lambda: self.is_caught_up or self.problem not in ("", _FIRST))
+                await self._changed.wait_for(lambda: self.is_caught_up or self.problem not in ("", NOT_YET))
         except TimeoutError:
             pass
         if not self.is_caught_up:
@@ -255,7 +242,7 @@ class Viewer:
             await self._changed.wait()
 
     async def wake(self) -> None:
-        """Let those go on who wait for a change."""
+        """Wake those that wait for a change."""
         async with self._changed:
             self._changed.notify_all()
 
@@ -324,7 +311,7 @@ class Viewer:
                 raise
             except FleetError as lost:
                 problem = lost
-                await asyncio.sleep(_PAUSES[0])
+                await asyncio.sleep(_PAUSE_S)
         raise problem
 
     async def _say(self, session: Session | None, problem: str) -> None:

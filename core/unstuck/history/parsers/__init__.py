@@ -64,7 +64,8 @@ def format_of(data: Mapping[str, Any]) -> Format | None:
     if "projectHash" in data or "$set" in data or kind == "gemini":
         return Format("gemini", "transcript")
     if text(data, "sessionID"):
-        return Format("opencode", "stream") if isinstance(data.get("part"), Mapping) else None
+        is_known = isinstance(data.get("part"), Mapping) or kind == "error"
+        return Format("opencode", "stream") if is_known else None
     if text(data, "sessionId"):
         is_qwen = "parts" in mapping(data, "message") or "systemPayload" in data
         return Format("qwen" if is_qwen else "claude", "transcript") if text(data, "uuid") else None

@@ -75,7 +75,7 @@ class Attendant:
             waiting = self.set_up and self.output.waiting
             if waiting:
                 due = now
-            # The agent first: it stands still while its pipe is full.
+            # The agent first: it is blocked while its pipe is full.
             if not self.loop.turn(None if due == float("inf") else due - now) and waiting:
                 self.output.work()
             if self.speech:
@@ -148,7 +148,7 @@ class Attendant:
         self.loop.watch(setup, lambda: self.hear_setup(setup))
 
     def open_gate(self, tag: bytes) -> None:
-        """Let the child go on: with a tag to become the agent, without one to end."""
+        """Release the child: with a tag it becomes the agent, without one it ends."""
         if self.gate:
             with suppress(OSError):  # a child that is dead already says so through its other pipe
                 os.write(self.gate, tag)
@@ -236,7 +236,7 @@ class Attendant:
                     send(pid, number)
 
     def linger(self) -> None:
-        """Let the last words arrive; a pipe that another process keeps open after them is not waited for."""
+        """Read the last output; a pipe that another process keeps open is not waited for."""
         while self.is_open() and self.stop is None:
             left = min(max(self.ended_at, self.heard_at) + QUIET, self.ended_at + LINGER) - time.monotonic()
             if left <= 0:

@@ -93,7 +93,7 @@ class Output:
         os.close(self.file)
 
     def _cleaned(self, blocks: deque[bytes]) -> Iterator[bytes]:
-        """The blocks without secrets, each let go before the next is looked at."""
+        """The blocks without secrets, each released before the next is read."""
         rest = bytearray()
         while blocks:
             while blocks and len(rest) < _PIECE:
@@ -116,7 +116,7 @@ class Output:
             self._line.clear()
 
     def _stamp(self) -> None:
-        """Set the file's time: whoever looks at it sees that there is output, although it does not grow any more."""
+        """Set the file's time, which shows that output still arrives although the file no longer grows."""
         self._stamped = self.total
         with suppress(OSError):
             os.utime(self.file)

@@ -97,7 +97,7 @@ class Outgoing:
 
 
 class Reports(Outgoing):
-    """JSON lines to a descriptor. A supervisor that stands still, or is gone, never makes the shim wait."""
+    """JSON lines to a descriptor. A supervisor that is suspended, or gone, never makes the shim wait."""
 
     def send(self, fields: dict[str, Any]) -> None:
         self.write(json.dumps(fields).encode() + b"\n")

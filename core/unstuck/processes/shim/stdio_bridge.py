@@ -1,4 +1,4 @@
-"""An agent that is spoken with: what it is told goes to its standard input, what it answers is passed on whole."""
+"""Conversation with an agent: messages go to its standard input, its answers are passed on whole."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Speech:
         self._pipe = 0
 
     def turn(self) -> None:
-        """End the agent's input once all is said, and listen again once the supervisor has caught up."""
+        """Close the agent's input after the last message, and read again once the supervisor has caught up."""
         if self._silent and self._words is not None and not self._out.behind:
             os.close(self._words)
             self._words = None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 POLL = 0.05  # where the system gives no descriptor for a process, or has none left
-SWEEP = {"interrupt": 0.0, "terminate": 1.0}  # for what an agent leaves behind when it ends by itself
+SWEEP = {"interrupt": 0.0, "terminate": 1.0}  # for processes that an agent leaves behind at its own end
 LEFT_OVER, KILL = 1.0, 2.0
 RUNGS = (
     ("interrupt", signal.SIGINT, "interrupted"),

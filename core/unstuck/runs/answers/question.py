@@ -270,7 +270,7 @@ def _touches(state: State, row: GateRow, name: str) -> str:
         case "continue" if gate.key == HELD:
             return "The agent continues."
         case "deny" if gate.attempt:
-            return "You may give a reason; the agent is told."
+            return "You may give a reason; the agent gets it."
         case "show_me" if gate.attempt:
             return "The agent gets what you write at its next step or attempt."
         case "show_me":

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unstuck.agents.command.presets import KNOWN
 from unstuck.contract import Observation
 from unstuck.detection import LoopDetector
 from unstuck.diagnosis.classification.causes import Approach
+from unstuck.errors import RecordDamaged, RecordError, SettingsError
 from unstuck.escalation.precedence import (
     LEARNT,
     AskQuestion,
@@ -30,6 +32,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.record_reader import RunReader
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.history.review import Loop
@@ -41,6 +44,7 @@ from unstuck.supervision.context.context import limits_of
 from unstuck.supervision.memory.failure_memory import ways_for
 from unstuck.supervision.outcome.decision_facts import decision_on, facts_of, fails_on_baseline
 from unstuck.supervision.outcome.failover import reason_of
+from unstuck.text import one_line
 
 _NO_MEMORY = Memory(Path())
 _LEVELS = {"pivot": "new approach", "human": "question"}
@@ -124,7 +128,8 @@ class Drift(NamedTuple):
 class Comparison:
     """Result over all runs and sessions. ``compared`` counts steps; ``unknown`` those that cannot be judged.
 
-    ``short`` counts the tasks and sessions of ``unknown`` whose log ends before their next step.
+    ``short`` counts the tasks and sessions of ``unknown`` whose log ends before their next step. ``notes`` say what
+    is left out, and what a change does not reach.
     """
 
     runs: int = 0
@@ -134,6 +139,7 @@ class Comparison:
     short: int = 0
     differences: list[Difference] = field(default_factory=list)
     drifts: list[Drift] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class _Side:
@@ -160,7 +166,6 @@ class RunReplay:
         self._open: dict[str, Difference] = {}
         self._expected: dict[str, list[tuple[int, Step]]] = {}
         self._usable: dict[str, bool] = {}
-        found.runs += 1
 
     def add(self, record: Record) -> None:
         """Judge the step of this record, if it is one, in the state before it. Raises SettingsError."""
@@ -169,6 +174,7 @@ class RunReplay:
         if isinstance(event, e.RunStarted):
             own = recorded(event.settings)
             self._sides = _Side(own), _Side(self._change(own))
+            self._found.runs += 1
         logged = _logged(event)
         if self._sides is not None and row is not None:
             if logged is not None and row.state == "undecided" and not row.chosen and not self._is_stopping():
@@ -180,8 +186,10 @@ class RunReplay:
         self._follow(record)
 
     def end(self) -> None:
-        """Count the tasks whose next step the log does not hold."""
+        """Count the tasks whose next step the log does not hold, and note those that a change does not reach."""
         for row in self._state.tasks.values():
+            if self._sides is not None and (kept := _kept_failover(row, self._sides)):
+                self._found.notes.append(one_line(f"{self._run}: {row.id} keeps a failover of its own: {kept}", 300))
             if row.state not in _SETTLED and row.attempts and row.id not in self._diverged:
                 self._found.unknown += 1
                 self._found.short += 1
@@ -366,6 +374,21 @@ class RunReplay:
             self._found.drifts.append(Drift(self._run, record.task, record.seq, _NOTHING, logged))
 
 
+def compare_run(folder: Path, change: Callable[[Settings], Settings], found: Comparison) -> Iterator[int]:
+    """Add the comparison of the run in ``folder``; yield the number of each event once it is judged."""
+    replay = RunReplay(folder.name, change, found)
+    try:
+        for record in RunReader(folder).records():
+            replay.add(record)
+            yield record.seq
+    except RecordDamaged as error:
+        found.notes.append(f"{error}; only the events before it are compared")
+    except (RecordError, SettingsError) as error:
+        found.notes.append(f"run {folder.name} is left out: {error}")
+    finally:
+        replay.end()
+
+
 def _is_alarm(kind: str, key: str) -> bool:
     return kind == "loop_detected" or (kind, key) == ("question", "blocked")
 
@@ -382,8 +405,21 @@ def _agents_seen(event: object, row: TaskRow | None) -> dict[str, bool]:
 def _failover(row: TaskRow, sides: tuple[_Side, _Side]) -> tuple[str, ...]:
     """Return the agents that may go on under the changed settings; a list that is the task's own stays."""
     before, after = (side.settings.failover for side in sides)
-    common = tuple(name for name in dict.fromkeys(before) if name in row.failover)
-    return row.failover if before == after or row.failover != common else tuple(after)
+    return row.failover if before == after or _kept_failover(row, sides) else tuple(after)
+
+
+def _kept_failover(row: TaskRow, sides: tuple[_Side, _Side]) -> str:
+    """Return the task's own list where it stands over a changed setting; else nothing.
+
+    The log does not say whose a list is. It is the task's own where it is not the setting without the task's agent,
+    which the setting may call by another name.
+    """
+    before, after = (side.settings.failover for side in sides)
+    first = row.agent_of(1)
+    expected = [name for name in dict.fromkeys(before) if name != first]
+    common = tuple(name for name in expected if name in row.failover)
+    is_own = row.failover != common or len(expected) - len(common) > (first not in KNOWN)
+    return (", ".join(row.failover) or "none") if is_own and before != after else ""
 
 
 def _step(decision: Decision) -> Step:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 from unstuck.errors import SettingsError, UsageError
@@ -40,6 +41,14 @@ def _full_name(name: str) -> str:
         judged = ", ".join(one.rpartition(".")[2] for one in JUDGED)
         raise UsageError(f"--set: a replay cannot judge {shown}; it judges {judged}")
     raise UsageError(f"--set: there is no setting {shown}{suggestion(name, _BY_NAME)}")
+
+
+def judged_values(settings: Settings) -> Iterator[str]:
+    """Yield each judged setting as it would be given: ``max_retries=3``."""
+    for name in JUDGED:
+        value = attrgetter(name)(settings)
+        shown = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+        yield one_line(f"{name.rpartition('.')[2]}={shown}", 60)
 
 
 def recorded(frozen: Mapping[str, Any]) -> Settings:

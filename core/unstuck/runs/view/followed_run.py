@@ -3,48 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from unstuck.channel import request, socket_path
-from unstuck.clock import Clock, SystemClock
-from unstuck.contract import Answer
+from unstuck.clock import SystemClock
 from unstuck.errors import AnswerRefused, ChannelError, RecordError, UnstuckError
-from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.log.tail import LogFollower
 from unstuck.eventlog.state import State
-from unstuck.runs.answers.answer_live import answer_message
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import is_live
 from unstuck.runs.recovery_choices import tree_of
 from unstuck.runs.view.hook_states import hook_states
 from unstuck.runs.view.output_files import Printed, printed_of
 from unstuck.runs.view.outputs import OutputKind, Outputs, OutputTail
-from unstuck.runs.view.run_view import NoticeKind, limits_of
+from unstuck.runs.view.run_elsewhere import AskedRun
 from unstuck.settings.models import Settings
 from unstuck.settings.paths import runtime_dir
 from unstuck.supervision.checkpointing import Since, diff_since
-from unstuck.supervision.context.context import limits_of as rules_of
 from unstuck.supervision.context.types import Takeover, TakeoverChanges
-from unstuck.supervision.intervention.allowed import NextRung
-from unstuck.text import Clean
 from unstuck.workspace.project import Project
 
 LOOK_S = 0.2
 _REPLY_S = 30.0
 
 
-class FollowedRun:
+class FollowedRun(AskedRun):
     """The run ``run`` of a project, which another process works."""
 
     title = "ATTACHED"
-    is_past = False
-    is_elsewhere = True
-    goes_on = False
-    recovery = None
 
     def __init__(self, place: Project, run: str, environ: Mapping[str, str]) -> None:
         self.run = run
@@ -53,12 +43,7 @@ class FollowedRun:
         self._follower.read()
         self._settings = Settings.thaw(self.state.run.settings) if self.state.run.settings else Settings()
         self._outputs = Outputs(environ)
-        self.clock: Clock = SystemClock()
-        self.rules = rules_of(self._settings)
-        self.limits: Mapping[str, int] = limits_of(self.rules, self._settings.window_size)
-        self.held = ""
-        self.unrecorded = None  # it is in the memory of another process
-        self._followers: list[tuple[Callable[[Record], None], Callable[[], None]]] = []
+        super().__init__(self._settings, SystemClock())
 
     @property
     def state(self) -> State:
@@ -73,20 +58,11 @@ class FollowedRun:
         """True while some process works it."""
         return is_live(self.place, self.run)
 
-    def absent(self, task: str) -> tuple[str, str]:
-        return "", ""
-
-    def follow(self, see: Callable[[Record], None], trouble: Callable[[], None]) -> Callable[[], None]:
-        follower = (see, trouble)
-        self._followers.append(follower)
-        return lambda: self._followers.remove(follower)
-
     def look(self) -> int:
         """Take in what the log has more; returns how many records. Raises RecordError."""
         new = self._follower.read()
         for record in new:
-            for see, _ in list(self._followers):
-                see(record)
+            self._show(record)
         return len(new)
 
     async def refresh_held(self) -> None:
@@ -99,8 +75,7 @@ class FollowedRun:
             pass
         if held != self.held:
             self.held = held
-            for _, trouble in list(self._followers):
-                trouble()
+            self._show_trouble()
 
     async def output(self, task: str, kind: OutputKind) -> OutputTail:
         limit = self._settings.output_limit
@@ -119,33 +94,14 @@ class FollowedRun:
         tree = tree_of(self.place, self.run, row, self._environ)
         return await diff_since(self.state, row, store_of(self.place, tree, self._settings, gone=True), since)
 
-    async def answer(self, gate: str, answer: Answer) -> object:
-        """Give ``gate`` its answer through the socket of the live run. Raises AnswerRefused, UnstuckError."""
-        return await self._request(answer_message(gate, answer, "attached_screen"))
-
-    async def hold(self, task: str) -> str:
-        return str((await self._request({"do": "hold", "task": task})).get("gate") or "")
-
-    async def step_in(self, task: str, answer: Answer) -> object:
-        return await self._request({**answer_message("", answer, "attached_screen"), "do": "step", "task": task})
-
-    async def choose_rung(self, task: str, level: NextRung) -> None:
-        await self._request({"do": "rung", "task": task, "level": level})
-
     async def start_takeover(self, task: str) -> Takeover:
         raise UnstuckError("this is an attached screen: edit by hand at the screen of the run")
 
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("this is an attached screen: no files were taken over here")
 
-    async def keep_open(self, gate: str) -> object:
-        return await self._request({"do": "keep", "gate": gate})
-
     async def stop(self, reason: str) -> object:
         raise UnstuckError("this is an attached screen: stop the run at its own screen")
-
-    def notified(self, kind: NoticeKind, way: str, tasks: tuple[str, ...], text: Clean) -> None:
-        """Not recorded: the log belongs to the process that works the run."""
 
     async def _request(self, message: dict[str, Any]) -> dict[str, Any]:
         try:

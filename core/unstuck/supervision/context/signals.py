@@ -64,7 +64,7 @@ class Signals:
     def line(self, name: str) -> Iterator[asyncio.Event]:
         """A place at the end of the line ``name``. Its event is set when its turn has come.
 
-        Whoever has the turn and does not use it gives it to the next with ``wake_first``.
+        A waiter that does not use its turn passes it on with ``wake_first``.
         """
         turn = asyncio.Event()
         self._lines[name][turn] = None

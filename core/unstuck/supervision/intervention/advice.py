@@ -102,7 +102,7 @@ def _facts(core: RunContext, row: TaskRow, report: Report) -> Facts:
 async def _told(core: RunContext, row: TaskRow, found: Diagnosis, decision: Decision) -> Clean:
     parts: list[str] = [_failure(found)]
     if isinstance(decision, BackOff):
-        parts.append(f"It may pass by itself: wait {decision.delay:g} s, then try the very same again.")
+        parts.append(f"It may pass without a change: wait {decision.delay:g} s, then try the very same again.")
     elif isinstance(decision, Direct):
         parts += await _directed(core, row, decision)
     return admit("\n".join(parts), limit=_LIMIT)

@@ -94,7 +94,7 @@ def remember_failed(core: RunContext, row: TaskRow, climb: Climb) -> None:
             _remember_failure(core, row, "approach", approach=way, outcome="failed")
     identity = row.diagnosis.identity if row.diagnosis else ""
     if f"{LEARNT}\n{identity}" in row.climb.resolved and (said := told_before(core.memory, row)):
-        # It was told and the same failure is back: it is not told by itself again.
+        # The agent had it and the same failure is back: only a person may give it again.
         keep(core, learnt("rule", signature=identity, outcome="failed", note=said, task=row.id))
 
 

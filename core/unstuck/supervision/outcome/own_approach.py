@@ -84,7 +84,7 @@ def _history(row: TaskRow, approach: str, stated: bool) -> tuple[str, ...]:
 
 
 async def _changes(core: RunContext, row: TaskRow, files: str) -> tuple[int, Clean]:
-    """Return the number of changed lines since the baseline, and the changed files with what they define anew."""
+    """Return the number of changed lines since the baseline, and the changed files with their new definitions."""
     if row.baseline in ("", "none"):
         return 0, Clean("")
     store = core.checkpoints(core.tree_of(row))

@@ -98,7 +98,7 @@ async def _done_before(
 def _record(
     core: RunContext, row: TaskRow, target: str, safety: str, changes: list[str], kept: Mapping[str, str]
 ) -> None:
-    """Record what was set back, and what the agent is told of it: nothing where nothing was."""
+    """Record what was set back, and the note to the agent about it; nothing where nothing was set back."""
     broken = row.directive is not None and row.directive.restore == "good"
     again = row.directive is not None and row.directive.checkpoint == INTERRUPTED
     handed_on = row.directive is not None and row.directive.restore == "passing"
@@ -138,7 +138,7 @@ def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
         "paths_in_all": len(lost),
         "answers": {
             "allow": "the files are restored; the current files are saved first",
-            "deny": "the files stay as they are; the agent continues with them and is told",
+            "deny": "the files stay as they are; the agent continues with them and gets a note",
         },
     }
     open_gate(core, "permission", task=row.id, key=key, context=context)

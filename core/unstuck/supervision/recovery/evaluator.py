@@ -1,7 +1,7 @@
 """Evaluator: an agent's command that gets the facts of an interrupted run and may propose how tasks continue.
 
 It works in an empty directory, is bounded in time and in what it prints, and is believed nothing: what it says has to
-fit a schema, is admitted like all text from outside, and is shown as a proposal. Nothing acts on it by itself.
+fit a schema, is admitted like all text from outside, and is shown as a proposal. Only a person's choice applies it.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ class OpenQuestion(_Facts):
 
 
 class Onward(_Facts):
-    """A task that nothing has to be decided about: where it stands, and what comes next by itself."""
+    """A task that needs no decision: its state, and its next step."""
 
     task: str
     state: str

@@ -31,7 +31,7 @@ async def observe(
     """Look at the task's ``tree`` and at what its last attempt may have left at work; nothing is changed.
 
     ``output`` is the folder of the run's raw outputs, ``store`` gives the checkpoints of a tree; without it nothing is
-    said of its files. What cannot be looked at is said in ``trouble`` and never raised: a recovery must be possible
+    said of its files. ``trouble`` names what cannot be looked at; nothing is raised: a recovery must be possible
     whatever the state of things.
     """
     processes = await _processes(state.attempts.get(row.attempt), output.parent)

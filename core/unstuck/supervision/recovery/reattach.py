@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from unstuck.contract import Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
+from unstuck.contract import APART, Actor, Answer, Capabilities, Gate, Guidance, Observer, Receipt, Report, Task
 from unstuck.eventlog import events as e
 from unstuck.eventlog.state import AttemptRow
 from unstuck.processes import Remains, account_of, end_survivors, helpers_done, works_elsewhere
@@ -48,11 +48,11 @@ class Survivor:
         return await self._remains.end()
 
     def freeze(self, attempt: str) -> None:
-        """Let it stand still while a question about it is open."""
+        """Suspend it while a question about it is open."""
         self._remains.hold(True)
 
     def thaw(self, attempt: str) -> None:
-        """Let it go on."""
+        """Continue it after the suspension."""
         self._remains.hold(False)
 
 
@@ -76,14 +76,13 @@ async def interrupt_running(core: RunContext) -> tuple[Left, ...]:
     until = core.head.mono
     attempts = [attempt for attempt in core.head.attempts.values() if attempt.is_live]
     identities = await asyncio.to_thread(_identities, core, attempts)
-    if identities:
-        await helpers_done(identities.values())
+    begun = {attempt.id: (identities[attempt.id], *attempt.spawns) for attempt in attempts if attempt.id in identities}
+    if begun:
+        await helpers_done(who for spawned in begun.values() for who in spawned)
     kept = [left for attempt in attempts if attempt.id in identities and (left := await _left(core, attempt))]
     staying = {left.attempt for left in kept}
     over = [attempt for attempt in attempts if attempt.id not in staying]
-    ended = {
-        who: None for attempt in over if attempt.id in identities for who in (identities[attempt.id], *attempt.spawns)
-    }
+    ended = dict.fromkeys(who for attempt in over for who in begun.get(attempt.id, ()))
     receipt = await end_survivors(list(ended))
     if receipt.ended or receipt.alive:
         core.append(e.StopReceipt(ended=receipt.ended, alive=receipt.alive))
@@ -99,7 +98,7 @@ def _identities(core: RunContext, attempts: Iterable[AttemptRow]) -> dict[str, t
 
 
 async def take_over(core: RunContext, kept: tuple[Left, ...]) -> None:
-    """Ask about each attempt that has survived, or let it go on as the settings say."""
+    """Ask about each orphan of an attempt, or continue it where the settings say so."""
     for left in kept:
         attempt = core.head.attempts[left.attempt]
         gate = ""
@@ -136,7 +135,7 @@ async def _left(core: RunContext, attempt: AttemptRow) -> Left | None:
         return None
     remains = Remains(attempt.pid, attempt.spawned)
     processes = await asyncio.to_thread(remains.identities)
-    # Only what works through agents of a plan comes back to this task by itself.
+    # Only a run whose plan names the agents returns to this task without a person.
     if not processes or run.kind not in ("plan", "command"):
         return None
     named = await asyncio.to_thread(named_processes, processes[:_SHOWN], attempt.pid)
@@ -167,11 +166,15 @@ def _at_work(count: int) -> str:
 
 def _record_end(core: RunContext, attempt: AttemptRow, until: float) -> None:
     _withdraw(core, attempt)
-    account = account_of(core.folder / "output" / f"{attempt.id}.log")
-    if account is not None:
-        event = e.StopReceipt(ended=account.receipt.ended, alive=account.receipt.alive)
-        core.append(event, task=attempt.task, attempt=attempt.id)
-    used = core.row(attempt.task).used + _used(core, attempt, until, account.seconds if account is not None else 0.0)
+    apart = (f"{attempt.id}{APART}{number}" for number in range(2, len(attempt.guidance.ways) + 1))
+    outputs = (core.folder / "output" / f"{name}.log" for name in (attempt.id, *apart))
+    accounts = [account for output in outputs if (account := account_of(output)) is not None]
+    if accounts:
+        ended = tuple(one for account in accounts for one in account.receipt.ended)
+        alive = tuple(one for account in accounts for one in account.receipt.alive)
+        core.append(e.StopReceipt(ended=ended, alive=alive), task=attempt.task, attempt=attempt.id)
+    ran = max((account.seconds for account in accounts), default=0.0)
+    used = core.row(attempt.task).used + _used(core, attempt, until, ran)
     interrupted = e.AttemptInterrupted(reason="the supervisor ended", used_s=round(used, 3))
     core.append(interrupted, task=attempt.task, attempt=attempt.id)
 

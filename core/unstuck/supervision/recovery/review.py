@@ -27,7 +27,7 @@ from unstuck.supervision.recovery.observations import check_now, observe
 
 
 class Standstill:
-    """A run that was opened again and waits to be let go.
+    """A reopened run that waits for the review of its interrupted tasks.
 
     ``always``: also where nothing has to be decided. ``known`` is set once ``facts`` are there.
     """
@@ -79,7 +79,7 @@ class Standstill:
         return True
 
     async def _evaluate(self) -> None:
-        """Let the evaluator propose, where the settings name one and there is something to judge."""
+        """Ask the evaluator for proposals, where the settings name one and a task needs judging."""
         core = self._core
         if self._evaluator is None or not self.facts.tasks:
             return
@@ -140,7 +140,7 @@ class Standstill:
             keep_open(self._core, gate.id)
 
     def begin(self) -> None:
-        """Let the run go on."""
+        """Release the run."""
         self._begun = True
         self._core.signals.wake(Subject.RECOVERY)
 

@@ -136,7 +136,7 @@ class Coordinator:
             await first_of(moved.wait(), None if remediation is None or remediation.done() else remediation)
 
     def _is_quiet(self) -> bool:
-        """Nothing can go on by itself, and nobody watches who could answer."""
+        """Return whether no task can continue without an answer, and no person is there to give one."""
         core = self._supervisor.core
         head = core.head
         if head.run.state == "draining" or core.live.asking:

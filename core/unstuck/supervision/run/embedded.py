@@ -218,7 +218,7 @@ async def _ask(supervisor: Supervisor, on_question: OnQuestion) -> None:
         if reply is None:
             supervisor.unwatched()
             continue
-        with suppress(GateClosed):  # somebody else was faster
+        with suppress(GateClosed):  # another answer was first
             await question.answer(reply)
 
 

@@ -194,7 +194,7 @@ class TimeoutMonitor:
         return await self._gates.create_gate("timeout", task_id=watch.task_id, agent_id=watch.agent_id, context=context)
 
     def _answered(self, watch: _Watch, answer: Any) -> None:
-        """More time is counted from the answer; a task that was completed or watched anew meanwhile is left alone."""
+        """More time is counted from the answer; a task that was completed or watched again meanwhile stays as it is."""
         if self._asked.get(watch.task_id) is not watch:
             return
         del self._asked[watch.task_id]

@@ -255,7 +255,7 @@ class CheckpointStore:
         return await asyncio.to_thread(admit, text, limit=_DIFF_LIMIT)
 
     async def delete(self, id: str) -> None:
-        """Let go of checkpoint ``id``. Raises CheckpointUnknown, or WorkspaceError while others are saving."""
+        """Forget checkpoint ``id``. Raises CheckpointUnknown, or WorkspaceError while others are saving."""
         checkpoint = await self.get(id)
         async with self._store.alone() as alone:
             if not alone:

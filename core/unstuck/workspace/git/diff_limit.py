@@ -15,7 +15,7 @@ class DiffHeads:
     """``take`` gets a diff in pieces and keeps ``text``: of a file at most ``of_file`` bytes, in whole lines.
 
     It wants no more once ``most`` bytes are kept or ``read`` were looked at, and then ``is_full``; ``files`` have begun
-    until then. What is left out of a file is said below its head, by its lines.
+    until then. A line below a file's head counts what is left out of it.
     """
 
     def __init__(self, *, of_file: int = _FILE_LIMIT, most: int = _LIMIT, read: int = _READ_LIMIT) -> None:

@@ -58,7 +58,7 @@ _SETTINGS = (
     "submodule.recurse=false",
     "worktree.useRelativePaths=false",
 )
-_NO_CODE = "nobody can say how git ended: let SIGCHLD not be ignored where this is started, nor its code be taken"
+_NO_CODE = "git's exit code is lost: start unstuck where SIGCHLD is not ignored and nobody else reaps its children"
 _NO_LINKS = ("", "runs", "checkpoints", "checkpoints/store.git", "memory.jsonl", "lock", "watch.lock")
 _WHERE = ("rev-parse", "--is-inside-work-tree")
 _OWNERSHIP = re.compile(r"(?<=\t)git config --global --add safe\.directory [^\n]+")

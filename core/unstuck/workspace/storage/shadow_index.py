@@ -438,7 +438,7 @@ class SideRepository:
             listed = await run_git(self.tree, *self._store.options, *arguments, check=False)
             self._tracked = print_, frozenset(split_paths(listed.out))
         there = frozenset(path for path in self._tracked[1] if _is_file(self.tree / path))
-        return there - await self.covered() if there else there  # a change of what we have is found by itself
+        return there - await self.covered() if there else there  # changes of saved files are found anyway
 
     def _environment(self, index: Path | None) -> dict[str, str]:
         environment = {"GIT_DIR": str(self.place), "GIT_WORK_TREE": str(self.tree)}

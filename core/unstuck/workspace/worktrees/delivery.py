@@ -190,7 +190,7 @@ class Delivery:
         raise DeliveryRefused(f"git could not bring the results to {move.branch}: {said}")
 
     async def _forward(self, tree: Tree, move: _Move, lock: int) -> str:
-        """Let git bring branch, index and files to the goal; why it could not, empty where it could."""
+        """Update branch, index and files to the goal with git; return why it failed, empty where it worked."""
         settings = ("-c", f"branch.{move.branch}.mergeOptions=") if "=" not in move.branch else ()
         going = asyncio.ensure_future(
             run_git(

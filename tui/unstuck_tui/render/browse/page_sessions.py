@@ -1,4 +1,4 @@
-"""A browser that was let in to the page, as a line of its list and in full. Pure."""
+"""A browser that is signed in to the page, as a line of its list and in full. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rows in columns below a head, and the colours of printed lines. Pure.
 
-Colours are terminal escapes, which whoever prints takes out where they are not wanted.
+Colours are terminal escapes, which the printer removes where they are not wanted.
 """
 
 from __future__ import annotations

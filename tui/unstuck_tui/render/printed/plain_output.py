@@ -1,6 +1,6 @@
 """Line-by-line output for screen readers and logs: words instead of symbols, and no redrawing. Pure.
 
-Beside each event: who needs a person and since when, what acts by itself and when, and how many tasks are in which
+Beside each event: who needs a person and since when, what acts without one and when, and how many tasks are in which
 state. Only changes are said, and no line is taken back.
 """
 

@@ -15,10 +15,15 @@ _AMOUNTS = ("questions", "alarms", "attempts", "tokens")
 
 
 def what_if_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a table of the steps that differ, then the totals and where today's rules differ from the log."""
+    """Yield a table of the steps that differ, then the summary."""
+    yield from columns(_HEAD, [_cells(row) for row in rows if row["row"] == "difference"])
+    yield from summary_lines(rows)
+
+
+def summary_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the totals, and where today's rules differ from the log."""
     total = rows[-1]
     differences = [row for row in rows if row["row"] == "difference"]
-    yield from columns(_HEAD, [_cells(row) for row in differences])
     sources = [_counted(total["runs"], "run")] if total["runs"] else []
     sources += [_counted(total["sessions"], "session")] if total["sessions"] else []
     named = ", ".join(f"{name}={one_line(value, 40)}" for name, value in total["settings"].items())
@@ -48,10 +53,11 @@ def step_words(step: Row) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     run, task = one_line(Path(row["run"]).name, 40), one_line(row["task"], 20)
     steps = (step_words(row["own"]), step_words(row["changed"]))
-    return (run, task, f"#{row['event']}", *steps, *(_signed(row[name]) for name in _AMOUNTS))
+    return (run, task, f"#{row['event']}", *steps, *(signed(row[name]) for name in _AMOUNTS))
 
 
-def _signed(amount: int | None) -> str:
+def signed(amount: int | None) -> str:
+    """Return an amount as more (``+2``) or fewer (``−2``), ``=`` for neither."""
     if amount is None:
         return "unknown"
     return f"{amount:+,}".replace("-", "−") if amount else "="
@@ -60,7 +66,7 @@ def _signed(amount: int | None) -> str:
 def _sum(name: str, rows: Sequence[Row]) -> str:
     known = [row[name] for row in rows if row[name] is not None]
     rest = " and unknown" if known and len(known) < len(rows) else ""
-    return f"{_signed(sum(known) if known else None)}{rest}"
+    return f"{signed(sum(known) if known else None)}{rest}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -183,7 +183,7 @@ def failure_lines(
 
 
 def _has_passed(row: TaskRow) -> bool:
-    """Return whether the check passed on the files of the last good checkpoint, which begins as the baseline."""
+    """Return whether the check passed on the files of the last passing checkpoint, which begins as the baseline."""
     before = row.baseline_check
     return row.good != row.baseline or (before is not None and before.result == "passed")
 
@@ -217,7 +217,7 @@ def is_step(line: str) -> bool:
 
 
 def output_lines(text: str, *, width: int, note: str = "") -> list[Line]:
-    """The end of an attempt's output, cut at the right edge; ``note`` is said below it.
+    """The end of an attempt's output, cut at the right edge; ``note`` stands below it.
 
     The steps that an agent tells its supervisor are left out: the timeline and the loop warning speak of them.
     """

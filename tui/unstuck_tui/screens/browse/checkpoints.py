@@ -36,7 +36,7 @@ class CheckpointsTab(Tab[Row]):
     """All checkpoints of the project and of its tasks' work trees, the newest first."""
 
     name: ClassVar[str] = "checkpoints"
-    empty: ClassVar[str] = "no checkpoints yet"
+    empty = "no checkpoints yet"
     would: ClassVar[str] = "The files are saved before anything risky. You can compare and restore them."
     columns = COLUMNS
 

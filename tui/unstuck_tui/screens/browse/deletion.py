@@ -26,7 +26,7 @@ class DeletionTab(Tab[Row]):
     """The newest two hundred runs, the newest first. Looking at one only takes stock of it."""
 
     name: ClassVar[str] = "deletion"
-    empty: ClassVar[str] = "no runs here yet"
+    empty = "no runs here yet"
     would: ClassVar[str] = "Every run, with what deleting it would remove."
     columns = RUNS
 

@@ -19,7 +19,7 @@ class MemoryTab(Tab[Row]):
     """The newest first."""
 
     name: ClassVar[str] = "memory"
-    empty: ClassVar[str] = "nothing is remembered yet"
+    empty = "nothing is remembered yet"
     would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
     cells = staticmethod(memory_cells)

@@ -1,4 +1,4 @@
-"""The page tab: the browsers that were let in to the page; revoke one, or copy a link for another."""
+"""The page tab: the browsers that are signed in to the page; revoke one, or copy a link for another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PageTab(Tab["Session"]):
     """The newest first."""
 
     name: ClassVar[str] = "page"
-    empty: ClassVar[str] = "no browser was let in"
+    empty = "no browser is signed in"
     would: ClassVar[str] = "Browsers that may read and answer on the page, which `unstuck web` and `--web` serve."
     columns = COLUMNS
     cells = staticmethod(session_cells)

@@ -22,7 +22,7 @@ class RecoveryTab(Tab[CutOff]):
     """Of the newest hundred runs, the newest first. What becomes of a task is chosen when its run is resumed."""
 
     name: ClassVar[str] = "recovery"
-    empty: ClassVar[str] = "no run was interrupted"
+    empty = "no run was interrupted"
     would: ClassVar[str] = "The tasks of an interrupted run, and how each one can continue."
     columns = CUT_OFF
     cells = staticmethod(cut_off_cells)

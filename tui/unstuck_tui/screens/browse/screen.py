@@ -1,4 +1,4 @@
-"""The browse screen: failures, checkpoints, memory, recovery, deletion, claims and the page, each on a tab."""
+"""The browse screen: failures, checkpoints, memory, recovery, deletion, claims, the page and what-if, each on a tab."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.render.browse.columns import tab_cells, would_lines
+from unstuck_tui.render.browse.columns import tab_cells
 from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
 from unstuck_tui.screens.browse.deletion import DeletionTab
@@ -29,6 +29,7 @@ from unstuck_tui.screens.browse.recovery import RecoveryTab
 from unstuck_tui.screens.browse.signatures import SignaturesTab
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
+from unstuck_tui.screens.browse.what_if import WhatIfTab
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
@@ -41,6 +42,7 @@ _TABS: tuple[type[Tab[Any]], ...] = (
     DeletionTab,
     TruthTab,
     PageTab,
+    WhatIfTab,
 )
 _TICK_S = 2.0
 
@@ -77,7 +79,8 @@ class RowsList(CursorLines):
 
     def move_to(self, index: int) -> None:
         # Now, and not when the message arrives: what the next key begins is not to be left.
-        self.tab.back()
+        if self.tab.rows:
+            self.tab.back()
         super().move_to(index)
 
 
@@ -93,8 +96,11 @@ class _Tabs(OneLine):
                 return
 
 
-class BrowseScreen(FittingScreen[None], inherit_bindings=False):
-    """A tab that is not shown costs nothing: there is one list, and it draws the tab that is."""
+class BrowseScreen(FittingScreen[int], inherit_bindings=False):
+    """Closes with the event at which a replay goes on, if one was chosen.
+
+    A tab that is not shown costs nothing: there is one list, and it draws the tab that is.
+    """
 
     AREAS: ClassVar[tuple[Area, ...]] = (
         "browse",
@@ -104,11 +110,14 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         "cut_off",
         "deletion",
         "page",
+        "what_if",
         "rows",
         "detail",
     )
     HAS_QUESTIONS = False
-    OWN: ClassVar[tuple[Area, ...]] = ("signatures", "checkpoints", "memory", "cut_off", "deletion", "page", "browse")
+    OWN: ClassVar[tuple[Area, ...]] = (
+        "signatures", "checkpoints", "memory", "cut_off", "deletion", "page", "what_if", "browse",
+    )  # fmt: skip
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }
@@ -198,7 +207,7 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
         row, width = tab.row, page.room
-        page.fill(tab.about(row, width) if row is not None else would_lines(tab.would, width), from_start=from_start)
+        page.fill(tab.about(row, width) if row is not None else tab.without_row(width), from_start=from_start)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)
@@ -213,6 +222,9 @@ class BrowseScreen(FittingScreen[None], inherit_bindings=False):
     def scroll_to_next(self, begin: str) -> None:
         page = self.query_one("#about", TextPane)
         page.scroll_to_next(begin)
+
+    def leave_at(self, seq: int) -> None:
+        self.dismiss(seq)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 

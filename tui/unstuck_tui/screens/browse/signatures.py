@@ -28,7 +28,7 @@ class SignaturesTab(Tab[Failure]):
     """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""
 
     name: ClassVar[str] = "signatures"
-    empty: ClassVar[str] = "no failure"
+    empty = "no failure"
     would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
     cells = staticmethod(failure_cells)

@@ -15,7 +15,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
-from unstuck_tui.render.browse.columns import Column, heading_cells
+from unstuck_tui.render.browse.columns import Column, heading_cells, would_lines
 from unstuck_tui.render.format import Cell, Line
 
 Row = TypeVar("Row")
@@ -50,10 +50,13 @@ class TabHost(Protocol):
         """Give these gates one answer, as the person chooses it."""
 
     async def lend(self, command: Sequence[str], folder: Path) -> None:
-        """Let ``command`` have the terminal until it ends. Raises OSError, UsageError."""
+        """Give the terminal to ``command`` until it ends. Raises OSError, UsageError."""
 
     def scroll_to_next(self, begin: str) -> None:
         """To the next line about the row that begins so."""
+
+    def leave_at(self, seq: int) -> None:
+        """Leave the screen; a replay then shows the run up to record ``seq``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ class Tab(Generic[Row]):
     """
 
     name: ClassVar[str]
-    empty: ClassVar[str]
+    empty: str
     would: ClassVar[str]
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
@@ -136,6 +139,10 @@ class Tab(Generic[Row]):
     def about(self, row: Row, width: int, /) -> Sequence[Line]:
         """The facts about the row under the cursor."""
         raise NotImplementedError
+
+    def without_row(self, width: int) -> Sequence[Line]:
+        """The lines in the place of facts where there is no row."""
+        return would_lines(self.would, width)
 
     def back(self) -> bool:
         """Leave what was asked about the row; False where nothing was."""

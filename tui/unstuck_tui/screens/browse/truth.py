@@ -17,7 +17,7 @@ class TruthTab(Tab[Row]):
     """By agent and model, the live run included."""
 
     name: ClassVar[str] = "truth"
-    empty: ClassVar[str] = "no attempts yet"
+    empty = "no attempts yet"
     would: ClassVar[str] = "What each agent claimed at the end of its attempts, and what the check found."
     columns = COLUMNS
     cells = staticmethod(truth_cells)

@@ -1,0 +1,162 @@
+"""Requests that an agent repeats while its provider refuses them, as real agents logged it; and what is none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from tests.agents.test_command_agent import Lab
+
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
+from unstuck.agents.command.refused_requests import refused_in, refused_in_log
+from unstuck.agents.streams import STREAMS
+from unstuck.contract import Report
+from unstuck.diagnosis.agent_messages.outages import agent_outage
+from unstuck.diagnosis.agent_messages.troubles import agent_trouble
+
+RECORDED = Path(__file__).parents[1] / "data" / "refused"
+SESSION = "e2486b39-57c8-42a8-b43d-b4dfe52a00c8"
+BEGIN = f'{{"type":"system","subtype":"init","session_id":"{SESSION}"}}'
+CALL = '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"c","name":"%s","input":{}}]}}'
+SAID = "{} repeats a request that its provider refuses: {}The {} is overloaded or not ready yet."
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """An agent in a directory of its own."""
+    return Lab(tmp_path)
+
+
+def recorded(name: str) -> str:
+    """Log of a real agent."""
+    return (RECORDED / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize(("agent", "log"), [("gemini", "gemini.log"), ("opencode", "opencode.log")])
+def test_four_refusals_in_a_row_are_an_outage(agent: str, log: str) -> None:
+    """In its own words; not after three, nor where it has worked since."""
+    printed = recorded(log)
+    said = refused_in(agent, printed)
+    status = "503 " if agent == "gemini" else ""
+    assert said == SAID.format(agent, status, "server")
+    assert agent_outage(said, agent=agent, own=True) is not None
+    assert agent_trouble(said, agent=agent, own=True) is None
+    last = printed.rindex("Attempt 4" if agent == "gemini" else "timestamp=")
+    assert refused_in(agent, printed[:last]) == ""
+    assert refused_in(agent, f'{printed}\n{{"type":"message"}}\n') == ""
+    assert refused_in(agent, f'{printed}\n{{"type":"message"}}\n{printed}') == said
+    assert refused_in("claude", printed) == refused_in("", printed) == ""
+
+
+def test_requests_on_the_side_are_not_the_agents_work() -> None:
+    """opencode asks a small model for a title, which may be refused while the work goes on."""
+    assert refused_in("opencode", recorded("opencode.log").replace("small=false", "small=true")) == ""
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "",
+        "Attempt 9 failed",
+        "Attempt 99999999999 failed with status 503. Retrying with backoff... x",
+        "  Attempt 9 failed with status 503. Retrying with backoff... x",
+        "{" * 4096,
+        "timestamp=" * 400,
+        "Attempt 4 failed with status 503. Retrying with backoff... " + "\x1b]0;x\x07[red]" * 200,
+    ],
+)
+def test_hostile_lines_do_no_harm(printed: str) -> None:
+    """Numbers without end, long lines and escapes: nothing, or one clean line."""
+    for agent in ("gemini", "opencode"):
+        said = refused_in(agent, printed)
+        assert len(said) <= 400
+        assert said.isprintable()
+
+
+def test_the_reason_of_an_unexpected_error_of_opencode_is_in_its_log() -> None:
+    """The stream speaks of an unexpected error only; without the log a person is asked, too."""
+    printed = recorded("opencode_model.log")
+    stream = STREAMS["opencode"]()
+    for line in printed.splitlines():
+        stream.read(line)
+    assert stream.error == "Unexpected server error. Check server logs for details."
+    told = stream.error_beside(printed)
+    assert told == "Model not found: nope/nope. Did you mean: standardcompute?"
+    trouble = agent_trouble(told, agent="opencode", own=True)
+    assert trouble is not None
+    assert (trouble.kind, trouble.cure) == (
+        "model",
+        "Choose another model with `--model`; `opencode models` lists them.",
+    )
+    assert stream.error_beside("") == ""
+    alone = agent_trouble(stream.error, agent="opencode", own=True)
+    assert alone is not None
+    assert "`opencode run --print-logs`" in alone.cure
+    assert agent_outage(stream.error, agent="opencode", own=True) is None
+
+
+async def attempt(lab: Lab, script: str, *, session: str | None = None) -> Report:
+    """One attempt of a program called qwen, in a home of its own; the stop at its end is unstuck's."""
+    program = lab.work / "qwen"
+    program.write_text(f"#!/bin/sh\nlog=$HOME/.qwen/debug/{SESSION}.txt\n{script}\n")
+    program.chmod(0o755)
+    command = (str(program), "-p", "{prompt}", "-o", "stream-json")
+    environ = {**os.environ, "HOME": str(lab.work)}
+    environ.pop("QWEN_HOME", None)
+    environ.pop("QWEN_RUNTIME_DIR", None)
+    agent = CommandAgent(
+        CommandSpec(command=command), folder=lab.run, environ=environ, limit=2**20, prompt_limit=100_000
+    )
+    return await lab.attempt(agent, session=session)
+
+
+def debug_log(lab: Lab) -> Path:
+    """The log of the session in the agent's home."""
+    folder = lab.work / ".qwen" / "debug"
+    folder.mkdir(parents=True)
+    return folder / f"{SESSION}.txt"
+
+
+async def test_qwen_that_tells_its_log_alone_is_ended(lab: Lab) -> None:
+    """The report has the refusal as the agent's own error, and its session."""
+    debug_log(lab)
+    report = await attempt(lab, f"echo '{BEGIN}'; cat {RECORDED}/qwen.txt >> $log; sleep 1000")
+    assert (report.how, report.session, report.marked) == ("ended", SESSION, True)
+    assert report.error == SAID.format("qwen", "503 ", "server")
+    assert report.said == report.error
+    assert report.program == "qwen"
+
+
+async def test_what_an_earlier_attempt_logged_does_not_count(lab: Lab) -> None:
+    """A resumed session writes to the same log: only what comes after the start ends the attempt."""
+    log = debug_log(lab)
+    log.write_text(recorded("qwen.txt"))
+    reading = asyncio.create_task(refused_in_log({"HOME": str(lab.work)}, lab.work, lambda: SESSION))
+    report = await attempt(lab, f"echo '{BEGIN}'; sleep 2.5; exit 3", session=SESSION)
+    assert (report.exit_code, report.marked) == (3, False)
+    assert not reading.done()
+    with log.open("a") as file:
+        file.write(recorded("qwen.txt").replace("503", "429"))
+    assert "429 The server" in await reading
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "nothing"])
+async def test_a_log_that_cannot_be_read_is_none(lab: Lab, kind: str) -> None:
+    """A directory or a pipe in its place, or no log at all: the attempt takes its course."""
+    log = debug_log(lab)
+    if kind == "folder":
+        log.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(log)
+    report = await attempt(lab, f"echo '{BEGIN}'; sleep 2.5; exit 3")
+    assert (report.exit_code, report.marked) == (3, False)
+
+
+async def test_a_running_call_is_not_ended(lab: Lab) -> None:
+    """A request on the side that is refused while a command runs leaves the attempt alone."""
+    debug_log(lab)
+    call = CALL % "run_shell_command"
+    report = await attempt(lab, f"echo '{BEGIN}'; echo '{call}'; cat {RECORDED}/qwen.txt >> $log; sleep 2.5; exit 3")
+    assert (report.exit_code, report.marked) == (3, False)
