@@ -548,7 +548,7 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         await settled(stage)
         assert not old.exists()
         assert new.is_dir()
-        assert "nothing of it was found" in told(stage)
+        assert "a search found nothing of it" in told(stage)
 
 
 async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None:
