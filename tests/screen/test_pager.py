@@ -83,7 +83,7 @@ async def test_an_output_that_is_still_being_read_is_the_one_that_opens(showing:
         stage.main.query_one(Detail).turn_output("agent")
         stage.main.action_pager()
         await stage.settled()
-        assert "agent of attempt 1 of 1" in stage.text
+        assert "[5 agent]" in stage.text
 
 
 async def test_x_jumps_to_errors(showing: Showing) -> None:

@@ -43,9 +43,8 @@ class Collisions:
     def _on_append(self, record: Record) -> None:
         match record.event:
             case e.AttemptStarted() if not self._is_armed and self._core.worktrees is not None:
-                self._arm(
-                    LOOK_S
-                )  # the look finds out whether there is anything to compare: that is no work of a record
+                # The look finds out whether there is anything to compare: that is no work of a record.
+                self._arm(LOOK_S)
             case e.StepRecorded(kind="action" | "success" | "failure") as step if step.tool:
                 self._on_step(record.task, step)
             case e.TaskEnded():
