@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
+from unstuck.version import __version__
 from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of, path_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 from unstuck_tui.terminal.stand_ins import use_stand_ins
@@ -68,7 +69,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(None, "-V", "--version", package_name="unstuck", message="unstuck %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="unstuck", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Supervise coding agents: detect stuck agents, recover automatically where possible, and ask you only when needed.
