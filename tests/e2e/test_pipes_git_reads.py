@@ -59,6 +59,7 @@ def test_a_pipe_that_the_configuration_includes_is_no_wait(unstuck: Unstuck) -> 
 @pytest.mark.parametrize("place", [".gitattributes", ".git/info/exclude"])
 def test_an_agent_that_makes_a_pipe_stops_no_run(unstuck: Unstuck, place: str) -> None:
     """The run comes to its end or to a question, and so does its resume."""
+    (unstuck.root / "unstuck.yaml").write_text("failure_handler: {max_retries: 1, max_pivots: 1, max_research: 0}\n")
     agent = unstuck.script("agent.sh", f"rm -f {place}; mkfifo {place}; echo x > work.txt; exit 0")
     done = unstuck("run", "--headless", "--task", "x", "--verify", "test -f never", "--", "sh", agent)
     assert done.code in (1, 3), done
