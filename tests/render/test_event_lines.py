@@ -128,7 +128,7 @@ def test_research_is_told_by_its_sources() -> None:
     (one,) = said("research_done", insights=("code at a.py:1:\nx = 1",))
     assert one.endswith("  → Found 1 finding: code at a.py:1")
     (none,) = said("research_done", insights=())
-    assert none.endswith("  → Research found nothing")
+    assert none.endswith("  → Found nothing")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def told(name: str, **options: Any) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", sorted(name for name in LOGS if "drawn" not in name))
 def test_every_view_counts_the_same_decisions(name: str, tmp_path: Path) -> None:
-    """What the recap lists, the filter of the log finds, and the line about people counts."""
+    """The recap lists the decisions that the filter of the log finds and the line about people counts."""
     state = State()
     for record in LOGS[name]:
         fold(state, record)
