@@ -244,6 +244,15 @@ def test_output_that_cannot_be_written(unstuck: Unstuck) -> None:
     refused(done, "No space left on device", code=1)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_an_mcp_server_needs_both_streams(repo: Path, closed: str) -> None:
+    """Without a stream to the agent the server ends with one line."""
+    done = subprocess.run(["sh", "-c", f"unstuck mcp {closed}"], cwd=repo, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("unstuck: an agent speaks to this over standard input and output, and one of them")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&- 2>&-"])
 def test_closed_streams_do_no_harm(unstuck: Unstuck, repo: Path, closed: str) -> None:
     """With standard input, output or error closed the work is done all the same, and no file takes their place."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+import pytest
 import yaml
 from click.testing import CliRunner
 from tests.rehearsal.conftest import Stage
@@ -313,6 +315,22 @@ def test_its_check_is_found_by_whoever_goes_on_later(tmp_path: Path) -> None:
         (task,) = yaml.safe_load(rehearsal.plan.read_text(encoding="utf-8"))["tasks"]
         assert task["check"].startswith(f"{python}")
         assert task["check"].endswith(" -m pytest -q tests/test_cart.py")
+
+
+def test_the_end_of_a_demo_names_no_branch_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Started outside a project, a demo that needs nobody removes its own: no line offers its branch for a merge."""
+    monkeypatch.chdir(tmp_path)
+    names = ("--scenario", "succeeds-at-once", "--scenario", "fixed-on-a-retry")
+    done = subprocess.run(
+        [sys.executable, "-m", "unstuck", "demo", *names, "--headless", "--speed", "20"],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "  integrated " in done.stdout
+    end = done.stdout[done.stdout.index("\nrun ") :]
+    assert "every task succeeded" in end
+    assert "merge" not in end
+    assert "branch" not in end
 
 
 def test_the_list_of_scenarios_for_programs() -> None:

@@ -123,6 +123,14 @@ def test_an_event_of_a_later_version_is_shown() -> None:
     assert lines(Unknown(), name="moon_landed") == ("20:14:09Z  web  (moon_landed: an event of a later version)",)
 
 
+def test_research_is_told_by_its_sources() -> None:
+    """Research without a result says so, and counts nothing."""
+    (one,) = said("research_done", insights=("code at a.py:1:\nx = 1",))
+    assert one.endswith("  → Found 1 finding: code at a.py:1")
+    (none,) = said("research_done", insights=())
+    assert none.endswith("  → Found nothing")
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstuck.eventlog import events as e
-from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.eventlog.attention_stats import load_of, seconds_of
 from unstuck.eventlog.envelope import Record, decode
+from unstuck.eventlog.fold import fold
+from unstuck.eventlog.log.record_reader import RunReader, Wanted
 from unstuck.eventlog.log.records import read_records
+from unstuck.eventlog.state import State
 from unstuck.runs.queries.recap import recap_of
 from unstuck.runs.queries.recap_lines import RecapLine, recap_lines
 from unstuck.words.amounts import span, tokens_of
@@ -114,6 +117,19 @@ def told(name: str, **options: Any) -> dict[str, list[str]]:
     for line in recap_lines(recap_of(LOGS[name], **options)):
         lines.setdefault(line.kind, []).append(line.shown)
     return lines
+
+
+@pytest.mark.parametrize("name", sorted(name for name in LOGS if "drawn" not in name))
+def test_every_view_counts_the_same_decisions(name: str, tmp_path: Path) -> None:
+    """The recap lists the decisions that the filter of the log finds and the line about people counts."""
+    state = State()
+    for record in LOGS[name]:
+        fold(state, record)
+    listed = [seq for group in recap_of(LOGS[name]).decided for seq in group.events]
+    (tmp_path / "events.jsonl").write_bytes((GOLDEN / f"{name}.jsonl").read_bytes())
+    found = [record.seq for record in RunReader(tmp_path).records(Wanted(without_me=True))]
+    assert sorted(listed) == found
+    assert sum(load_of(state, 0.0).decided.values()) == len(found)
 
 
 def test_what_passed_was_decided_waited_and_cost() -> None:

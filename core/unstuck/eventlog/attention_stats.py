@@ -13,11 +13,33 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unstuck.eventlog.envelope import Record
     from unstuck.eventlog.state import GateRow, State
     from unstuck.eventlog.summary_rows import DecidedBy
 
 _LONGEST = timedelta(days=400)
 _LATEST = 200_000_000_000.0  # seconds since 1970, in the eighth millennium: calendars end soon after
+DECISIONS = frozenset(
+    {
+        "agent_failure",
+        "agent_replaced",
+        "budget_reached",
+        "directive_issued",
+        "gate_answered",
+        "infrastructure_blocked",
+        "outage_wait",
+        "recovery_decided",
+        "remediation_dispatched",
+        "stop_requested",
+        "task_ended",
+        "transient_error_retry",
+        "workflow_failed",
+    }
+)
+"""Names of events that may be a decision."""
+_ENDED_BY_DECISION = ("skipped", "abandoned")
+_KNOWN_ANSWER = 4
+"""Line of the precedence table on which a rule of the user answers a failure."""
 Span = tuple[float, float]
 
 
@@ -50,6 +72,25 @@ class Load:
             "to_answer": None if mean is None else round(mean, 1),
             "decided": {by: self.decided.get(by, 0) for by in ("rule", "timer", "policy")},
         }
+
+
+def decider(record: Record) -> DecidedBy | None:
+    """Return what took the decision in ``record``; None for a person's, and where nothing was decided.
+
+    A directive that asks a person decides nothing.
+    """
+    event, by_rule = record.event, False
+    if record.actor == "human" or record.name not in DECISIONS:
+        return None
+    if record.name == "directive_issued":
+        by_rule = getattr(event, "line", 0) == _KNOWN_ANSWER
+        if getattr(event, "level", "") == "human" and not by_rule:
+            return None
+    if record.name == "task_ended" and getattr(event, "status", "") not in _ENDED_BY_DECISION:
+        return None
+    if by_rule or getattr(event, "rule", None) is not None:
+        return "rule"
+    return "timer" if record.actor == "timer" else "policy"
 
 
 def load_of(state: State, until: float, *, task: str | None = None) -> Load:
@@ -109,8 +150,8 @@ def _parts(state: State, until: float, zone: tzinfo | None, task: str | None) ->
     for row in gates:
         yield from _questions(row)
     for decision in state.decided.values():
-        moment = seconds_of(decision.time)
-        if moment is not None and task in (None, decision.task):
+        moment = seconds_of(decision.time) if task in (None, decision.task) else None
+        if moment is not None:
             yield moment, Load(decided=Counter([decision.by]))
     for page in state.pages.values():
         moment = seconds_of(page.time)

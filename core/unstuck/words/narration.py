@@ -293,7 +293,7 @@ def _restored(event: e.RestoreDone, record: Record) -> _Text:
 
 def _researched(event: e.ResearchDone, record: Record) -> _Text:
     sources = ", ".join(insight.partition("\n")[0].rstrip(":") for insight in event.insights)
-    return f"  → Found {counted(len(event.insights), 'finding', 'findings')}{sources and f': {sources}'}"
+    return f"  → Found {counted(len(event.insights), 'finding')}: {sources}" if sources else "  → Found nothing"
 
 
 def _gate(event: e.GateOpened, record: Record) -> _Text:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from unstuck.errors import UsageError
 from unstuck_tui.cli.common import end_with_status, json_option, project_option, scope_option, yes_option
 from unstuck_tui.cli.names import OneOf
 
@@ -29,6 +30,8 @@ def command(ctx: click.Context) -> None:
         return
     from unstuck.agents.mcp.server import serve
 
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError("an agent speaks to this over standard input and output, and one of them is closed")
     if sys.stdin.isatty():
         click.echo("unstuck mcp: an agent speaks to this, not a person: see unstuck mcp --help", err=True)
     ctx.exit(serve())

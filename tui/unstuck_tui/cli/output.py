@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,13 +108,15 @@ class Output:
 
         self.end(result, await end_of_run(place, self.run))
 
-    def end(self, result: RunResult, found: RunEnd) -> None:
-        """Print the result of the run, with what was ``found`` at its end."""
+    def end(self, result: RunResult, found: RunEnd, *, is_kept: bool = True) -> None:
+        """Print the result of the run, with what was ``found`` at its end; where its files are only if they stay."""
+        branch = self._branch if is_kept else ""
+        found = found if is_kept else replace(found, changes=None)
         if self._as_json:
             row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
             self._print(json.dumps(row | found.as_dict()))
             return
-        for line in summary(self.run, result.exit_reason, gates=self._gates, branch=self._branch, watch=self._watch):
+        for line in summary(self.run, result.exit_reason, gates=self._gates, branch=branch, watch=self._watch):
             self._print(line)
         for line in (changes_line(found.changes) if found.changes is not None else "", claims_line(found.claims)):
             if line:

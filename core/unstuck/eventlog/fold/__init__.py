@@ -26,4 +26,5 @@ def fold(state: State, record: Record) -> None:
     noted = summary.HANDLERS.get(type(record.event))
     if noted is not None:
         noted(state, record, record.event)
+    summary.note_decision(state, record)
     state.mono = record.mono

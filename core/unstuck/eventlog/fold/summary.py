@@ -9,17 +9,16 @@ from dataclasses import replace
 from functools import partial
 
 from unstuck.eventlog import events as e
+from unstuck.eventlog.attention_stats import decider
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, on
 from unstuck.eventlog.state import State
-from unstuck.eventlog.summary_rows import RUNGS, Decided, DecidedBy, Page, SignatureRow
+from unstuck.eventlog.summary_rows import RUNGS, Decided, Page, SignatureRow
 
 HANDLERS: Handlers = {}
 _on = partial(on, HANDLERS)
 _TEXT = 300
 _TASKS = 200
-_KNOWN_ANSWER = 4
-"""Line of the precedence table on which a rule of the user answers a failure."""
 
 
 @_on(e.AttemptStarted)
@@ -68,8 +67,6 @@ def _step_recorded(state: State, record: Record, event: e.StepRecorded) -> None:
 @_on(e.DirectiveIssued)
 def _directive_issued(state: State, record: Record, event: e.DirectiveIssued) -> None:
     _reached(state, record, event.level)
-    if event.line == _KNOWN_ANSWER:
-        _decided(state, record, "rule")
 
 
 @_on(e.OutageWait)
@@ -97,25 +94,15 @@ def _checkpoint_created(state: State, record: Record, event: e.CheckpointCreated
         change_attempt(state, row.attempt, checkpoint=event.id)
 
 
-@_on(e.RecoveryDecided)
-@_on(e.WorkflowFailed)
-def _decided_about(state: State, record: Record, event: e.RecoveryDecided | e.WorkflowFailed) -> None:
-    _decided(state, record, "timer" if record.actor == "timer" else "policy")
-
-
-@_on(e.StopRequested)
-def _stop_requested(state: State, record: Record, event: e.StopRequested) -> None:
-    if not event.attempt_id:
-        _decided(state, record, "timer" if record.actor == "timer" else "policy")
-
-
 @_on(e.NotificationSent)
 def _notified(state: State, record: Record, event: e.NotificationSent) -> None:
     state.pages[record.seq] = Page(time=record.time, tasks=event.tasks)
 
 
-def _decided(state: State, record: Record, by: DecidedBy) -> None:
-    if record.actor != "human":
+def note_decision(state: State, record: Record) -> None:
+    """Keep a decision without a person; the answer of a question stays with its row."""
+    by = None if isinstance(record.event, e.GateAnswered) else decider(record)
+    if by is not None:
         state.decided[record.seq] = Decided(time=record.time, event=record.name, by=by, task=record.task)
 
 

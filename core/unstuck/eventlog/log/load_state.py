@@ -24,7 +24,7 @@ SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024
 """Size in bytes up to which a log is checked whole, even if a snapshot covers its records."""
 _TOLD_BYTES = 1024 * 1024
-FOLD = 7
+FOLD = 8
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
 """Start of the state in a snapshot. A snapshot of another version is not used: its rows may differ."""

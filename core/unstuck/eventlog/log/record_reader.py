@@ -15,8 +15,7 @@ from typing import Any
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import RecordDamaged, RecordError
-from unstuck.eventlog import events as e
-from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.eventlog.attention_stats import DECISIONS, decider, seconds_of
 from unstuck.eventlog.envelope import Record, decode, event_name
 from unstuck.eventlog.log.envelope_scan import Envelope, envelope_of
 from unstuck.eventlog.log.load_state import LOG_NAME, SNAPSHOT_NAME
@@ -24,26 +23,6 @@ from unstuck.eventlog.log.log_format import START, Line, read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 
-_DECISIONS = frozenset(
-    {
-        "agent_failure",
-        "agent_replaced",
-        "budget_reached",
-        "directive_issued",
-        "gate_answered",
-        "gate_withdrawn",
-        "infrastructure_blocked",
-        "recovery_decided",
-        "remediation_dispatched",
-        "outage_wait",
-        "stop_requested",
-        "transient_error_escalated",
-        "transient_error_retry",
-        "workflow_failed",
-    }
-)
-_ENDED = "task_ended"
-_ENDED_BY_DECISION = frozenset({"skipped", "abandoned", "failed", "cancelled"})
 _HASH = 16
 _PLAIN = re.compile(r"[0-9A-Za-z_.-]+")
 # Plain characters may also be written as escapes; such a line is always decoded.
@@ -85,7 +64,7 @@ class Wanted:
     @cached_property
     def _prefilters(self) -> tuple[Callable[[bytes], object], ...]:
         """Prefilters: searches that a matching line has to satisfy before its envelope is parsed."""
-        decisions = {*_DECISIONS, _ENDED} if self.without_me else ()
+        decisions = DECISIONS if self.without_me else ()
         names = (_any_of(f'"{name}"' for name in sorted(one)) for one in (self.actors, self.tasks, decisions))
         begins = _any_of((self.signature[:_HASH],) if self.signature else ())
         return tuple(search for search in (begins, *names) if search is not None)
@@ -97,7 +76,7 @@ class Wanted:
         )
         if not self._matches_envelope(envelope):
             return False
-        if self.without_me and isinstance(record.event, e.TaskEnded) and record.event.status not in _ENDED_BY_DECISION:
+        if self.without_me and decider(record) is None:
             return False
         return not self.signature or any(found.startswith(self.signature) for found in signatures_in(record))
 
@@ -110,9 +89,7 @@ class Wanted:
             return False
         if self.actors and envelope.actor not in self.actors:
             return False
-        if self.without_me and (
-            envelope.actor == "human" or (envelope.event not in _DECISIONS and envelope.event != _ENDED)
-        ):
+        if self.without_me and (envelope.actor == "human" or envelope.event not in DECISIONS):
             return False
         if self.tasks and not any(envelope.task == task or fnmatchcase(envelope.task, task) for task in self.tasks):
             return False

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from unstuck.eventlog import events as e
-from unstuck.eventlog.attention_stats import seconds_of
+from unstuck.eventlog.attention_stats import decider, seconds_of
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold import fold
 from unstuck.eventlog.state import GateRow, State
 
 _LEVELS = {
     "retry": "retry", "pivot": "new approach", "research": "research", "continue": "new session", "first": "same again",
+    "human": "question by rule",
 }  # fmt: skip
 _WORDS = {
     "agent_failure": "start of the agent again",
@@ -157,9 +158,8 @@ class _Recap:
         self._note_wait(record, is_new)
         if is_new:
             self._note(record)
-            if word := self._decision(record):
-                actor = "rule" if getattr(record.event, "rule", None) is not None else record.actor
-                self._decided.setdefault(actor, _Group()).add(record, word)
+            if by := decider(record):
+                self._decided.setdefault(by, _Group()).add(record, self._decision(record))
 
     def _note(self, record: Record) -> None:
         event = record.event
@@ -205,13 +205,11 @@ class _Recap:
         self._waits += _waited(task, what, begin, record)
 
     def _decision(self, record: Record) -> str:
-        """Return a decision without a person in words; empty for any other event."""
+        """Return a decision without a person in words."""
         event = record.event
-        if record.actor == "human":
-            return ""
         match event:
             case e.DirectiveIssued():
-                return _LEVELS.get(event.level, "")
+                return _LEVELS[event.level]
             case e.GateAnswered():
                 gate = self._state.gates.get(event.gate)
                 kind = gate.gate.type.replace("_", " ") if gate is not None else "question"
@@ -220,9 +218,9 @@ class _Recap:
                 return f"{event.choice} after an interruption"
             case e.StopRequested():
                 return "stop of an attempt" if event.attempt_id else "stop of the run"
-            case e.TaskEnded() if event.status in ("skipped", "abandoned"):
+            case e.TaskEnded():
                 return event.status
-        return _WORDS.get(record.name, "")
+        return _WORDS[record.name]
 
     def facts(self) -> RecapFacts:
         run, last = self._state.run, self._last
