@@ -28,15 +28,16 @@ SIZE = (120, 40)
 KEYS = 100
 
 
-def seconds_of(*, watched: bool, per_second: int, key: bytes = b"", shows: bytes = b"") -> list[Spent]:
-    """Return the use per second of a run in a process and terminal of its own, whose output is read here.
+def seconds_of(*load: object, key: bytes = b"", shows: bytes = b"") -> list[Spent]:
+    """Return the use per second of a ``load`` in a process and terminal of its own, whose output is read here.
 
     ``key`` is typed there, and leads to what ``shows`` these words.
     """
     ours, its = os.openpty()
     termios.tcsetwinsize(its, SIZE[::-1])
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [sys.executable, str(HERE / "screen_load.py"), str(int(watched)), str(per_second), file.name]
+        script, *words = map(str, load)
+        command = [sys.executable, str(HERE / script), *words, file.name]
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, start_new_session=True, env=environment)
         os.close(its)
@@ -63,7 +64,7 @@ def share(*, per_second: int, key: bytes = b"", shows: bytes = b"") -> Callable[
     """
 
     def measure() -> float:
-        spent = seconds_of(watched=True, per_second=per_second, key=key, shows=shows)
+        spent = seconds_of("screen_load.py", 1, per_second, key=key, shows=shows)
         forgotten = median(abs(second.rest) for second in spent)
         if forgotten > 0.001:
             raise RuntimeError(f"{forgotten:.4f} s of a second are neither the screen's nor the run's")
@@ -75,9 +76,14 @@ def share(*, per_second: int, key: bytes = b"", shows: bytes = b"") -> Callable[
 def difference() -> float:
     """The same by another way: what the process uses in the median second, less that of one without a screen."""
     watched, alone = (
-        median(second.process for second in seconds_of(watched=watched, per_second=1)) for watched in (True, False)
+        median(second.process for second in seconds_of("screen_load.py", int(watched), 1)) for watched in (True, False)
     )
     return 100 * (watched - alone)
+
+
+def share_of_hosts(part: str) -> Callable[[], float]:
+    """The same of runs of many hosts: the share of the ``screen``, of the ``run``, or of the whole ``process``."""
+    return lambda: 100 * median(getattr(second, part) for second in seconds_of("fleet_load.py", 1))
 
 
 async def _resident(count: int) -> float:
@@ -147,6 +153,16 @@ def benches() -> Iterable[Bench]:
         )
     plan = share(per_second=1, key=b"d", shows=b"plan of")
     yield Bench(name="the same as a plan, 1 Hz", unit="% core", measure=plan, budget="2 %", rounds=3)
+    yield Bench(
+        name="10,000 tasks of 20 other hosts, 1 Hz",
+        unit="% core",
+        measure=share_of_hosts("screen"),
+        against=share(per_second=1),
+        budget="1.5 %",
+        rounds=3,
+    )
+    # A thousand records a second are copied, checked and folded here, which the process of a local run does itself.
+    yield Bench(name="the same with what takes them in", unit="% core", measure=share_of_hosts("process"), rounds=3)
     # The difference of two figures that are ten times as large: noisy, but nothing can be left out of it.
     yield Bench(name="1 Hz, as the difference of two processes", unit="% core", measure=difference, rounds=3)
     yield Bench(name="memory with 1,000 tasks", unit="MB", measure=memory, budget="80 MB", rounds=3)

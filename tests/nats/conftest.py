@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -121,6 +122,12 @@ class Fleet:
         key = self.key(name, role)
         await self.server.until_known([name])
         return key
+
+    def lose_disk(self) -> None:
+        """Kill the server and delete its streams, and all that was said in them."""
+        self.server._process.kill()
+        self.server._process.wait()
+        shutil.rmtree(self.server.folder / "jetstream")
 
     def machine(self, name: str) -> Machine:
         if name not in self.machines:

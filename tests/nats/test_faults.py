@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -122,7 +121,7 @@ async def test_every_question_has_one_winner_and_nothing_is_lost(fleet: Fleet) -
                     faults.cancel()
                     await asyncio.gather(faults, return_exceptions=True)
                 if part.start is None:
-                    await _lose_disk(fleet)
+                    fleet.lose_disk()
                     done["disk"] += 1
             print(dict(done), dict(Counter(won.values())))
             links.pause = 0.0
@@ -176,13 +175,6 @@ async def _both(room: asyncio.Semaphore, anna: Viewer, ben: Viewer, machine: Mac
 
 def _answered(machine: Machine) -> int:
     return machine.path.read_bytes().count(b'"event":"gate_answered"')
-
-
-async def _lose_disk(fleet: Fleet) -> None:
-    """Kill the server and delete its streams, and all that was said in them."""
-    fleet.server._process.kill()
-    fleet.server._process.wait()
-    shutil.rmtree(fleet.server.folder / "jetstream")
 
 
 def _is_copied(viewer: Viewer, machine: Machine, size: int) -> bool:
@@ -239,7 +231,7 @@ async def test_a_wiped_disk_of_the_server_is_filled_again(fleet: Fleet, tmp_path
     async with fleet.host("box1") as (machine, _), fleet.viewer("anna") as anna:
         machine.write(1, 40)
         await until(lambda: anna.copies.cursor("box1", machine.log).seq == 40)
-        await _lose_disk(fleet)
+        fleet.lose_disk()
         machine.write(41)
         async with fleet.viewer("late") as late:
             for viewer in (anna, late):

@@ -9,12 +9,13 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.nats.conftest import LINES, Fleet, until, working
+from tests.nats.conftest import LINES, RUN, Fleet, until, working
 
 from unstuck.contract import Answer
 from unstuck.errors import UsageError
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.eventlog.log.verify import check
+from unstuck.eventlog.storage.lock import RUN_LOCK, ProjectLock
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.forwarder import Forwarder
 from unstuck.fleet.nats.keys import read_credentials
@@ -95,6 +96,20 @@ async def test_one_of_two_people_wins_and_the_other_is_told_who_and_what(fleet: 
         assert (lost.by, lost.what["choice"]) == (won.by, won.what["choice"])
         async with fleet.host("box1"):
             await until(lambda: _gate(anna, machine.log, gate) == (won.what["choice"], f"fleet:{won.by}"))
+
+
+@pytest.mark.nats
+async def test_an_answer_that_was_heard_outlives_the_server_that_took_it(fleet: Fleet) -> None:
+    """The run is busy when the answer comes, and the server loses its disk before the run can take it."""
+    async with fleet.host("box1") as (machine, forwarder), fleet.viewer("anna") as anna:
+        (gate,) = await machine.ask(1)
+        await until(lambda: anna.copies.logs("box1") != [])
+        with ProjectLock(machine.home / RUN_LOCK, run=RUN):
+            assert (await anna.answer("box1", machine.log, gate, Answer(choice="skip"))).mine
+            await until(lambda: (machine.log, gate) in forwarder.unwritten)
+            fleet.lose_disk()
+            await until(lambda: forwarder.problem != "")
+        await until(lambda: _gate(anna, machine.log, gate) == ("skip", "fleet:anna"))
 
 
 @pytest.mark.nats

@@ -11,6 +11,7 @@ from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Answer
 from unstuck.errors import GateUnknown, RecordError, UsageError
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.fold.rows import changed
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
 from unstuck.eventlog.state import AttemptRow, GateRow, RunRow, State, TaskRow
@@ -55,9 +56,14 @@ class FleetView(RunElsewhere):
         self._merged: dict[tuple[str, str], object] = {}
         self._due: set[RemoteRun] = set()
         self._clocks: dict[str, tuple[float, float]] = {}
-        self.hosts: list[RemoteHost] = []
+        self._hosts: dict[str, RemoteHost] = {}
         for name in hosts:
             self.add(name)
+
+    @property
+    def hosts(self) -> Sequence[RemoteHost]:
+        """The hosts that are shown, in the order in which they were named."""
+        return tuple(self._hosts.values())
 
     @property
     def title(self) -> str:
@@ -66,7 +72,7 @@ class FleetView(RunElsewhere):
     def add(self, name: str) -> None:
         """Show one more host."""
         host = RemoteHost(name, self._open_link, self._copies, self._changed, clock=self.clock)
-        self.hosts.append(host)
+        self._hosts[name] = host
         self.state.run = replace(self.state.run, project=self.title)
         for run in host.runs.values():
             self._merge(run)
@@ -167,7 +173,7 @@ class FleetView(RunElsewhere):
     # --- the merged state --------------------------------------------------------------------------------------------
 
     def _host(self, run: RemoteRun) -> RemoteHost:
-        return next(host for host in self.hosts if host.name == run.host)
+        return self._hosts[run.host]
 
     def _changed(self, run: RemoteRun | None, record: Record | None) -> None:
         """Take in a record of ``run``; without one a host stands otherwise."""
@@ -261,11 +267,11 @@ class FleetView(RunElsewhere):
                 until = row.backoff_until + host.mono_offset
                 gate, attempt = own(row.gate), own(row.attempt)
                 collisions = tuple(replace(one, other=own(one.other)) for one in row.collisions)
-                self.state.tasks[task.id] = replace(
+                self.state.tasks[task.id] = changed(
                     row, task=task, gate=gate, attempt=attempt, backoff_until=until, collisions=collisions
                 )
             case AttemptRow():
-                self.state.attempts[own(row.id)] = replace(
+                self.state.attempts[own(row.id)] = changed(
                     row,
                     id=own(row.id),
                     task=own(row.task),
@@ -296,7 +302,7 @@ class FleetView(RunElsewhere):
         host = self._host(run)
         task = f"{self._prefix(run)}/{record.task}" if record.task else ""
         time = _shifted(record.time, host.offset)
-        return replace(record, task=task, time=time, mono=record.mono + host.mono_offset)
+        return changed(record, task=task, time=time, mono=record.mono + host.mono_offset)
 
 
 def _shifted(time: str, seconds: float) -> str:

@@ -3,6 +3,9 @@
 The offset of each log is the last message on its subject in the stream. Each message names the one that it follows, so
 that nothing can be missing or stored twice, however often the connection is lost. A stream that was deleted has no last
 message: the log is published again from its start.
+
+An answer that was heard is decided: it is written whether or not the connection lasts, for a link that is cut every few
+seconds would otherwise end each write before it is done.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nats.aio.msg import Msg
 
@@ -23,7 +26,7 @@ from unstuck.eventlog.log.log_format import Position, read_lines
 from unstuck.fleet.host_logs import Broken, Ended, HostLog, HostLogs, Lines, News, Opened, batches
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import Credentials, Forged, Pass, checked, write_secret
-from unstuck.fleet.nats.session import FleetError, Message, Session, Worker
+from unstuck.fleet.nats.session import FleetError, Message, Session, Worker, first_of
 from unstuck.fleet.requests import CONTROLS, LOOKS, Requests
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
@@ -44,6 +47,20 @@ class _Again(FleetError):
     """The stream is not as it was: look at it again."""
 
 
+class _Given(NamedTuple):
+    """An answer to a question of a log: the one with this ``number``, which ``who`` gave."""
+
+    log: HostLog
+    gate: str
+    number: int
+    answer: dict[str, Any]
+    who: Pass
+
+    @property
+    def question(self) -> tuple[str, str]:
+        return self.log.name, self.gate
+
+
 class Forwarder(Worker):
     """Forwards the logs of this user on this machine with a host's key, until it is cancelled."""
 
@@ -57,7 +74,9 @@ class Forwarder(Worker):
         self._open: dict[tuple[str, str], int] = {}
         self._refused: dict[str, tuple[int, str]] = {}
         self._seen: dict[str, None] = {}
-        self._writing = asyncio.Lock()
+        self._heard: asyncio.Queue[_Given] = asyncio.Queue()
+        self.unwritten: set[tuple[str, str]] = set()
+        """Logs and questions whose answers were heard and are not written yet."""
         self._begin()
 
     def _begin(self) -> None:
@@ -71,6 +90,9 @@ class Forwarder(Worker):
     def logs(self) -> int:
         """The number of logs that are forwarded."""
         return len(self._ends)
+
+    async def run(self) -> None:
+        await first_of(super().run(), self._write_answers())
 
     async def _work(self, session: Session) -> None:
         self._begin()
@@ -233,7 +255,7 @@ class Forwarder(Worker):
                 self._open.pop(gate, None)
 
     async def _collect(self, session: Session) -> None:
-        """Write answers into the logs: at once where the server says so, and all that were missed every few seconds."""
+        """Hear answers: at once where the server says so, and all that were missed every few seconds."""
         due, room, loop = 0.0, asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop()
 
         async def look(log: str, gate: str, looks: int) -> None:
@@ -251,7 +273,7 @@ class Forwarder(Worker):
             # Side by side: on a slow link a look takes seconds, and one link may not live for as many as are open.
             async with asyncio.TaskGroup() as group:
                 for (log, gate), looks in rung.items():
-                    if (log, gate) in self._open:
+                    if (log, gate) in self._open and (log, gate) not in self.unwritten:
                         group.create_task(look(log, gate, looks))
 
     async def _rung(self) -> dict[tuple[str, str], int]:
@@ -270,7 +292,10 @@ class Forwarder(Worker):
             self._given.put_nowait((log, gate, looks))
 
     async def _look_for_answer(self, session: Session, log: str, gate: str) -> bool:
-        """Return whether there is an answer to this question now, which is then in the log or was refused."""
+        """Return whether there is an answer to this question now, which is then to be written or was refused."""
+        place = self._logs.log(log)
+        if place is None:
+            return True  # a new session has not come to this log yet, and rings for its questions then
         key = f"{log}.{gate}"
         first = self._refused[key][0] + 1 if key in self._refused else 1
         for number in range(first, s.TRIES + 1):
@@ -284,23 +309,29 @@ class Forwarder(Worker):
             except (Forged, ValueError) as problem:
                 self._refused[key] = number, one_line(str(problem), 300)
                 continue
-            async with self._writing:
-                await self._write_answer(log, gate, number, answer, who)
+            if (log, gate) not in self.unwritten:
+                self.unwritten.add((log, gate))
+                self._heard.put_nowait(_Given(place, gate, number, answer, who))
             return True
         return True
 
-    async def _write_answer(self, log: str, gate: str, number: int, answer: dict[str, Any], who: Pass) -> None:
-        found = {name: answer.get(name) for name in ("choice", "text", "number", "scope")}
-        reply = await self._asker(who).reply(self._logs.log(log), {**found, "do": "answer", "gate": gate})
-        if "error" not in reply:
-            self._open.pop((log, gate), None)
+    async def _write_answers(self) -> None:
+        """Write the answers that were heard into the logs, one after the other, for as long as this is awaited."""
+        while True:
+            given = await self._heard.get()
+            await self._write_answer(given)
+            self.unwritten.discard(given.question)
+
+    async def _write_answer(self, given: _Given) -> None:
+        found = {name: given.answer.get(name) for name in ("choice", "text", "number", "scope")}
+        reply = await self._asker(given.who).reply(given.log, {**found, "do": "answer", "gate": given.gate})
+        tries = self._open.pop(given.question, 0) + 1
+        if "error" not in reply or "is closed already" in str(reply["error"]):
             return
-        self._open[log, gate] = tries = self._open.get((log, gate), 0) + 1
-        if "is closed already" in str(reply["error"]):
-            self._open.pop((log, gate), None)
-        elif tries >= _TRIES:  # a run that was just being resumed takes it the next time
-            self._refused[f"{log}.{gate}"] = number, one_line(str(reply["error"]), 300)
-            self._open[log, gate] = 0
+        if tries >= _TRIES:  # a run that was just being resumed takes it the next time
+            self._refused[".".join(given.question)] = given.number, one_line(str(reply["error"]), 300)
+            tries = 0
+        self._open[given.question] = tries
 
     def _asker(self, who: Pass) -> Requests:
         return self._requests.setdefault(who.name, Requests(self._environ, who.name))

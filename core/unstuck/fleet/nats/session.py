@@ -173,7 +173,7 @@ class Worker(ABC):
         while True:
             try:
                 async with connected(self._key) as session:
-                    await _first_of(self._work(session), session.until_over())
+                    await first_of(self._work(session), session.until_over())
             except* FleetError as problems:
                 first: BaseException = problems
                 while isinstance(first, BaseExceptionGroup):
@@ -260,7 +260,7 @@ async def _connected(credentials: Credentials, url: str) -> Session:
     return Session(client, over, refusals)
 
 
-async def _first_of(*works: Coroutine[Any, Any, None]) -> None:
+async def first_of(*works: Coroutine[Any, Any, None]) -> None:
     """Do all ``works`` until one of them ends. A group of tasks would forget a cancellation that meets an error."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
