@@ -93,6 +93,12 @@ _EXAMPLES = {
     "fleet doctor": ("fleet doctor", "fleet doctor --json"),
     "fleet revoke": ("fleet revoke box1",),
     "fleet answer": ('fleet answer box1 g3-1a2b retry "keep the old name"',),
+    "fleet work": (
+        "fleet work --agent claude",
+        "fleet work --slots 2 --label gpu --agent 'fix=python3 fix.py {prompt_file}'",
+    ),
+    "fleet trust": ("fleet trust", "fleet trust UAXK7...", "fleet trust --remove UAXK7..."),
+    "fleet drain": ("fleet drain build1", "fleet drain build1 --undo"),
     "checkpoints": ('checkpoints create -m "before I tidy up"', "checkpoints list"),
     "checkpoints list": ("checkpoints list", "checkpoints list --json"),
     "checkpoints create": ("checkpoints create", 'checkpoints create -m "before I tidy up"'),

@@ -1,0 +1,29 @@
+"""An agent without a model: it does what the lines of its prompt say."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+
+def main() -> None:
+    for line in Path(sys.argv[1]).read_text().splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word == "write":
+            Path(f"{rest}.txt").write_text(f"{rest}\n")
+        elif word == "draft":
+            Path(f"{rest}.draft").write_text("half\n")
+        elif word == "sleep":
+            time.sleep(float(rest) * float(os.environ.get("SLOW", "1")))
+        elif word == "note":
+            with Path(os.environ["NOTES"]).open("a") as notes:
+                notes.write(f"{rest} {os.environ.get('WHO', '')}\n")
+        elif word == "secret":
+            Path(f"{rest}.txt").write_text(os.environ.get("OWNERS_SECRET", "none") + "\n")
+        elif word == "fail":
+            sys.exit(f"Error: {rest}")
+
+
+main()
