@@ -130,9 +130,11 @@ class Machine:
         return self.clone / ".git" / "unstuck" / "runs"
 
     def records(self, run: str = "") -> list[dict[str, Any]]:
-        """Return the records of the newest run, or of ``run``."""
-        folder = self.runs / run if run else max(self.runs.iterdir())
-        return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+        """Return the records of the newest run, or of ``run``; none before it has begun."""
+        folders = [self.runs / run] if run else sorted(self.runs.glob("*"))
+        log = folders[-1] / "events.jsonl" if folders else None
+        lines = log.read_text().split("\n")[:-1] if log is not None and log.exists() else []
+        return [json.loads(line) for line in lines]
 
     def results(self, run: str = "") -> dict[str, str]:
         """Return the files of the results of the newest run, by name."""

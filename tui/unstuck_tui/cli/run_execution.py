@@ -64,7 +64,9 @@ async def execute(
         result = await resume_run(run, place, run_options)
     else:
         plan, place = await _plan(words, has_agent, place, options)
-        plan = _apart(plan, overrides) if placed is not None else plan
+        if placed is not None:
+            plan = _apart(plan, overrides)
+            await placed.require(plan, place)
         kind = "command" if has_agent else "plan"
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     await output.finish(result, place)

@@ -93,7 +93,10 @@ class PlanEntry(_Entry):
 
 
 class LeaseEntry(_Entry):
-    """The machine that works the run; ``count`` grows with each renewal, and ``tip`` are its results so far."""
+    """The machine that works the run, none while it is paused. ``count`` grows with each renewal.
+
+    ``tip`` are the results so far.
+    """
 
     machine: Line
     count: int = 0

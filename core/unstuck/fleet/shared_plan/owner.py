@@ -6,6 +6,7 @@ To the rest of supervision a task on a host is an attempt like any other: one ag
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -35,8 +36,9 @@ from unstuck.runs.plans.plan import Plan
 from unstuck.settings.paths import state_dir
 from unstuck.supervision.context.context import RunContext
 from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.text import known_values, one_line
+from unstuck.text import known_values, one_line, secret_values, set_secret_values
 from unstuck.workspace.git.repository import run_git
+from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 MEMORY_LINES = 200
@@ -84,12 +86,12 @@ class PlanOwner:
         key = self.subject("lease")
         while (entry := self.table.entries.get(key)) is not None:
             assert isinstance(entry.value, LeaseEntry)
-            if entry.value.over or self.table.unchanged_for(entry) > self._lease_s:
+            if _is_free(entry.value) or self.table.unchanged_for(entry) > self._lease_s:
                 break
             before = entry.revision
             await self.table.until_changed(0.2)
             now = self.table.entries.get(key)
-            if now is not None and now.revision != before and not _is_over(now.value):
+            if now is not None and now.revision != before and not _is_free(now.value):
                 raise UsageError(f"{entry.value.machine} works this run: stop it there first")
         if entry is not None and entry.who.public != self.table.public:
             raise UsageError(f"this run belongs to another key of {self.name.owner}")
@@ -183,8 +185,8 @@ class PlanOwner:
         over = self.core.head.run.state in ("ended", "draining")
         with suppress(TimeoutError, UnstuckError):
             async with asyncio.timeout(_CONNECT_S):
+                await self._renew(**({"over": True} if over else {"machine": ""}))
                 if over:
-                    await self._renew(over=True)
                     await self.transport.forget()
 
     # Work
@@ -290,6 +292,16 @@ class Placement:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
+    async def require(self, plan: Plan, place: Project) -> None:
+        """Raise UsageError, FleetError or WorkspaceError for what would keep the run from its hosts."""
+        await remote_of(place.root, self._via)
+        set_secret_values(secret_values(os.environ))
+        _refuse_secrets(
+            json.dumps([plan.setup, dict(plan.settings), [agent.command for agent in plan.agents.values()]])
+        )
+        async with self.table():
+            pass
+
     @asynccontextmanager
     async def placed(self, supervisor: Supervisor, plan: Plan) -> AsyncIterator[Callable[[Task], Agent]]:
         """Yield what makes the agent of a task. Raises UsageError, FleetError and WorkspaceError."""
@@ -324,8 +336,8 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
         await work
 
 
-def _is_over(value: object) -> bool:
-    return isinstance(value, LeaseEntry) and value.over
+def _is_free(value: object) -> bool:
+    return isinstance(value, LeaseEntry) and (value.over or not value.machine)
 
 
 def _refuse_secrets(written: str) -> None:

@@ -70,8 +70,9 @@ class RemoteAgent:
                         call.cancel()  # another host goes on without it
                         del asking[gate]
                 if claim is not None and claim.state == "asked":
+                    answered = (self._owner.work(task.id) or work).answers
                     for question in claim.questions:
-                        if question.id not in asking:
+                        if question.id not in asking and question.id not in answered:
                             asked = self._ask(guidance.attempt, claim.host, question)
                             asking[question.id] = asyncio.ensure_future(asked)
                 if claim is not None and claim.state in ("passed", "failed", "stopped"):
