@@ -39,7 +39,7 @@ AGENT = Path(__file__).with_name("scripted_agent.py")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave tests with a real server to `make nats`, as those beside the fleet's own."""
     for item in items:
-        if "machines" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
+        if item.path.parent == Path(__file__).parent and "unit" not in item.keywords:
             item.add_marker(pytest.mark.nats)
 
 
@@ -119,10 +119,10 @@ class Machine:
         self.commands.append(started)
         return started
 
-    def work(self, *words: str, **more: str) -> tuple[int, str, str]:
+    def work(self, *words: str, seconds: float = 90, **more: str) -> tuple[int, str, str]:
         """Run a command of ``unstuck`` to its end; return its code, its output and its errors."""
         started = self.start(*words, **more)
-        code = started.end()
+        code = started.end(seconds)
         return code, started.out.read_text(), started.errors.read_text()
 
     @property

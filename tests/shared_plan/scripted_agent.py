@@ -9,10 +9,15 @@ from pathlib import Path
 
 
 def main() -> None:
+    failure = ""
     for line in Path(sys.argv[1]).read_text().splitlines():
         word, _, rest = line.strip().partition(" ")
         if word == "write":
             Path(f"{rest}.txt").write_text(f"{rest}\n")
+            failure = ""  # a person has said how it is done
+        elif word == "collect":
+            name, *needs = rest.split()
+            Path(f"{name}.txt").write_text(name + "".join(Path(f"{need}.txt").read_text() for need in needs) + "\n")
         elif word == "draft":
             Path(f"{rest}.draft").write_text("half\n")
         elif word == "sleep":
@@ -23,7 +28,9 @@ def main() -> None:
         elif word == "secret":
             Path(f"{rest}.txt").write_text(os.environ.get("OWNERS_SECRET", "none") + "\n")
         elif word == "fail":
-            sys.exit(f"Error: {rest}")
+            failure = f"Error: {rest}"
+    if failure:
+        sys.exit(failure)
 
 
 main()

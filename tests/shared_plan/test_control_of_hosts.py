@@ -71,15 +71,13 @@ def test_a_held_task_holds_its_agent_and_goes_on(machines: Machines) -> None:
 
 
 def test_a_budget_ends_what_hosts_use(machines: Machines) -> None:
-    """What agents use anywhere counts towards the run's budget, whose end stops all hosts."""
+    """The end of the run's budget stops all hosts."""
     anna = machines.owner()
-    agent = 'import json,sys,time\nprint(json.dumps({"type": "result"}))\ntime.sleep(90)\n'
     plan = machines.plan(anna, [task("one", prompt="sleep 60\nwrite one")], budget={"time": "6s"})
     host = machines.host("build1")
     run = anna.start("run", str(plan), "--fleet", "--headless", "--ask", "never")
     assert run.end() == 5, run.text()
     until(lambda: "stopped" in host.text() or "held" in host.text(), about=host.text)
-    assert agent
 
 
 def test_a_drained_host_takes_no_new_task(machines: Machines) -> None:

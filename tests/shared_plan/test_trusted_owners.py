@@ -12,7 +12,7 @@ from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import read_credentials
 from unstuck.fleet.nats.session import connected
 from unstuck.fleet.shared_plan.entries import OfferEntry
-from unstuck.fleet.shared_plan.owner import Placement
+from unstuck.fleet.shared_plan.placement import Placement
 
 
 def test_a_host_does_nothing_for_an_owner_that_it_was_not_told_to_trust(machines: Machines) -> None:

@@ -238,9 +238,9 @@ def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str
     "--agent", "agents", multiple=True, metavar="NAME[=COMMAND]", help="Known agent, or an agent with its command."
 )
 def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
-    """Work tasks of plans whose owners this machine trusts, in the foreground.
+    """Work tasks of plans of trusted owners.
 
-    It needs the key of a host, and `unstuck fleet trust` for each owner.
+    It works in the foreground. It needs the key of a host, and `unstuck fleet trust` for each owner.
     """
     require_nats()
     from unstuck.fleet.shared_plan.host import Offer, PlanHost, offered_agent
@@ -263,9 +263,10 @@ def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
 @click.option("--commands", is_flag=True, help="Plans of this owner may name the agents' commands.")
 @click.option("--remove", is_flag=True, help="Trust this key no more.")
 def trust(key: str | None, commands: bool, remove: bool) -> None:
-    """Trust an owner's key: this machine then works plans that it has signed.
+    """Trust the key of an owner of plans.
 
-    Without KEY it lists the keys that are trusted here, and prints this machine's own.
+    This machine then works plans that the key has signed. Without KEY it lists the keys that are trusted here, and
+    prints this machine's own.
     """
     require_nats()
     from unstuck.fleet.shared_plan.trust import Trust
@@ -293,7 +294,10 @@ def trust(key: str | None, commands: bool, remove: bool) -> None:
 @click.argument("host")
 @click.option("--undo", is_flag=True, help="Let the host take tasks again.")
 def drain(host: str, undo: bool) -> None:
-    """Have a host take no new task of any plan. It finishes those that it has."""
+    """Have a host take no new task.
+
+    It finishes those that it has.
+    """
     require_nats()
     from unstuck.fleet.nats.keys import made_name
     from unstuck.fleet.shared_plan.drain import drain_host

@@ -21,7 +21,7 @@ from unstuck_tui.cli.common import complain, located, overrides_of, progress
 from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
 if TYPE_CHECKING:
-    from unstuck.fleet.shared_plan.owner import Placement
+    from unstuck.fleet.shared_plan.placement import Placement
 
 _OFFERED = 64
 _LONG_LOG = 32 * 1024 * 1024
@@ -84,7 +84,7 @@ def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | N
     require_nats()
     from unstuck.fleet.nats.membership import Membership
     from unstuck.fleet.shared_plan.entries import LEASE_S
-    from unstuck.fleet.shared_plan.owner import Placement
+    from unstuck.fleet.shared_plan.placement import Placement
     from unstuck.settings.durations import parse_duration
 
     try:

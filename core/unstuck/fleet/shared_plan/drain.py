@@ -5,7 +5,7 @@ from __future__ import annotations
 from unstuck.fleet.nats.keys import Credentials
 from unstuck.fleet.nats.session import Fenced
 from unstuck.fleet.shared_plan.entries import DrainEntry, OfferEntry, subject
-from unstuck.fleet.shared_plan.owner import Placement
+from unstuck.fleet.shared_plan.placement import Placement
 
 
 async def drain_host(credentials: Credentials, host: str, *, drained: bool) -> str:

@@ -166,7 +166,7 @@ class ClaimEntry(_Entry):
 
 
 class OfferEntry(_Entry):
-    """What a host offers: the agents by name, its labels, and its slots."""
+    """The offer of a host: the agents by name, its labels, and its slots."""
 
     agents: tuple[Line, ...]
     labels: tuple[Line, ...]
@@ -176,7 +176,7 @@ class OfferEntry(_Entry):
 
 
 class DrainEntry(_Entry):
-    """Whether a host may take tasks."""
+    """A person's word that a host takes no tasks, or takes them again."""
 
     drained: bool
 

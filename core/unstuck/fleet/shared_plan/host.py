@@ -131,7 +131,7 @@ class PlanHost:
 
     @property
     def drained(self) -> bool:
-        """Whether a person has said that this host takes no new tasks."""
+        """True while a person has this host take no new tasks."""
         entry = self.table.entries.get(subject("drain", self.table.name))
         return entry is not None and isinstance(entry.value, DrainEntry) and entry.value.drained
 

@@ -6,20 +6,17 @@ To the rest of supervision a task on a host is an attempt like any other: one ag
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from unstuck.contract import Agent, Task
+from unstuck.contract import Task
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.eventlog.memory.store import memory_file
-from unstuck.fleet.nats.keys import Credentials
-from unstuck.fleet.nats.session import Fenced, FleetError
+from unstuck.fleet.nats.session import Fenced
 from unstuck.fleet.shared_plan.entries import (
-    LEASE_S,
     AgentEntry,
     ClaimEntry,
     Files,
@@ -31,14 +28,12 @@ from unstuck.fleet.shared_plan.entries import (
     subject,
 )
 from unstuck.fleet.shared_plan.plan_table import PlanTable
-from unstuck.fleet.shared_plan.transport import Transport, remote_of
+from unstuck.fleet.shared_plan.transport import Transport
 from unstuck.runs.plans.plan import Plan
 from unstuck.settings.paths import state_dir
 from unstuck.supervision.context.context import RunContext
-from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.text import known_values, one_line, secret_values, set_secret_values
+from unstuck.text import known_values, one_line
 from unstuck.workspace.git.repository import run_git
-from unstuck.workspace.project import Project
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 MEMORY_LINES = 200
@@ -119,7 +114,7 @@ class PlanOwner:
             directory="" if str(core.subdirectory) == "." else str(core.subdirectory),
             lease_s=self._lease_s,
         )
-        _refuse_secrets(entry.model_dump_json())
+        refuse_secrets(entry.model_dump_json())
         await self.table.write(self.subject("plan"), entry)
 
     async def keep(self) -> None:
@@ -205,7 +200,7 @@ class PlanOwner:
 
     async def offer(self, task: str, work: WorkEntry) -> None:
         """Offer an attempt. Raises TakenOver, and UsageError where it holds a secret of this machine."""
-        _refuse_secrets(work.model_dump_json())
+        refuse_secrets(work.model_dump_json())
         await self.change(task, lambda _: work)
 
     async def change(self, task: str, changed: Callable[[WorkEntry], WorkEntry]) -> None:
@@ -270,67 +265,6 @@ class SharedWorktrees(Worktrees):
         return commit
 
 
-class Placement:
-    """Works the tasks of a run on hosts of a fleet. ``via`` is the git remote of files, or ``bundle``."""
-
-    def __init__(self, credentials: Credentials, *, via: str = "", lease_s: float = LEASE_S) -> None:
-        self._credentials, self._via, self._lease_s = credentials, via, lease_s
-
-    @asynccontextmanager
-    async def table(self) -> AsyncIterator[PlanTable]:
-        """Yield the entries of all plans, once they are known. Raises FleetError where the server cannot be reached."""
-        table = PlanTable(self._credentials)
-        running = asyncio.create_task(table.run())
-        try:
-            try:
-                async with asyncio.timeout(_CONNECT_S):
-                    await table.connected()
-            except TimeoutError:
-                raise FleetError(table.problem) from None
-            yield table
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-
-    async def require(self, plan: Plan, place: Project) -> None:
-        """Raise UsageError, FleetError or WorkspaceError for what would keep the run from its hosts."""
-        await remote_of(place.root, self._via)
-        set_secret_values(secret_values(os.environ))
-        _refuse_secrets(
-            json.dumps([plan.setup, dict(plan.settings), [agent.command for agent in plan.agents.values()]])
-        )
-        async with self.table():
-            pass
-
-    @asynccontextmanager
-    async def placed(self, supervisor: Supervisor, plan: Plan) -> AsyncIterator[Callable[[Task], Agent]]:
-        """Yield what makes the agent of a task. Raises UsageError, FleetError and WorkspaceError."""
-        from unstuck.fleet.shared_plan.remote_agent import RemoteAgent
-
-        core = supervisor.core
-        if core.worktrees is None or not core.head.run.base:
-            raise UsageError("--fleet needs a git repository with a commit: hosts work on its files")
-        remote = await remote_of(core.root, self._via)
-        async with self.table() as table:
-            owner = PlanOwner(table, core, plan, remote, self._lease_s)
-            await owner.begin()
-            core.worktrees = SharedWorktrees(core, owner)
-            keeping = asyncio.create_task(owner.keep())
-            worker = asyncio.current_task()
-            assert worker is not None
-            keeping.add_done_callback(lambda ended: None if ended.cancelled() else worker.cancel())
-            try:
-                yield lambda task: RemoteAgent(owner, task)
-            except asyncio.CancelledError:
-                if owner.lost is not None:
-                    raise owner.lost from None
-                raise
-            finally:
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
-                await owner.end()
-
-
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
     with suppress(UnstuckError):
         await work
@@ -340,7 +274,7 @@ def _is_free(value: object) -> bool:
     return isinstance(value, LeaseEntry) and (value.over or not value.machine)
 
 
-def _refuse_secrets(written: str) -> None:
+def refuse_secrets(written: str) -> None:
     """Raise UsageError where a value of the environment that is secret would travel."""
     if any(len(value) >= _SECRET and value in written for value in known_values()):
         raise UsageError("the plan or a prompt holds a secret of this machine's environment, which would travel")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from unstuck.contract import (
     Capabilities,
@@ -22,12 +22,10 @@ from unstuck.errors import RecordError, WorkspaceError
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import GateRow
 from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
+from unstuck.fleet.shared_plan.owner import PlanOwner
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import Clean, admit, one_line
-
-if TYPE_CHECKING:
-    from unstuck.fleet.shared_plan.owner import PlanOwner
 
 _ASKED_ALIKE = ("stuck", "loop_detected", "timeout", "question", "permission")
 """Types of questions that are asked here as the host asks them; any other is one about its choices."""
@@ -159,7 +157,7 @@ class RemoteAgent:
                     memory.remember(entry)
 
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
-        """Tell the run what the host has used since the last time, and what it does."""
+        """Tell the run of the use since the last time, and of the host's doing."""
         if claim is None:
             said: tuple[str, ...] = (self._owner.nobody_for(self._task) or "waits for a host with a free slot",)
         else:

@@ -14,7 +14,8 @@ from unstuck.eventlog.storage.durable_files import make_directory
 from unstuck.fleet.copies import Copies
 from unstuck.fleet.names import log_name
 from unstuck.fleet.shared_plan.entries import LeaseEntry, PlanEntry, subject
-from unstuck.fleet.shared_plan.owner import Placement, plan_name
+from unstuck.fleet.shared_plan.owner import plan_name
+from unstuck.fleet.shared_plan.placement import Placement
 from unstuck.fleet.shared_plan.transport import Transport
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import run_git
