@@ -11,12 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.nats.conftest import Fleet
+from tests.nats.test_faults import Links
 
 from unstuck.eventlog.log.verify import check
 from unstuck.fleet.nats import subjects as s
@@ -150,8 +151,8 @@ class Machine:
 class Machines:
     """The machines of one test, the server, and the repository that all of them share."""
 
-    def __init__(self, place: Path, fleet: Fleet) -> None:
-        self.place, self.fleet = place, fleet
+    def __init__(self, place: Path, fleet: Fleet, served: Served) -> None:
+        self.place, self.fleet, self.served = place, fleet, served
         self.remote = True
         self.all: dict[str, Machine] = {}
         self.source, self.origin = place / "source", place / "origin.git"
@@ -175,6 +176,7 @@ class Machines:
         """Join the fleet on ``machine`` with the key of this name, as `unstuck fleet join` does it."""
         credentials = read_credentials(self.fleet.server.add(key, role))
         kind = "host" if role == "host" else "person"
+        credentials = replace(credentials, url=f"tls://127.0.0.1:{self.served.links.port}")
         credentials.write(Membership(machine.environ).folder / f"{kind}.json")
 
     def owner(self, name: str = "anna") -> Machine:
@@ -251,33 +253,48 @@ def integrated(records: list[dict[str, Any]]) -> list[str]:
     return [data["task_id"] for data in found if data["commit"] not in ("none", "unchanged")]
 
 
-@contextmanager
-def served(fleet: Fleet) -> Iterator[None]:
-    """Run the server and tend it, beside a test that waits for processes."""
-    begun, over = threading.Event(), asyncio.Event()
-    loops: list[asyncio.AbstractEventLoop] = []
+class Served:
+    """The server and the links to it, in a thread beside a test that waits for processes."""
 
-    async def serve() -> None:
-        async with fleet.server.running(server_program()):
-            loops.append(asyncio.get_running_loop())
-            begun.set()
-            await over.wait()
+    def __init__(self, fleet: Fleet) -> None:
+        self.links = Links(int(fleet.server.url.rpartition(":")[2]))
+        self._fleet, self._begun, self._over = fleet, threading.Event(), asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-    thread.start()
-    assert begun.wait(30)
-    try:
-        yield
-    finally:
-        loops[0].call_soon_threadsafe(over.set)
-        thread.join()
+    def __enter__(self) -> Served:
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread.start()
+        assert self._begun.wait(60)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._call(self._over.set)
+        self._thread.join()
+
+    async def _serve(self) -> None:
+        async with self._fleet.server.running(server_program()), self.links.served():
+            self._loop = asyncio.get_running_loop()
+            self._begun.set()
+            await self._over.wait()
+
+    def _call(self, work: Callable[[], object]) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(work)
+
+    def cut(self) -> None:
+        """Cut every link to the server once."""
+        self._call(self.links.cut)
+
+    def slow(self, seconds: float) -> None:
+        """Delay all that passes a link; more than a few seconds are as good as a cut."""
+        self.links.pause = seconds
 
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
     fleet = Fleet(tmp_path)
-    with served(fleet):
-        found = Machines(tmp_path, fleet)
+    with Served(fleet) as served:
+        found = Machines(tmp_path, fleet, served)
         try:
             yield found
         finally:

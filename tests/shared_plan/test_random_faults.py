@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 from tests.nats.conftest import Fleet
-from tests.shared_plan.conftest import Machine, Machines, Started, integrated, require_clean, served, task
+from tests.shared_plan.conftest import Machine, Machines, Served, Started, integrated, require_clean, task
 
 RUNS = int(os.environ.get("UNSTUCK_PLAN_RUNS", "1"))
 FIRST = int(os.environ.get("UNSTUCK_PLAN_SEED", "1"))
 HOSTS = ("build1", "build2", "build3", "build4")
 LEASE, LONGEST_S, QUIET_S = ("--lease", "4s"), 240.0, (0.5, 4.0)
-FAULTS = ("kill host", "kill owner", "kill server", "cut host", "cut owner", "no room", "wipe server")
+FAULTS = (
+    "kill host", "kill owner", "kill server", "suspend host", "suspend owner", "cut links", "slow links", "no room",
+    "wipe server",
+)  # fmt: skip
 ONCE = {"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}}
 ANSWERS = "- {gate: stuck, answer: show_me, text: 'write six', always: true}\n"
 
@@ -94,10 +97,16 @@ class Faults:
             server = self.machines.fleet.server
             with suppress(OSError, ValueError):
                 os.kill(int((server.folder / "server.pid").read_text()), signal.SIGKILL)
-        elif fault == "cut host":
-            self._cut(self.hosts[name], self.random.uniform(1, 9))
-        elif fault == "cut owner":
-            self._cut(self.owner, self.random.uniform(1, 3))
+        elif fault == "suspend host":
+            self._suspend(self.hosts[name], self.random.uniform(1, 9))
+        elif fault == "suspend owner":
+            self._suspend(self.owner, self.random.uniform(1, 3))
+        elif fault == "cut links":
+            self.machines.served.cut()
+        elif fault == "slow links":
+            self.machines.served.slow(self.random.choice((0.3, 1.5, 7.0)))
+            time.sleep(self.random.uniform(2, 8))
+            self.machines.served.slow(0)
         elif fault == "no room":
             self._fill(self.machines.all[name])
         else:
@@ -105,7 +114,7 @@ class Faults:
                 self.machines.wipe()
 
     @staticmethod
-    def _cut(process: Started, seconds: float) -> None:
+    def _suspend(process: Started, seconds: float) -> None:
         """Stop a process for a while: to the others it is cut off, and it wakes up with all that it believed."""
         if process.process.poll() is None:
             os.kill(process.process.pid, signal.SIGSTOP)
@@ -134,8 +143,8 @@ def test_whatever_fails_no_result_is_lost_or_integrated_twice(tmp_path: Path) ->
         place = tmp_path / str(seed)
         place.mkdir()
         fleet = Fleet(place)
-        with served(fleet):
-            machines = Machines(place, fleet)
+        with Served(fleet) as served:
+            machines = Machines(place, fleet, served)
             try:
                 faults = Faults(machines, seed)
                 code = faults.work()

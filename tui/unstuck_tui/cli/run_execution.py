@@ -91,7 +91,7 @@ def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | N
         lease_s = parse_duration(options["lease"]) if options["lease"] else LEASE_S
     except ValueError as error:
         raise UsageError(f"--lease: {error}") from None
-    return Placement(Membership(os.environ).person(), via=options["via"] or "", lease_s=lease_s)
+    return Placement(Membership(os.environ).person(), via=options["via"] or "", lease_s=lease_s, warn=complain)
 
 
 def _apart(plan: Plan, overrides: dict[str, Any]) -> Plan:

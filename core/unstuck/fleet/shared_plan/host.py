@@ -37,7 +37,7 @@ from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 
 MEMORY_BYTES = 128 * 1024
-_OFFER_S, _LOOK_S, _JITTER_S = 10.0, 1.0, 0.05
+_OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
@@ -144,14 +144,17 @@ class PlanHost:
         """Work until it is cancelled. Raises UsageError where another process of this user does."""
         make_directory(self._folder)
         with self._alone():
+            mirroring = asyncio.create_task(self.table.run())
             try:
                 async with asyncio.TaskGroup() as group:
-                    for work in (self.table.run(), self._say_offer(), self._claim_tasks()):
+                    for work in (self._say_offer(), self._claim_tasks()):
                         group.create_task(work)
             finally:
                 for task in self._works:
                     task.cancel()
                 await asyncio.gather(*self._works, return_exceptions=True)
+                mirroring.cancel()
+                await asyncio.gather(mirroring, return_exceptions=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -248,10 +251,14 @@ class PlanHost:
             self._say(f"{'/'.join(claim.names)}: {claim.value.state}")
         except Lost as lost:
             self._say(str(lost))
+        except asyncio.CancelledError:
+            await _ended(working)
+            claim.change(state="released", problem="its host was stopped", questions=())
+            await asyncio.wait([keeping], timeout=_RELEASE_S)
+            raise
         finally:
-            for task in (working, keeping):
-                task.cancel()
-            await asyncio.gather(working, keeping, return_exceptions=True)
+            await _ended(working)
+            await _ended(keeping)
             if claim.value.state == "released":
                 self._given_up.add((key, claim.value.attempt))
             self._claims.pop(key, None)
@@ -265,7 +272,13 @@ class PlanHost:
         try:
             async with self._slots.slot(claim.names[0], plan, work.base, start) as slot:
                 attempt = _Attempt(self, claim, plan, slot)
-                await attempt.work(work, command)
+                try:
+                    await attempt.work(work, command)
+                except asyncio.CancelledError:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_RELEASE_S):
+                            await attempt.send_so_far()
+                    raise
         except (UnstuckError, OSError) as problem:
             failure = system_failure(problem) if isinstance(problem, OSError) else None
             said = one_line(str(failure or problem), 300)
@@ -334,6 +347,8 @@ class _Attempt:
             return
         for question in claim.value.questions:  # nobody will answer them any more
             await run.answer(question.id, AnswerEntry(choice="abandon"))
+        if claim.value.questions:
+            await run.work(file)  # to its end, for which nothing is left to do
         claim.change(state="stopped", questions=())
 
     async def _run_once(self, file: Path) -> tuple[int, bool]:
@@ -351,7 +366,7 @@ class _Attempt:
                 if work is None or work.hold:
                     await run.stop()
                     await running
-                    await self._send_so_far()
+                    await self.send_so_far()
                     return 0, False
                 for key, answer in work.answers.items():
                     if key.startswith("say") and key not in self._heard:
@@ -359,7 +374,7 @@ class _Attempt:
                         await run.say(answer)
                 if self._moved.is_set() and (sending is None or sending.done()):
                     self._moved.clear()
-                    sending = asyncio.ensure_future(self._send_so_far())
+                    sending = asyncio.ensure_future(self.send_so_far())
                 self._tell()
                 changed = asyncio.ensure_future(self._host.table.until_changed(_LOOK_S))
                 await asyncio.wait({running, changed}, return_when=asyncio.FIRST_COMPLETED)
@@ -368,8 +383,7 @@ class _Attempt:
             return running.result(), True
         finally:
             for left in (running,) if sending is None else (running, sending):
-                left.cancel()
-                await asyncio.gather(left, return_exceptions=True)
+                await _ended(left)
 
     def _tell(self) -> None:
         """Say with the next renewal how far it is; at once what it has used, because a budget may end."""
@@ -378,14 +392,14 @@ class _Attempt:
         if any(getattr(claim.value, name) != value for name, value in said.items()):
             claim.change(**said)
 
-    async def _send_so_far(self) -> None:
+    async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""
         with suppress(UnstuckError, OSError):
             await self._host.send(self._claim, self._plan, await self._run.snapshot())
 
     async def _ask(self) -> None:
         """Pass on the questions of the paused run, and write the answers that come into its log."""
-        await self._send_so_far()
+        await self.send_so_far()
         questions = await self._run.questions()
         self._claim.change(state="asked", questions=questions)
         while (work := self._claim.work()) is not None:
@@ -398,6 +412,12 @@ class _Attempt:
             if (given or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
+
+
+async def _ended(task: asyncio.Future[Any]) -> None:
+    """Cancel ``task`` and wait for its end."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _write_lines(path: Path, lines: tuple[str, ...]) -> None:

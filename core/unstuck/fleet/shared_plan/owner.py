@@ -37,7 +37,7 @@ from unstuck.workspace.git.repository import run_git
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
 MEMORY_LINES = 200
-_RENEWALS, _CONNECT_S, _SECRET = 3, 15.0, 8
+_RENEWALS, _CONNECT_S, _SECRET, _OFFERED_S = 3, 15.0, 8, 35.0
 
 
 class TakenOver(UnstuckError):
@@ -59,8 +59,17 @@ def plan_name(owner: str, run: str, base: str) -> PlanName:
 class PlanOwner:
     """The shared plan of one run, from this machine."""
 
-    def __init__(self, table: PlanTable, core: RunContext, plan: Plan, remote: str, lease_s: float) -> None:
-        self.table, self.core, self.plan = table, core, plan
+    def __init__(
+        self,
+        table: PlanTable,
+        core: RunContext,
+        plan: Plan,
+        remote: str,
+        lease_s: float,
+        warn: Callable[[str], None],
+    ) -> None:
+        self.table, self.core, self.plan, self._warn = table, core, plan, warn
+        self._warned: set[str] = set()
         self.name = plan_name(table.name, core.run, core.head.run.base)
         self.lost: TakenOver | None = None
         self._remote, self._lease_s = remote, lease_s
@@ -238,9 +247,16 @@ class PlanOwner:
         planned = self.plan.tasks[task.id]
         return {"mode": planned.mode, "labels": planned.labels}
 
+    def warn_of(self, problem: str) -> None:
+        """Say once what keeps tasks from being worked."""
+        if problem not in self._warned:
+            self._warned.add(problem)
+            self._warn(problem)
+
     def nobody_for(self, task: Task) -> str:
         """Return why no host that is known offers what ``task`` needs; empty where one does."""
-        offers = [entry.value for entry in self.table.entries.values() if isinstance(entry.value, OfferEntry)]
+        heard = [one for one in self.table.entries.values() if self.table.unchanged_for(one) < _OFFERED_S]
+        offers = [one.value for one in heard if isinstance(one.value, OfferEntry) and not one.value.drained]
         labels = set(self.plan.tasks[task.id].labels)
         if not offers:
             return "no host offers to work: unstuck fleet work"

@@ -26,10 +26,20 @@ _CONNECT_S = 15.0
 
 
 class Placement:
-    """Works the tasks of a run on hosts of a fleet. ``via`` is the git remote of files, or ``bundle``."""
+    """Works the tasks of a run on hosts of a fleet. ``via`` is the git remote of files, or ``bundle``.
 
-    def __init__(self, credentials: Credentials, *, via: str = "", lease_s: float = LEASE_S) -> None:
-        self._credentials, self._via, self._lease_s = credentials, via, lease_s
+    ``warn`` gets a line about tasks that no host can work.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        via: str = "",
+        lease_s: float = LEASE_S,
+        warn: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._credentials, self._via, self._lease_s, self._warn = credentials, via, lease_s, warn
 
     @asynccontextmanager
     async def table(self) -> AsyncIterator[PlanTable]:
@@ -63,7 +73,7 @@ class Placement:
             raise UsageError("--fleet needs a git repository with a commit: hosts work on its files")
         remote = await remote_of(core.root, self._via)
         async with self.table() as table:
-            owner = PlanOwner(table, core, plan, remote, self._lease_s)
+            owner = PlanOwner(table, core, plan, remote, self._lease_s, self._warn)
             await owner.begin()
             core.worktrees = SharedWorktrees(core, owner)
             keeping = asyncio.create_task(owner.keep())

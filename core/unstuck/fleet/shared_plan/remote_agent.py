@@ -29,7 +29,7 @@ from unstuck.text import Clean, admit, one_line
 
 _ASKED_ALIKE = ("stuck", "loop_detected", "timeout", "question", "permission")
 """Types of questions that are asked here as the host asks them; any other is one about its choices."""
-_STOP_S, _LOOK_S = 10.0, 1.0
+_STOP_S, _LOOK_S, _PATIENCE_S = 10.0, 1.0, 10.0
 _WHERE = "fleet"
 """Key in the context of a question: the host, and the question's id there."""
 _TEXT, _DEEP, _MANY = 20_000, 4, 200
@@ -46,7 +46,7 @@ class RemoteAgent:
         self._owner, self._core, self._task = owner, owner.core, task
         self._used: dict[str, tuple[int, float]] = {}
         self._said: tuple[str, ...] = ()
-        self._attempt = ""
+        self._attempt, self._began = "", 0.0
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Offer the attempt, and wait for a host's result. Raises TakenOver."""
@@ -54,7 +54,7 @@ class RemoteAgent:
             work = await self._offered(task, guidance)
         except WorkspaceError as problem:
             return Report(how="not_started", error=admit(f"its files cannot be sent: {problem}", limit=2_000))
-        self._attempt = work.attempt
+        self._attempt, self._began = work.attempt, self._core.clock.monotonic()
         asking: dict[str, asyncio.Task[None]] = {}
         words = asyncio.ensure_future(self._pass_words_on(observer))
         try:
@@ -159,7 +159,10 @@ class RemoteAgent:
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
         """Tell the run of the use since the last time, and of the host's doing."""
         if claim is None:
-            said: tuple[str, ...] = (self._owner.nobody_for(self._task) or "waits for a host with a free slot",)
+            nobody = self._owner.nobody_for(self._task)
+            said: tuple[str, ...] = (nobody or "waits for a host with a free slot",)
+            if nobody and self._core.clock.monotonic() - self._began > _PATIENCE_S:
+                self._owner.warn_of(nobody)
         else:
             said = (f"{claim.host} {claim.state}", claim.doing, claim.problem, f"claim {token}")
             key = f"{claim.attempt}#{token}"
