@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import Inside
 
 from unstuck.errors import UsageError
-from unstuck.fleet.nats.keys import new_seed, public_key
-from unstuck.fleet.shared_plan.entries import AgentEntry, Files, PlanEntry, WorkEntry, parts, subject
+from unstuck.fleet.nats.keys import Credentials, Pass, admitted, new_seed, public_key
+from unstuck.fleet.shared_plan.entries import AgentEntry, ClaimEntry, Files, PlanEntry, WorkEntry, parts, subject
+from unstuck.fleet.shared_plan.host import Claim
+from unstuck.fleet.shared_plan.plan_table import Entry, PlanTable
 from unstuck.fleet.shared_plan.small_run import SmallRun
 from unstuck.fleet.shared_plan.transport import remote_of
 from unstuck.fleet.shared_plan.trust import Trust
@@ -90,6 +92,22 @@ def test_a_small_run_has_the_hosts_command_and_the_settings_of_the_plan(tmp_path
     assert not found.budget
 
 
+def test_what_a_wiped_server_has_forgotten_still_holds() -> None:
+    """A host goes on with its task until the owner has written it again, and stops when that says so."""
+    owner, seed = new_seed(), new_seed()
+    key = Credentials(
+        "box1", "host", "", "", public_key(owner), seed, admitted(owner, "box1", "host", public_key(seed))
+    )
+    table, names = PlanTable(key), ("anna", "20270115-080000-abc", "one")
+    work = WorkEntry(attempt="one.1", agent="fix", prompt="a", base=COMMIT, start=COMMIT)
+    claim = Claim(table, names, ClaimEntry(attempt="one.1", host="box1"), work, 30)
+    assert claim.work() == work
+    for changed in ({"stop": True}, {"attempt": "one.2"}):
+        place, again = subject("work", *names), work.model_copy(update=changed)
+        table.entries[place] = Entry("work", names, 7, Pass("anna", "person", ""), again, 0.0)
+        assert claim.work() is None
+
+
 def test_a_plan_has_labels_and_keeps_them(tmp_path: Path) -> None:
     """Labels are text or a list, and come back from the event log."""
     path = tmp_path / "plan.yaml"
@@ -140,13 +158,13 @@ def test_files_go_through_the_remote_of_the_branch(repo: Path) -> None:
         (("fleet", "drain", "../x"), "needs the key of a person"),
     ],
 )
-def test_each_command_says_in_one_line_what_is_missing(repo: Path, tmp_path: Path, words: list[str], said: str) -> None:
+def test_each_command_says_in_one_line_what_is_missing(
+    repo: Path, tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
     """It is said what to do, and nothing has begun."""
-    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "UNSTUCK_STATE_DIR": str(tmp_path / "state")}
-    done = subprocess.run(
-        [sys.executable, "-m", "unstuck", *words], cwd=repo, env=environ, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    monkeypatch.setenv("UNSTUCK_STATE_DIR", str(tmp_path / "state"))
+    code, _, errors = inside(repo, *words)
+    assert code == 2
+    assert said in errors
+    assert len(errors.strip().splitlines()) == 1
     assert not (repo / ".git" / "unstuck" / "runs").exists()

@@ -54,6 +54,7 @@ _EXAMPLES = {
         'run --check "pytest -q" --agent claude "fix the tests"',
         'run --check "pytest -q" -- my-agent --now',
         "run --resume last",
+        "run plan.yaml --fleet",
     ),
     "watch": ("watch", 'watch --check "pytest -q"', "watch --host build1 --host ann@build2"),
     "replay": ("replay last",),

@@ -119,7 +119,6 @@ class WorkEntry(_Entry):
 
     attempt: Name
     agent: Name
-    agent_type: Line = "default"
     prompt: Text
     check: Text | None = None
     timeout_s: float | None = None

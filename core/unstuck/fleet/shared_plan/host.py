@@ -68,12 +68,14 @@ class Lost(UnstuckError):
 class Claim:
     """A claim that this host holds: its entry, and the revision that the next one follows."""
 
-    def __init__(self, table: PlanTable, names: tuple[str, ...], value: ClaimEntry, lease_s: float) -> None:
+    def __init__(
+        self, table: PlanTable, names: tuple[str, ...], value: ClaimEntry, work: WorkEntry, lease_s: float
+    ) -> None:
         self._table, self.names, self.value, self._lease_s = table, names, value, lease_s
         self._subject = subject("claim", *names)
         self._revision = table.revision(self._subject)
         self._dirty = asyncio.Event()
-        self._work: WorkEntry | None = None
+        self._work = work
 
     async def take(self) -> None:
         """Claim. Raises Fenced where another host was faster."""
@@ -93,7 +95,7 @@ class Claim:
         self._work = self._table.value(subject("work", *self.names), WorkEntry) or self._work
         lease = self._table.value(subject("lease", *self.names[:2]), LeaseEntry)
         work, over = self._work, lease is not None and lease.over
-        return None if work is None or work.attempt != self.value.attempt or work.stop or over else work
+        return None if work.attempt != self.value.attempt or work.stop or over else work
 
     async def keep(self) -> None:
         """Write what is new, and the same again before the lease runs out; until it is over. Raises Lost."""
@@ -212,7 +214,7 @@ class PlanHost:
         if claim is None or plan is None:
             return plan is not None
         assert isinstance(claim.value, ClaimEntry)
-        if claim.value.attempt != entry.value.attempt or claim.value.state == "released":
+        if claim.value.attempt != entry.value.attempt or claim.value.state in ("released", "stopped"):
             return True
         mine = claim.value.host == self.table.name  # of an earlier process of this host
         return claim.value.state not in OVER and (mine or self.table.unchanged_for(claim) > plan.lease_s)
@@ -225,7 +227,7 @@ class PlanHost:
         assert plan is not None
         files = before.files if before is not None and before.attempt == work.attempt else None
         value = ClaimEntry(attempt=work.attempt, host=self.table.name, files=files)
-        claim = Claim(self.table, entry.names, value, plan.lease_s)
+        claim = Claim(self.table, entry.names, value, work, plan.lease_s)
         try:
             await claim.take()
         except Fenced:

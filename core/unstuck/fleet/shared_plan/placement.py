@@ -59,6 +59,10 @@ class Placement:
 
     async def require(self, plan: Plan, place: Project) -> None:
         """Raise UsageError, FleetError or WorkspaceError for what would keep the run from its hosts."""
+        from unstuck.agents.factory import require_agent
+
+        if plan.remediation:  # it repairs the baseline, which is the owner's
+            require_agent(plan.agents[plan.remediation].command, place.directory, os.environ)
         await remote_of(place.root, self._via)
         set_secret_values(secret_values(os.environ))
         refuse_secrets(json.dumps([plan.setup, dict(plan.settings), [agent.command for agent in plan.agents.values()]]))

@@ -155,6 +155,8 @@ class PlanTable(Worker):
             except Fenced:
                 stored = await self._stored(session, subject)
                 if stored is None:
+                    if revision is not None and not self.revision(subject):
+                        revision = 0  # the bucket was wiped, and nobody has written here since
                     continue
                 if stored.payload != payload or stored.headers.get(s.EXPECTED) != follows:
                     self._take(stored)

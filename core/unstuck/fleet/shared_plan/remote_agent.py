@@ -73,7 +73,9 @@ class RemoteAgent:
                         if question.id not in asking and question.id not in answered:
                             asked = self._ask(guidance.attempt, claim.host, question)
                             asking[question.id] = asyncio.ensure_future(asked)
-                if claim is not None and claim.state in ("passed", "failed", "stopped"):
+                # A host that stopped without being told to has lost sight of the plan: another one goes on.
+                told = (self._owner.work(task.id) or work).stop
+                if claim is not None and claim.state in ("passed", "failed", *(("stopped",) if told else ())):
                     return await self._report(task, work, claim)
                 await self._owner.table.until_changed(_LOOK_S)
         finally:
@@ -98,7 +100,6 @@ class RemoteAgent:
         work = WorkEntry(
             attempt=guidance.attempt,
             agent=task.agent,
-            agent_type=task.agent_type,
             prompt=guidance.text,
             check=task.verify,
             timeout_s=task.timeout_s,
