@@ -47,6 +47,7 @@ class PlanTable(Worker):
         self._session: Session | None = None
         self._changed, self._bell = asyncio.Condition(), asyncio.Event()
         self._created, self._seq = "", 0
+        self._revisions: dict[str, int] = {}
 
     async def _say(self, session: Session | None, problem: str) -> None:
         self.problem, self._session = problem, session
@@ -87,11 +88,12 @@ class PlanTable(Worker):
         if found["created"] != self._created or found["state"]["last_seq"] < self._seq:
             self._created, self._seq, self.connected_at = found["created"], 0, 0.0
             self.entries.clear()
+            self._revisions.clear()
 
     def _take(self, message: Message) -> None:
-        known = self.entries.get(message.subject)
-        if known is not None and known.revision >= message.seq:
+        if self._revisions.get(message.subject, 0) >= message.seq:
             return
+        self._revisions[message.subject] = message.seq  # also of what is refused: it can be written over
         try:
             kind, names = parts(message.subject)
             # The revision that it follows is signed, and the server has compared it: an old entry cannot come again.
@@ -118,8 +120,7 @@ class PlanTable(Worker):
 
     def revision(self, subject: str) -> int:
         """Return the number that the next entry at ``subject`` has to follow."""
-        entry = self.entries.get(subject)
-        return entry.revision if entry is not None else 0
+        return self._revisions.get(subject, 0)
 
     def unchanged_for(self, entry: Entry) -> float:
         """Return for how many seconds this machine would have heard of a change and did not."""

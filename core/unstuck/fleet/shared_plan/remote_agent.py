@@ -19,6 +19,7 @@ from unstuck.contract import (
     Task,
 )
 from unstuck.errors import RecordError, WorkspaceError
+from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import GateRow
 from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
@@ -65,8 +66,9 @@ class RemoteAgent:
                     if call.done():
                         call.result()
                     if claim is None or gate not in {question.id for question in claim.questions}:
-                        call.cancel()  # another host goes on without it
+                        call.cancel()
                         del asking[gate]
+                        self._withdraw(gate)
                 if claim is not None and claim.state == "asked":
                     answered = (self._owner.work(task.id) or work).answers
                     for question in claim.questions:
@@ -76,6 +78,8 @@ class RemoteAgent:
                 # A host that stopped without being told to has lost sight of the plan: another one goes on.
                 told = (self._owner.work(task.id) or work).stop
                 if claim is not None and claim.state in ("passed", "failed", *(("stopped",) if told else ())):
+                    for gate in asking:
+                        self._withdraw(gate)
                     return await self._report(task, work, claim)
                 await self._owner.table.until_changed(_LOOK_S)
         finally:
@@ -193,6 +197,14 @@ class RemoteAgent:
                 await call.delivered()
         finally:
             call.close()
+
+    def _withdraw(self, question: str) -> None:
+        """Withdraw a question that its host does not ask any more: another host has gone on, or it is over."""
+        for row in self._core.head.open_gates():
+            where = row.gate.context.get(_WHERE)
+            if row.gate.task == self._task.id and where and where[1] == question:
+                event = e.GateWithdrawn(gate=row.id, reason="its host asks it no more")
+                self._core.append(event, task=self._task.id, attempt=row.gate.attempt or "")
 
     def _question(self, attempt: str, host: str, question: QuestionEntry) -> Question:
         context = {name: value for name, value in _clean(question.context).items() if name not in _OWN}
