@@ -145,6 +145,7 @@ def test_whatever_fails_no_result_is_lost_or_integrated_twice(tmp_path: Path) ->
         fleet = Fleet(place)
         with Served(fleet) as served:
             machines = Machines(place, fleet, served)
+            machines.remote = bool(seed % 3)
             try:
                 faults = Faults(machines, seed)
                 code = faults.work()
