@@ -36,7 +36,7 @@ def test_the_question_of_a_host_is_one_of_the_run(machines: Machines) -> None:
 
 
 def test_a_stop_reaches_the_host_and_the_run_goes_on_from_its_files(machines: Machines) -> None:
-    """The agent ends at once, its draft comes along, and a resumed run has it."""
+    """The agent ends at once, its draft comes along, and a resumed run has it on another host."""
     anna = machines.owner()
     notes = machines.place / "notes"
     plan = machines.plan(anna, [task("one", prompt="draft one\nnote begun\nsleep 60\nwrite one")])
@@ -47,7 +47,7 @@ def test_a_stop_reaches_the_host_and_the_run_goes_on_from_its_files(machines: Ma
     assert run.process.returncode == 130, run.text()
     until(lambda: "stopped" in host.text(), about=host.text)
     host.stop()
-    machines.offer(machines.all["build1"], NOTES=str(notes), SLOW="0")
+    machines.host("build2", NOTES=str(notes), SLOW="0")
     code, out, errors = anna.work("run", "--fleet", "--headless", "--resume", "last")
     assert (code, errors) == (0, ""), out
     assert anna.results() == {"one.draft": "half", "one.txt": "one"}

@@ -276,6 +276,7 @@ class PlanHost:
                 attempt = _Attempt(self, claim, plan, slot)
                 try:
                     await attempt.work(work, command)
+                    self.plan_file(claim).unlink(missing_ok=True)
                 except asyncio.CancelledError:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_RELEASE_S):

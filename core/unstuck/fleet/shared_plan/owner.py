@@ -186,11 +186,12 @@ class PlanOwner:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.lost is not None:
             return
-        over = self.core.head.run.state in ("ended", "draining")
+        run = self.core.head.run
+        over = run.state in ("ended", "draining")
         with suppress(TimeoutError, UnstuckError):
             async with asyncio.timeout(_CONNECT_S):
                 await self._renew(**({"over": True} if over else {"machine": ""}))
-                if over:
+                if run.exit_code in (0, 1):  # else a resume goes on from what the hosts have sent
                     await self.transport.forget()
 
     # Work
