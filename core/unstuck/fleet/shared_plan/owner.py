@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstuck.contract import Task
-from unstuck.errors import UnstuckError, UsageError
+from unstuck.errors import UnstuckError, UsageError, WorkspaceError
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.fleet.nats.session import Fenced
 from unstuck.fleet.shared_plan.entries import (
@@ -73,7 +73,7 @@ class PlanOwner:
         self.name = plan_name(table.name, core.run, core.head.run.base)
         self.lost: TakenOver | None = None
         self._remote, self._lease_s = remote, lease_s
-        self.transport = Transport(core.root, core.run, remote, table, core.head.run.base)
+        self.transport = self._new_transport()
         self._lease = LeaseEntry(machine=machine_name())
         self._writing: dict[str, asyncio.Lock] = {}
         self._works: dict[str, WorkEntry] = {}
@@ -169,15 +169,25 @@ class PlanOwner:
         return entry is not None and entry.machine != self._lease.machine
 
     async def _restore(self) -> None:
-        if self.subject("plan") not in self.table.entries:
-            self.transport = Transport(self.core.root, self.core.run, self._remote, self.table, self.core.head.run.base)
-            await self._write_plan()
-            for task, work in list(self._works.items()):
-                again = {
-                    name: await self.transport.send(getattr(work, name).commit, task) for name in ("base", "start")
-                }
-                self._works[task] = work.model_copy(update=again)
-                await self.table.write(self.subject("work", task), self._works[task], 0)
+        """Write again what a wiped server has lost; what fails now is tried at the next renewal."""
+        with suppress(Fenced, WorkspaceError):
+            if self.subject("plan") not in self.table.entries:
+                self.transport = self._new_transport()
+                await self._write_plan()
+            for task in [task for task in self._works if self.subject("work", task) not in self.table.entries]:
+                work = self._works[task]
+                base = await self._sent_again(work.base, work.base)
+                again = {"base": base, "start": await self._sent_again(work.start, base)}
+                await self.change(task, lambda was, again=again: was.model_copy(update=again))  # type: ignore[misc]
+
+    async def _sent_again(self, files: Files, other: Files) -> Files:
+        """Return ``files`` with a bundle that the server has, or ``other`` where this machine does not have them."""
+        if not files.bundle:
+            return files
+        return await self.transport.send(files.commit, "") if await self.transport.has(files.commit) else other
+
+    def _new_transport(self) -> Transport:
+        return Transport(self.core.root, self.core.run, self._remote, self.table, self.core.head.run.base)
 
     async def end(self) -> None:
         """Say that the run is over or paused, as far as the server can be reached."""

@@ -87,8 +87,8 @@ class Placement:
             try:
                 yield lambda task: RemoteAgent(owner, task)
             except asyncio.CancelledError:
-                if owner.lost is not None:
-                    raise owner.lost from None
+                if keeping.done() and not keeping.cancelled() and (problem := keeping.exception()) is not None:
+                    raise problem from None
                 raise
             finally:
                 keeping.cancel()
