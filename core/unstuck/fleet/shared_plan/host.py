@@ -405,14 +405,15 @@ class _Attempt:
         await self.send_so_far()
         questions = await self._run.questions()
         self._claim.change(state="asked", questions=questions)
+        if any(question.id in self._heard for question in questions):
+            raise WorkspaceError("the answer to its question does not fit")
         while (work := self._claim.work()) is not None:
-            given = [question.id for question in questions if question.id in work.answers]
-            for gate in given:
-                if gate in self._heard:
-                    raise WorkspaceError(f"the answer to its question {gate} does not fit")
-                self._heard.add(gate)
-                await self._run.answer(gate, work.answers[gate])
-            if (given or not questions) and self._host.free:
+            for gate in [question.id for question in questions if question.id in work.answers]:
+                if gate not in self._heard:
+                    self._heard.add(gate)
+                    await self._run.answer(gate, work.answers[gate])
+            answered = any(question.id in self._heard for question in questions)
+            if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
 
