@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from unstuck.arguments import check_fields
-from unstuck.diagnosis.claim import Claim
+from unstuck.diagnosis.enums import Claim
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.errors import ArgumentError
 from unstuck.text import Clean, admit

@@ -126,6 +126,7 @@ def talking(repo: Path, tmp_path: Path) -> Talks:
         settings: dict[str, Any] | None = None,
         clock: ManualClock | None = None,
         freeze: bool = True,
+        program: str = "",
         **script: Any,
     ) -> AsyncIterator[Talk]:
         from unstuck.agents.acp.turns import AcpAgent  # whose protocol takes a second to import
@@ -134,7 +135,16 @@ def talking(repo: Path, tmp_path: Path) -> Talks:
         folder.mkdir(exist_ok=True)
         file = folder / "script.json"
         file.write_text(json.dumps({"rules": rules, **script}), encoding="utf-8")
-        command = (sys.executable, "-I", "-S", str(PROGRAM), str(file), str(folder))
+        if program:  # the name by which it is known
+            (folder / program).symlink_to(sys.executable)
+        command = (
+            str(folder / program) if program else sys.executable,
+            "-I",
+            "-S",
+            str(PROGRAM),
+            str(file),
+            str(folder),
+        )
         # As in a run of our own: it is nudged before a person is asked.
         start = e.RunStarted(project=one_line(repo.name), kind="command")
         async with Supervisor.open(repo, Settings(**(settings or {})), start=start) as supervisor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -13,6 +15,7 @@ from tests.manual_clock import ManualClock
 from unstuck import Answer, admit
 from unstuck.eventlog import events as e
 
+REFUSED = Path(__file__).parents[1] / "data" / "refused"
 FAILING = "echo oops >&2; exit 3"
 
 
@@ -266,6 +269,38 @@ async def test_an_agent_that_is_not_signed_in_is_asked_about(talking: Talks) -> 
         assert gate.key == "agent"
         assert "it is not signed in (Authentication required)" in gate.context["question"].splitlines()[0]
         assert len(reports(talk)) == 1
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("agent", "log"), [("qwen", "debug/ses_0.txt"), ("opencode", "opencode/log/opencode.log")])
+@pytest.mark.parametrize("deaf", [False, True])
+async def test_an_agent_that_tells_its_log_alone_is_ended(
+    agent: str, log: str, deaf: bool, talking: Talks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Refusals in a row in its log are an outage, also where it does not hear that its turn is over."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.05)
+    monkeypatch.setattr("unstuck.agents.acp.turns._CANCEL_S", 0.2)
+    monkeypatch.setenv("QWEN_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    file = tmp_path / "data" / log
+    file.parent.mkdir(parents=True)
+    recorded = (REFUSED / f"{agent}.{log.rpartition('.')[2]}").read_text("utf-8")
+    lines = re.sub(r"ses_\w{26}", "ses_0", recorded)
+    async with talking(rule(act("hang")), program=agent, deaf=deaf) as talk:
+        work = talk.work(verify="false")
+        await talk.until_noted("told")
+        while not reports(talk):
+            with file.open("a", encoding="utf-8") as appended:
+                appended.write(lines)
+            await asyncio.sleep(0.05)
+        report = reports(talk)[0]
+        assert (report.how, report.marked, report.session, report.program) == ("ended", True, "ses_0", agent)
+        status = "503 " if agent == "qwen" else ""
+        said = f"{status}The server is overloaded or not ready yet."
+        assert report.error == f"{agent} repeats a request that its provider refuses: {said}"
+        await talk.until(lambda: talk.events(e.TransientErrorRetry))
+        assert talk.events(e.DirectiveIssued) == []
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 

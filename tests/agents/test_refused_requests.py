@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -133,7 +135,7 @@ async def test_what_an_earlier_attempt_logged_does_not_count(lab: Lab) -> None:
     """A resumed session writes to the same log: only what comes after the start ends the attempt."""
     log = debug_log(lab)
     log.write_text(recorded("qwen.txt"))
-    reading = asyncio.create_task(refused_in_log({"HOME": str(lab.work)}, lab.work, lambda: SESSION))
+    reading = asyncio.create_task(refused_in_log("qwen", {"HOME": str(lab.work)}, lab.work, lambda: SESSION, int))
     report = await attempt(lab, f"echo '{BEGIN}'; sleep 2.5; exit 3", session=SESSION)
     assert (report.exit_code, report.marked) == (3, False)
     assert not reading.done()
@@ -160,3 +162,82 @@ async def test_a_running_call_is_not_ended(lab: Lab) -> None:
     call = CALL % "run_shell_command"
     report = await attempt(lab, f"echo '{BEGIN}'; echo '{call}'; cat {RECORDED}/qwen.txt >> $log; sleep 2.5; exit 3")
     assert (report.exit_code, report.marked) == (3, False)
+
+
+OPENCODE_SESSION = "ses_df4318f5dffexEubgM3A37Max8"
+CREATED = "timestamp=2026-11-24T04:26:50.000Z level=INFO run=22268db7 message=created id={} slug=a-b directory={} path="
+
+
+async def heard_of(lab: Lab, text: str, *, session: str = "", heard: Callable[[], int] = int, times: int = 400) -> str:
+    """The refusal that is heard of while opencode writes ``text`` to its log ``times`` times; empty for none."""
+    file = lab.work / "data" / "opencode" / "log" / "opencode.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(recorded("opencode.log"))
+    environ = {"XDG_DATA_HOME": str(lab.work / "data")}
+    working = asyncio.create_task(refused_in_log("opencode", environ, lab.work, lambda: session, heard))
+    for _ in range(times):
+        await asyncio.wait((working,), timeout=0.1)
+        if working.done():
+            return working.result()
+        with file.open("a") as log:
+            log.write(text)
+    await asyncio.wait((working,), timeout=0.3)
+    working.cancel()
+    return working.result() if working.done() and not working.cancelled() else ""
+
+
+@pytest.mark.parametrize("quoted", ["{}", '"{}"'])
+async def test_the_session_that_opencode_creates_in_the_directory_is_its_own(
+    lab: Lab, quoted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names no session while its first request is refused; those of other windows are left alone."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    own = CREATED.format(OPENCODE_SESSION, quoted.format(lab.work)) + "\n"
+    elsewhere = CREATED.format(OPENCODE_SESSION, "/home/dev/shop") + "\n"
+    said = SAID.format("opencode", "", "server")
+    assert await heard_of(lab, own + recorded("opencode.log")) == said
+    assert await heard_of(lab, recorded("opencode.log"), session=OPENCODE_SESSION) == said
+    assert await heard_of(lab, elsewhere + recorded("opencode.log"), times=2) == ""
+    assert await heard_of(lab, recorded("opencode.log"), session="ses_other", times=2) == ""
+    three = recorded("opencode.log").rpartition("timestamp=")[0]
+    assert await heard_of(lab, own + three, times=1) == ""
+
+
+async def test_opencode_that_works_between_its_refusals_is_left_alone(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sign of its work begins the count of refusals again."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    counts = itertools.count()
+    told = await heard_of(lab, recorded("opencode.log"), session=OPENCODE_SESSION, heard=lambda: next(counts), times=3)
+    assert told == ""
+
+
+async def test_a_log_that_is_begun_again_is_read_from_its_start(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """opencode clears its log away after some days, also while an agent works."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.02)
+    file = lab.work / "data" / "opencode" / "log" / "opencode.log"
+    file.parent.mkdir(parents=True)
+    file.write_text(recorded("opencode.log") * 9)
+    environ = {"XDG_DATA_HOME": str(lab.work / "data")}
+    working = asyncio.create_task(refused_in_log("opencode", environ, lab.work, lambda: OPENCODE_SESSION, int))
+    await asyncio.wait((working,), timeout=0.3)
+    file.write_text("")
+    for _ in range(400):
+        await asyncio.wait((working,), timeout=0.1)
+        if working.done():
+            break
+        with file.open("a") as log:
+            log.write(recorded("opencode.log"))
+    assert await working == SAID.format("opencode", "", "server")
+
+
+@pytest.mark.parametrize("session", ["../debug/s", "a/b", "\0", "x" * 300, "..", "{}", "\ud800", "s\n", "*", "~"])
+async def test_a_session_that_is_no_name_leads_to_no_file(
+    lab: Lab, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent names its session: nothing else than a log in its own folder is read, and nothing breaks."""
+    monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.01)
+    reading = refused_in_log("qwen", {"HOME": str(lab.work)}, lab.work, lambda: session, int)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(reading, 0.1)

@@ -23,7 +23,7 @@ from unstuck.eventlog.log.log_format import framed
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import Credentials, admitted, new_seed, public_key, read_credentials
 from unstuck.fleet.nats.nats_server import NatsServer, server_program
-from unstuck.fleet.nats.session import Session, connected
+from unstuck.fleet.nats.session import Fenced, FleetError, Session, connected
 from unstuck.fleet.nats.viewer import Viewer
 
 HOSTS = int(os.environ.get("UNSTUCK_HOSTS", "1000"))
@@ -41,14 +41,24 @@ class Publisher:
         self.name, self.key = name, key
         self.log = f"{'0a' * 8}-20270115-080000"
         self.seq = self.offset = self.crc = self.last = 0
+        self.turn = asyncio.Lock()
 
     async def publish(self, session: Session) -> None:
+        """Publish a line, again and again as long as a busy server does not reply: it stores none twice."""
         line, self.crc = framed(self.seq + 1, BODY, self.crc)
         start, self.seq, self.offset = self.seq, self.seq + 1, self.offset + len(line)
         subject, end = s.events(self.name, self.log), f"{self.seq} {self.offset} {self.crc}"
         headers = {s.START: str(start), s.END: end, s.EXPECTED: str(self.last)}
         headers[s.MESSAGE_ID] = f"{self.name}:{self.log}:{self.seq}"
-        self.last = await session.publish(subject, line, headers | self.key.headers(subject, f"{start} {end}", line))
+        headers |= self.key.headers(subject, f"{start} {end}", line)
+        while True:
+            try:
+                self.last = await session.publish(subject, line, headers)
+                return
+            except Fenced:
+                raise
+            except FleetError as problem:
+                print(f"  {problem}", file=sys.stderr)
 
 
 async def measured(place: Path) -> None:
@@ -88,8 +98,10 @@ async def spread(server: NatsServer, place: Path) -> None:
     acknowledged: list[float] = []
 
     async def publish(host: Publisher, session: Session) -> None:
-        sent[host.name, host.seq + 1] = began = time.perf_counter()
-        await host.publish(session)
+        began = time.perf_counter()
+        async with host.turn:
+            sent[host.name, host.seq + 1] = began
+            await host.publish(session)
         acknowledged.append(time.perf_counter() - began)
 
     async def one(number: int) -> None:

@@ -123,7 +123,7 @@ def test_a_project_goes_and_what_is_the_persons_stays(house: House) -> None:
     done = house.delete()
     assert done.code == 0
     assert done.errors == ""
-    assert done.out.splitlines()[-1] == "repo is deleted: nothing of it was found"
+    assert done.out.splitlines()[-1] == "everything of unstuck in repo is deleted: a search found nothing of it"
     assert nothing_left(house)
     assert house.theirs() == before
     assert objects <= house.objects()

@@ -52,6 +52,8 @@ def test_the_third_equal_answer_is_offered(unstuck: Unstuck, asked: Asked) -> No
     rows = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
     assert [(row["given"], row["worked"], len(row["runs"])) for row in rows] == [(3, 3, 3)] * 3
     gate = asked.question()  # never applied by itself
+    shown = unstuck.inside("show").out
+    assert "Touch done; it worked (given 3 times to this failure, worked 3 of 3)" in shown
     (row,) = unstuck.inside("answer", gate, "show-me", "touch done", "--json").rows
     assert row["rule_offer"]["given"] == 4
     assert len(row["rule_offer"]["runs"]) == 4
@@ -95,3 +97,33 @@ def test_an_answer_to_a_live_run_is_offered_too(
     assert live.returncode == 0
     assert "resume with" not in said
     assert "given 3 times to this failure" in said
+
+
+def test_a_killed_run_counts_its_answer_once(unstuck: Unstuck, asked: Asked, no_climb: dict[str, str]) -> None:
+    """Kill -9 while the agent works with my third answer, and before it: given three times, and offered once."""
+    for _ in range(2):
+        asked.answered("show-me", "touch done")
+    gate = asked.question()
+    unstuck.inside("answer", gate, "show-me", "touch done")
+    for moment in (b"attempt_started", b"attempt_ended"):
+        live = unstuck.start("run", "--headless", "--json", "--resume", "last", env=no_climb)
+        unstuck.until(live, moment)
+        live.kill()
+        live.communicate(timeout=60)
+    again = unstuck.inside("run", "--headless", "--resume", "last", env=no_climb)
+    assert again.code == 0, again.errors
+    rows = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
+    assert [(row["given"], row["worked"]) for row in rows] == [(3, 3)] * 3
+    assert unstuck.inside("memory", "list").out.count("given 3 times to this failure") == 1
+
+
+def test_an_accepted_offer_takes_effect_and_is_revoked(unstuck: Unstuck, asked: Asked) -> None:
+    """Promoted, the failure is worked without me; once the rule is forgotten I am asked again."""
+    for _ in range(3):
+        asked.answered("show-me", "touch done")
+    (offered, *_) = unstuck.inside("memory", "list", "--kind", "answer", "--json").rows
+    assert unstuck.inside("memory", "promote", offered["memory"]).code == 0
+    assert asked.is_worked_without_me()
+    (rule,) = unstuck.inside("memory", "list", "--kind", "rule", "--json").rows
+    assert unstuck.inside("memory", "forget", rule["memory"]).code == 0
+    assert asked.question()

@@ -7,6 +7,8 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -258,3 +260,19 @@ def completed(unstuck: Unstuck, words: str) -> list[str]:
     count = len(words.split(" ")) - 1
     env = {"_UNSTUCK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
     return [line.partition(",")[2] for line in unstuck.inside(env=env).out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("delete", "last", "--yes"), "Option '--yes' requires an argument. (unstuck delete --help)"),
+        (("fleet", "up", "--host"), "Option '--host' requires an argument. (unstuck fleet up --help)"),
+        (("delete", "20990101"), "there is no run 20990101; `unstuck runs` lists them"),
+    ],
+)
+def test_an_incomplete_command_says_which_help_to_read(
+    inside: Any, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    """A person who leaves out a value, or names no run, reads one line with the command to use next."""
+    code, _, errors = inside(tmp_path, *words)
+    assert (code, errors) == (2, f"unstuck: {said}\n")

@@ -82,6 +82,8 @@ def test_edit_opens_the_editor_and_validates(unstuck: Unstuck, own: Path, tmp_pa
     assert done.code == 2
     assert done.errors.splitlines() == [f"unstuck: {own}:2: max_parallel: must be a whole number from 1 to 64, not 0"]
     assert unstuck("config", "edit", "--here", env={"VISUAL": "false"}).code == 2
+    done = unstuck("config", "edit", env={"VISUAL": "", "EDITOR": ""})
+    assert (done.code, done.errors) == (2, f"unstuck: an editor needs a terminal, or $VISUAL: edit {own}\n")
     assert not (unstuck.root / "unstuck.yaml").exists()
 
 

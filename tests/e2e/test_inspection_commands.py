@@ -543,3 +543,10 @@ def test_an_agent_without_a_word_has_no_transcript(unstuck: Unstuck) -> None:
     shown = unstuck.inside("show", "--transcript", "task")
     assert (shown.code, shown.out) == (0, "")
     assert shown.errors == "unstuck: the agent of task printed nothing in attempt 1\n"
+
+
+def test_a_host_without_copies_is_not_called_sound(unstuck: Unstuck) -> None:
+    """A name that was typed wrong is an error, and no log that was checked."""
+    done = unstuck.inside("fsck", "--host", "buidl1")
+    assert done.code == 2
+    assert "there is no copy of a log of buidl1 here" in done.errors

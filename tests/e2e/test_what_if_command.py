@@ -173,6 +173,7 @@ def test_a_run_that_was_cut_off_is_too_short(unstuck: Unstuck, two_retries: list
         (("--set", "window_size=1"), "window_size: must be a whole number from 2 to 100"),
         (("--all", "last"), "leave out the names, or --all"),
         (("lost",), "there is no run lost"),
+        (("lost/a.jsonl",), "there is no file lost/a.jsonl"),
     ],
 )
 def test_what_cannot_be_compared(

@@ -27,7 +27,7 @@ ASKING = ("run", "--headless", "--check", FAILING, "--", "true")
 
 
 class Screen:
-    """The app on two machines, and the person before it. ``cut`` ends the link of a machine, which stays away."""
+    """The app on two machines, and the person before it. A machine whose link was ``cut`` stays away until ``back``."""
 
     def __init__(self, machines: dict[str, Machine], settings: ScreenSettings) -> None:
         self._machines, self._away = machines, set[str]()
@@ -50,6 +50,9 @@ class Screen:
     def cut(self, host: str) -> None:
         self._away.add(host)
         self._opened[host]._process.kill()
+
+    def back(self, host: str) -> None:
+        self._away.discard(host)
 
     @property
     def text(self) -> str:
@@ -97,6 +100,9 @@ async def test_every_question_of_all_machines_is_answered_in_one_list(machine: M
         await screen.pilot.press("2")
         await screen.until("nothing is sent to it until it is back")
         assert b"gate_answered" not in {"a": a, "b": b}[left].logs[0].read_bytes()
+        screen.back(left)
+        await screen.until(f" {left} ✓", f"! {left}/shop/task  needs you")
+        assert f"? {left}/shop/task" not in screen.text
 
 
 async def test_keys_that_need_the_host_itself_say_where_to_go(machine: Machines) -> None:

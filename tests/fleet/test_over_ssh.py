@@ -55,6 +55,7 @@ def login(tmp_path: Path, machine: Callable[[str], Machine]) -> Iterator[tuple[M
     if "listening" not in said:
         daemon.kill()
         daemon.wait(60)
+        daemon.stderr.close()
         pytest.skip(f"sshd does not start here: {said.strip()}")
     known = tmp_path / "known_hosts"
     known.write_text(f"[127.0.0.1]:{port} {server.with_suffix('.pub').read_text('utf-8')}", encoding="utf-8")

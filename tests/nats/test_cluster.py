@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from unstuck.contract import Answer
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.forwarder import Forwarder
-from unstuck.fleet.nats.keys import read_credentials
+from unstuck.fleet.nats.keys import Credentials, new_seed, read_credentials
 from unstuck.fleet.nats.nats_server import NatsServer, server_program
-from unstuck.fleet.nats.session import FleetError, connected
+from unstuck.fleet.nats.session import FleetError, Refused, connected
 from unstuck.fleet.nats.viewer import Viewer
 
 pytestmark = [pytest.mark.nats, pytest.mark.timeout(300)]
@@ -81,7 +82,7 @@ async def test_any_one_of_three_servers_may_be_lost(tmp_path: Path) -> None:
     """Logs are copied and questions answered by two people while each server in turn is killed and started again."""
     async with started(tmp_path) as cluster:
         first = await asyncio.to_thread(cluster.up, "--host", "box1", "--person", "anna", "--person", "ben")
-        assert "start yours with" in first.stderr
+        assert "Start yours with" in first.stderr
         assert ",".join(cluster.urls) in first.stdout
         cluster.configure()
         for number in (1, 2, 3):
@@ -110,6 +111,7 @@ async def test_any_one_of_three_servers_may_be_lost(tmp_path: Path) -> None:
                     assert [one.mine for one in given].count(True) == 1
                     assert given[0].by == given[1].by
                     won[gate] = given[0].by
+                await _is_refused(replace(keys["ben"], seed=new_seed()))
                 cluster.start(number)
                 await _healed(server)
             await until(lambda: machine.path.read_bytes().count(b'"event":"gate_answered"') == len(gates))
@@ -118,6 +120,14 @@ async def test_any_one_of_three_servers_may_be_lost(tmp_path: Path) -> None:
                 await until(lambda of=person: of.copies.cursor("box1", machine.log).offset == size)
         rows = current_state(machine.path.parent)[0].gates
         assert {gate: row.via for gate, row in rows.items()} == {gate: f"fleet:{who}" for gate, who in won.items()}
+
+
+async def _is_refused(key: Credentials) -> None:
+    """Show that a key which the servers do not know is refused as that, and not because one of them is away."""
+    for _ in range(3):
+        with pytest.raises(Refused, match="the server refuses this key"):
+            async with connected(key):
+                pass
 
 
 async def _healed(server: NatsServer) -> None:

@@ -156,8 +156,11 @@ def test_the_list_of_all_hosts_shows_what_is_done_there(people: People) -> None:
         (("doctor",), "this needs the key of a person or a viewer"),
         (("up", "--host", "a.b"), "cannot be a name here"),
         (("up", "--nats-server", "/nonexistent"), "is no program"),
-        (("up", "--server", "nats1"), "--server takes tls://ADDRESS:PORT, not nats1"),
-        (("up", "--listen", "x"), "--listen takes ADDRESS:PORT"),
+        (("join", "nats://127.0.0.1:4222", "--creds", "x"), "it has to be tls://ADDRESS:PORT"),
+        (("up", "--server", "nats1"), "'nats1' is no server of a fleet: it has to be tls://ADDRESS:PORT"),
+        (("up", "--listen", "x"), "--listen takes ADDRESS:PORT, not x"),
+        (("up", "--listen", "127.0.0.1:99999"), "--listen takes ADDRESS:PORT, not 127.0.0.1:99999"),
+        (("up", "--data", "/dev/null"), "/dev/null: cannot hold the server's data"),
         (("revoke", "box9"), "there is no key box9 here"),
     ],
 )

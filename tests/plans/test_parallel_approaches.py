@@ -67,9 +67,10 @@ def alive(bench: Bench, *names: str) -> list[int]:
 
 def test_three_are_worked_at_once_and_the_first_that_passes_is_taken(bench: Bench) -> None:
     """The others are stopped, their worktrees are removed, and the result holds the files of the one that passed."""
-    done = bench.run(plan(bench, "[ $me = two ] && { touch done.txt; exit 0; }; sleep 600"))
+    done = bench.run(plan(bench, "echo I am $me; [ $me = two ] && { touch done.txt; exit 0; }; sleep 600"))
     assert done.code == 0, done.out + done.err
     assert ways(bench) == {"way one": "stopped", "way two": "passed", "way three": "stopped"}
+    assert bench.call("show", "--transcript", "web").out == "I am two\n"
     assert bench.result("mine.txt") == "two\n"
     assert len({(bench.outside / f"pwd-{name}").read_text() for name in ("first", "one", "two", "three")}) == 4
     assert left(bench) == []

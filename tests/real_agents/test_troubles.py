@@ -140,10 +140,11 @@ def test_an_outage_is_waited_for_without_a_level(outage: str, ends: bool, lab: L
     assert len(one.events("gate_opened")) == (0 if ends else 1)
 
 
+OVERLOADED = (503, "server_error", "The server is overloaded or not ready yet.")
 REPEATING = {
     "qwen-429": (429, "rate_limit_exceeded", "Rate limit reached for scripted. Please try again later."),
-    "qwen-503": (503, "server_error", "The server is overloaded or not ready yet."),
-    "opencode-503": (503, "server_error", "The server is overloaded or not ready yet."),
+    "qwen-503": OVERLOADED,
+    "opencode-503": OVERLOADED,
     "gemini-503": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
 }
 """Outages that these agents wait for themselves: for minutes, or without an end."""
@@ -161,6 +162,35 @@ def test_an_agent_that_only_repeats_its_request_is_ended_and_waited_for(outage: 
 
     one = lab(name, answer)
     one.unstuck(*given(one))
+    is_waited_for(one)
+
+
+OPENCODE = ("opencode", "run", "{prompt}")
+WITHOUT_PRESET = {
+    "qwen over ACP": ("qwen", ("--agent", "acp:qwen", TASK), ("--auth-type", "openai", "--yolo")),
+    "opencode over ACP": ("opencode", ("--agent", "acp:opencode", TASK), ()),
+    "opencode by its own command": ("opencode", ("--task", TASK), (*OPENCODE, "--format", "json")),
+    "opencode in plain text": ("opencode", ("--task", TASK), OPENCODE),
+}
+
+
+@pytest.mark.parametrize("how", list(WITHOUT_PRESET))
+def test_refusals_are_heard_however_it_is_started(how: str, lab: Labs) -> None:
+    """Over ACP, and by a command of one's own, it tells its log alone: that is enough."""
+    name, work, more = WITHOUT_PRESET[how]
+
+    def answer(asked: Asked) -> Turn:
+        return works(asked) if one.events("transient_error_retry") else Turn(refused=OVERLOADED)
+
+    one = lab(name, answer)
+    last = ("--", *more) if more else ()
+    one.unstuck("run", "--headless", "--verify", VERIFY, *work, *last)
+    is_waited_for(one)
+
+
+def is_waited_for(one: Lab) -> None:
+    """One outage after repeated refusals, and the work after it."""
+    name = one.name
     (waited,) = one.events("transient_error_retry")
     assert waited["data"]["delay_seconds"] == 1
     told = one.events("check_finished")[0]["data"]["diagnosis"]["headline"]

@@ -171,7 +171,7 @@ def test_what_went() -> None:
     assert list(receipt_lines(done)) == [
         "  process 7 terminated",
         "  process 8 killed",
-        "shop is deleted: nothing of it was found",
+        "everything of unstuck in shop is deleted: a search found nothing of it",
     ]
     left = Destroyed(inventory=Inventory(name="shop"), receipt=Ended(), left=("the reference x",))
     assert list(receipt_lines(left)) == ["! still there: the reference x"]

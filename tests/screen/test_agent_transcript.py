@@ -36,13 +36,25 @@ async def test_what_it_said_last_is_read_at_every_size(agent: str, size: tuple[i
     """5 shows its messages, commands, results and changes, and no JSON."""
     async with showing(size=size) as stage:
         await at_work(stage, (RECORDED / f"{agent}.log").read_bytes())
-        await stage.press("output.agent", "view.pager")
+        await stage.press("output.agent")
+        await stage.press("view.pager")
         assert '{"' not in stage.text
         if agent not in ("cline", "acp_gemini"):  # the last that these two print are warnings
             assert "● All tests pass now" in stage.text
             assert "$ python3 -m unittest -q" in stage.text
-        await stage.press("pager.back", "page.timeline")
-        assert "first try           ▶ at work" in stage.text
+        await stage.press("pager.back")
+        await stage.press("page.timeline")
+        assert "first try ▶ at work" in stage.text
+
+
+async def test_the_end_stays_in_view_where_there_is_less_room(showing: Showing) -> None:
+    """The field of the search takes a line of the full screen, and not the one that was said last."""
+    async with showing(size=(80, 24)) as stage:
+        await at_work(stage, (RECORDED / "acp_qwen.log").read_bytes())
+        await stage.press("output.agent", "view.pager")
+        await stage.press("pager.search")
+        assert "words to look for" in stage.text
+        assert "● All tests pass now" in stage.text
 
 
 async def test_it_is_followed_while_the_agent_works(showing: Showing) -> None:

@@ -16,7 +16,7 @@ from unstuck.text import admit
 from unstuck_tui.control.external_editor import Place, command_for, locate
 from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
 from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
-from unstuck_tui.render.browse.memory import memory_about, memory_cells
+from unstuck_tui.render.browse.memory import memory_about, memory_cells, order_lines
 from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
 from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
 from unstuck_tui.render.diff import heading, read_diff
@@ -194,3 +194,15 @@ def test_an_offered_answer_says_so() -> None:
         "offered" in line and "as a rule: given 3 times to this failure, worked 2 times" in line for line in page
     )
     assert not any("offered" in "".join(cell.text for cell in line) for line in memory_about(remembered(), 80))
+    assert "offered" in "".join(cell.text for cell in memory_cells(row, 80))
+
+
+def test_the_order_of_approaches_says_why() -> None:
+    """In the memory tab the approaches against a failure stand in their order, each with its record."""
+    row = {"order": "learned", "stopped": False, "worked": 4, "tried": 5}
+    ranked = [row | {"place": 1, "approach": "tabulate"}, row | {"place": None, "approach": "mock it", "worked": 0}]
+    page = ["".join(cell.text for cell in line).strip() for line in order_lines(ranked, 80)]
+    assert page == [
+        "place 1    tabulate: worked 4 of 5 against similar failures",
+        "not taken  mock it: failed against this failure: not taken again",
+    ]

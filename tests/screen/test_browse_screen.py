@@ -112,7 +112,10 @@ def told(stage: Any) -> str:
 
 
 async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> None:
-    """In any terminal each tab has its rows, or says that there are none and what would stand there."""
+    """In any terminal each tab has its rows, or says that there are none and what would stand there.
+
+    Where there is room for it, the rows and the details have a frame with a name.
+    """
     said = {
         "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
         "browse.checkpoints": ("[2 checkpoints]", "no checkpoints yet", "saved before anything risky"),
@@ -130,10 +133,23 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
             for action, words in said.items():
                 await press(stage, action)
                 assert all(word in stage.text for word in words), stage.text
+                assert ("╭─ details ─" in stage.text) == (size[0] >= 84 and size[1] >= 30)
         await press(stage, "browse.next")
         assert "[1 signatures]" in stage.text
         await press(stage, "browse.back")
         assert stage.app.screen is stage.main
+
+
+async def test_the_headings_stand_above_their_columns_beside_a_scrollbar(showing: Showing) -> None:
+    """With more rows than the screen has lines, each heading begins where its column does."""
+    async with showing() as stage:
+        for number in range(30):
+            await fails(stage, f"task{number}", WRONG.replace("total", f"sum_{number}"))
+        screen = await opened(stage)
+        assert screen.query_one("#rows").show_vertical_scrollbar
+        heading, *rows = (row for row in stage.text.splitlines() if "TYPE" in row or "TypeError" in row)
+        assert {row.index("shop/cart.py:18") for row in rows[:5]} == {heading.index("WHERE")}
+        assert {row.index("nothing yet") for row in rows[:5]} == {heading.index("SOLVED BY")}
 
 
 async def test_what_changes_while_a_tab_is_read_is_read_after_it(
@@ -532,7 +548,7 @@ async def test_another_run_is_deleted_in_two_steps(repo: Path, clock: ManualCloc
         await settled(stage)
         assert not old.exists()
         assert new.is_dir()
-        assert "nothing of it was found" in told(stage)
+        assert "a search found nothing of it" in told(stage)
 
 
 async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None:

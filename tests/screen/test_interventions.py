@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,15 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         working, process = await at_work(stage, "web")
         stage.story.core.append(e.FilesCollide(other="api", paths=(admit("src/prices.py"), admit("b"))), task="web")
         await stage.settled()
-        rows = [row for row in stage.rows() if "⋈" in row and "src/prices.py and 1 more, too" in row]
+        rows = [row for row in stage.rows() if "⋈" in row and "src/prices.py and 1 more" in row]
         assert [row.split("⋈")[0].split()[1] for row in rows][:2] == ["api", "web"]
-        assert "⋈ web changes src/prices.py" in rows[0]
-        assert "⋈ api changes src/prices.py" in rows[1]
+        assert "⋈ web: src/prices.py" in rows[0]
+        assert "⋈ api: src/prices.py" in rows[1]
+        assert "L hold later" in stage.rows()[-1]
+        assert re.search(r"collides +api changes src/prices.py, b, too: L holds", stage.text)
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settled()
+        assert "L hold later" in stage.rows()[-1]
         await stage.pilot.press("g", "L")
         await asked(stage)
         assert "web is held" in stage.text
@@ -88,7 +94,8 @@ async def test_the_later_of_two_that_change_one_file_is_held(showing: Showing) -
         (place(stage) / "web.go").touch()
         assert (await working).status == "succeeded"
         await stage.settled()
-        assert "⋈ web changes" not in stage.text
+        assert "⋈ web:" not in stage.text
+        assert "L hold later" not in stage.rows()[-1]
 
 
 async def test_without_a_collision_nothing_is_held(showing: Showing) -> None:

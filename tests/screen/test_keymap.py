@@ -50,7 +50,7 @@ def test_keys_are_taken_as_people_write_them() -> None:
         ({"app.interrupt": "W"}, "W is typed in texts, and this works there, too"),
         ({"question.skip": "2"}, "2 is the key of what a question offers itself already"),
         ({"stuck.skip": "0"}, "0 is the key of what a question offers itself already"),
-        ({"detail.down": "o"}, "o is the key of view.pager (full screen) already"),
+        ({"detail.down": "o"}, "o is the key of view.pager (output) already"),
         ({"logs.follow": "G"}, "G is the key of detail.last (end) already"),
         ({"detail.down": "f"}, "f is the key of logs.follow (follow) already"),
     ],

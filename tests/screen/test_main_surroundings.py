@@ -97,6 +97,9 @@ async def test_everything_is_in_the_palette(showing: Showing) -> None:
         ("retry", "Decide  (m)"),
         ("diff", "Changes  (3)"),
         ("webh", "Select task webhook"),
+        ("what-if", "Browse what-if  (b 8)"),
+        ("other settings", "Browse what-if  (b 8)"),
+        ("restore", "Browse checkpoints  (b 2)"),
     ],
 )
 async def test_the_palette_is_asked_in_plain_words(showing: Showing, words: str, found: str) -> None:
@@ -108,6 +111,17 @@ async def test_the_palette_is_asked_in_plain_words(showing: Showing, words: str,
         listed = [str(hit.display) async for hit in palette.discover()]
         assert "Answer  (a)" in listed
         assert not [name for name in listed if name.startswith(("Down", "Page "))]
+
+
+async def test_the_palette_opens_a_tab_of_browse(showing: Showing) -> None:
+    """On the main screen I type a tab's name, and it is the tab that comes."""
+    async with showing(size=(120, 40), story=True, pops=False) as stage:
+        assert "b browse" in stage.rows()[-1]
+        await stage.pilot.press(key_of("app.palette"), *"what-if")
+        await stage.pilot.pause(0.3)
+        await stage.pilot.press("enter")
+        await stage.settled()
+        assert "[8 what-if]" in stage.text
 
 
 async def test_the_palette_selects_a_task(showing: Showing) -> None:
@@ -214,7 +228,7 @@ async def test_the_footer_has_at_most_six_hints(showing: Showing) -> None:
 async def test_a_wide_footer_has_the_keys_that_matter(showing: Showing) -> None:
     """A wide footer also has the keys to decide, pause, edit and look further."""
     async with showing(size=(80, 24), story=True, pops=False) as stage:
-        more = ("h hold", "m decide", "w edit by hand", "b browse", "l log", "d graph")
+        more = ("h hold", "m decide", "w edit", "b browse", "l log", "d graph")
         assert not any(hint in stage.rows()[-1] for hint in more)
         await stage.pilot.resize_terminal(160, 40)
         await stage.settled()

@@ -11,6 +11,7 @@ from unstuck.eventlog import events as e
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of
 from unstuck_tui.screens.pager import PagerLines, PagerScreen
+from unstuck_tui.widgets.detail import Detail
 
 
 def wrote(stage: Stage, name: str, text: str, folder: str = "output") -> Path:
@@ -41,7 +42,7 @@ async def test_all_of_an_output_is_read_from_its_end(showing: Showing) -> None:
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
         await stage.press("view.pager")
-        assert "web · check of attempt 1 of 1" in stage.text
+        assert "web · attempt 1 of 1 · 3 changes  [4 check]  5 agent   6 prompt" in stage.text
         assert "line 301 of 301" in stage.text
         assert "  line 150" in stage.rows()[-2]
         await stage.press("rows.first")
@@ -75,11 +76,22 @@ async def test_words_are_found_forwards_backwards_and_round_the_end(showing: Sho
         assert "'nowhere' is not in this text" in stage.text
 
 
+async def test_an_output_that_is_still_being_read_is_the_one_that_opens(showing: Showing) -> None:
+    """5 and o at once: the agent's output, although the check's still stands beside the table."""
+    async with showing(size=(100, 30)) as stage:
+        await failed(stage)
+        stage.main.query_one(Detail).turn_output("agent")
+        stage.main.action_pager()
+        await stage.settled()
+        assert "[5 agent]" in stage.text
+
+
 async def test_x_jumps_to_errors(showing: Showing) -> None:
     """The next line that tells of an error; a text without one says so."""
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
-        await stage.press("view.pager", "pager.trouble")
+        await stage.press("view.pager")
+        await stage.press("pager.trouble")
         assert "line 151 of 301" in stage.text
         assert "ValueError: this is wrong" in stage.text
         await stage.press("pager.agent")
@@ -128,7 +140,8 @@ async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
         await stage.press("output.agent", "view.pager")
         assert "the second" in stage.text
         await stage.press("pager.earlier")
-        assert "agent of attempt 1 of 2" in stage.text
+        assert "[5 agent]" in stage.text
+        assert "attempt 1 of 2" in stage.text
         assert "the agent's first words" in stage.text
         await stage.press("pager.prompt")
         assert "Do it." in stage.text
@@ -136,7 +149,8 @@ async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
         assert "Do it better." in stage.text
         await stage.press("pager.earlier", "pager.check")
         assert "ValueError" not in stage.text  # it is further up
-        assert "check of attempt 1 of 2" in stage.text
+        assert "[4 check]" in stage.text
+        assert "attempt 1 of 2" in stage.text
 
 
 async def test_where_the_kept_part_begins_is_told(showing: Showing) -> None:
@@ -181,7 +195,7 @@ async def test_changes_stand_side_by_side(showing: Showing) -> None:
         (core.root / "a.py").write_text("def new():\n    return 1\n", encoding="utf-8")
         await stage.settled()
         await stage.press("page.changes", "view.pager")
-        assert "web · changes" in stage.text
+        assert "web · [3 changes]" in stage.text
         assert "1 file, +1 -1" in stage.text
         assert "  -def old():" in stage.text
         await stage.press("pager.split")
@@ -277,7 +291,7 @@ async def test_the_output_is_one_key_away_in_a_question(showing: Showing) -> Non
         assert isinstance(stage.app.screen, PagerScreen)
         assert f"{dialog.question.gate.task} · " in stage.rows()[0]
         await stage.press("pager.prompt")
-        assert "· prompt of attempt" in stage.rows()[0]
+        assert "[6 prompt]" in stage.rows()[0]
         await stage.pilot.press("q")
         await stage.settled()
         assert stage.app.screen is dialog

@@ -132,6 +132,7 @@ def test_what_holds_what_is_worked_out_anew_when_it_may_have_changed(log: Path) 
     for record in read_records(log):
         fold(state, record)
         tracker.see(record)
+        tracker.take()
         graph = graph_of({task: row.task.needs for task, row in state.tasks.items()})
         now = standing_of(graph, state)
         assert now == known or tracker.placed != placed, record.name

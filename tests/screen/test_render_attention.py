@@ -168,3 +168,12 @@ def test_a_watch_says_what_to_start() -> None:
     assert "unstuck run -- COMMAND" in third
     assert "no agent has our hooks: type unstuck hooks install claude" in watching({"claude": False})[0]
     assert watching({}) == [" Watching this project."]
+
+
+def test_a_newcomer_reads_every_line_of_the_guide_in_eighty_cells() -> None:
+    """It says how a question is opened and left, and explains the signs; it goes with the first question."""
+    asked, signs, tries = guide_lines(State(run=RunRow(id="r", kind="run", state="running")), {})
+    assert "a opens a question, esc leaves it open" in asked
+    assert "! needs you" in signs
+    assert "●●○" in tries
+    assert all(cell_len(line) <= 80 for line in (asked, signs, tries))

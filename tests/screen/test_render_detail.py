@@ -152,7 +152,7 @@ def test_question_and_answer_are_part_of_it() -> None:
     )
     told.start(2, "human")
     lines = told.lines()
-    assert "asked               ! stuck" in lines[1]
+    assert "asked       ! stuck" in lines[1]
     assert "› you: show me: endpoint secret" in lines[2]
     assert "as you said" in lines[3]
 

@@ -227,7 +227,7 @@ async def test_a_page_to_read_holds_nothing(serving: Serving) -> None:
     async with serving(read_only=True, quiet=True) as stage, colliding(stage) as (later, other, process):
         reader = await stage.reader()
         page = await reader.get(stage.path)
-        assert f"{other} changes a.py" in words(page)
+        assert f"{other}: a.py" in words(page)
         assert "/hold" not in page.text
         await reader.get("/sessions")
         response = await reader.post(f"{stage.path}/hold", id=later)

@@ -12,7 +12,7 @@ from typing import Any
 
 from unstuck.clock import SystemClock
 from unstuck.contract import Answer
-from unstuck.errors import GateClosed, GateUnknown, ProjectLocked, RecordError, UsageError
+from unstuck.errors import GateClosed, GateUnknown, ProjectLocked, RecordError, UnstuckError, UsageError
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.events import RunResumed
 from unstuck.eventlog.log.load_state import live_agents
@@ -36,6 +36,7 @@ _LIVE_S = 1.0
 _KEPT = 3
 _TRIES = 3
 _CLOSED_S = 5.0
+_CHANGES_S, _MOST_CHANGES = 2.0, 200
 _GOING = ("running", "blocked", "draining")
 
 
@@ -105,6 +106,7 @@ class Runs:
             self._open[self._own] = WatchedRun(own, self._own)
         self._pollers: dict[str, asyncio.Task[None]] = {}
         self._opening = asyncio.Lock()
+        self._changes: dict[tuple[str, str], asyncio.Task[tuple[str, str] | None]] = {}
 
     @property
     def title(self) -> str:
@@ -175,6 +177,9 @@ class Runs:
             poller.cancel()
         for run in self._open.values():
             run.close()
+        for task in self._changes.values():
+            task.cancel()
+        await asyncio.gather(*self._changes.values(), return_exceptions=True)
 
     def agent_at(self, host: str, client: int, server: int) -> str:
         """Return the sign by which an agent is at the ``client`` port of a connection to ``server``; empty without.
@@ -191,6 +196,24 @@ class Runs:
     def _agents(self) -> list[tuple[int, float]]:
         opened = (one for run in self._open.values() for one in run.view.state.agents())
         return [*live_agents(self.place.home), *opened]
+
+    async def changes(self, run: WatchedRun, row: GateRow) -> tuple[str, str]:
+        """Return the changes of the task of a question, whose agent waits: since when, and their diff.
+
+        Empty where they cannot be had, or come late: another machine may be slow, and its question is here already.
+        """
+        key = run.run, row.id
+        if key not in self._changes:
+            self._changes[key] = asyncio.create_task(_changes_of(run, row))
+            while len(self._changes) > _MOST_CHANGES:
+                self._changes.pop(next(iter(self._changes))).cancel()
+        task = self._changes[key]
+        await asyncio.wait({task}, timeout=_CHANGES_S)
+        if not task.done() or task.cancelled():
+            return "", ""
+        if (found := task.result()) is None:  # what stood in its way may be gone at the next look
+            self._changes.pop(key, None)
+        return found or ("", "")
 
     # --- what a person says ------------------------------------------------------------------------------------------
 
@@ -287,6 +310,12 @@ class Runs:
                 return
             if name != self._own and not self._open[name].viewers:
                 self._open.pop(name).close()
+
+
+async def _changes_of(run: WatchedRun, row: GateRow) -> tuple[str, str] | None:
+    with suppress(UnstuckError, OSError):
+        return await run.view.changes(row.gate.task)
+    return None
 
 
 def _read_log(path: Path) -> LogFollower:

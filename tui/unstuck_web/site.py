@@ -76,7 +76,6 @@ class Site:
         self.runs, self.access, self.read_only = runs, access, read_only
         self.over = asyncio.Event()
         self._secure, self.streams = secure, 0
-        self._diffs: dict[tuple[str, str], tuple[str, str]] = {}
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -214,26 +213,15 @@ class Site:
         card = content.card_of(run.view, row)
         if not whole or not row.gate.task:
             return card
-        since, diff = await self._diff(run, row)
+        since, diff = await self.runs.changes(run, row)
         return replace(card, diff=content.diff_lines(diff), since=since)
-
-    async def _diff(self, run: WatchedRun, row: GateRow) -> tuple[str, str]:
-        """The changes of a task since its start; computed once per question, whose agent waits."""
-        key = run.run, row.id
-        if key not in self._diffs:
-            try:
-                self._diffs[key] = await run.view.changes(row.gate.task)
-            except (UnstuckError, OSError):  # what stood in its way may be gone at the next look
-                return "", ""
-            while len(self._diffs) > _ROWS:
-                self._diffs.pop(next(iter(self._diffs)))
-        return self._diffs[key]
 
     async def cards(self, run: WatchedRun) -> list[Card]:
         rows = list(run.view.state.open_gates())
         if (unrecorded := run.view.unrecorded) is not None:
             rows.insert(0, unrecorded)
-        return [await self.card(run, row, whole=number < _DIFFS) for number, row in enumerate(rows)]
+        cards = (self.card(run, row, whole=number < _DIFFS) for number, row in enumerate(rows))
+        return list(await asyncio.gather(*cards))
 
     @property
     def is_full(self) -> bool:

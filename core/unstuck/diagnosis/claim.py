@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
-Claim = Literal["done", "not_done", "unknown"]
+from unstuck.diagnosis.enums import Claim
 
 _SIGNALS: dict[str, Claim] = {"complete": "done", "needs_guidance": "not_done", "blocked": "not_done"}
 _END_LIMIT = 6_000

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
+
+Claim = Literal["done", "not_done", "unknown"]
+"""Claim that an attempt is done, or is not."""
 
 
 class _Tolerant(str, Enum):

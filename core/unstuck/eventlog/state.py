@@ -8,7 +8,19 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from unstuck.contract import Actor, Answer, CheckResult, Gate, GateStatus, Guidance, Level, OutcomeStatus, Report, Task
+from unstuck.contract import (
+    APART,
+    Actor,
+    Answer,
+    CheckResult,
+    Gate,
+    GateStatus,
+    Guidance,
+    Level,
+    OutcomeStatus,
+    Report,
+    Task,
+)
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.escalation.ladder_state import Climb
@@ -172,6 +184,14 @@ class AttemptRow:
     def is_live(self) -> bool:
         """True if its agent may still work, also after an answer has ended the task."""
         return self.state not in ("ended", "interrupted")
+
+    @property
+    def shown(self) -> str:
+        """Name of its output: of several approaches, of the one that passed, else of the first that still works."""
+        ended = dict(self.ways)
+        working = (slot for slot in range(1, len(self.guidance.ways) + 1) if slot not in ended)
+        slot = next((slot for slot, result in self.ways if result == "passed"), None) or next(working, 1)
+        return self.id if slot == 1 else f"{self.id}{APART}{slot}"
 
     def used(self, mono: float) -> float:
         """Return the seconds of its time limit used at ``mono``, without the time it was held."""

@@ -12,7 +12,8 @@ from typing import Literal
 
 from unstuck.contract import CheckResult, Observation, Verdict
 from unstuck.detection import LoopDetector
-from unstuck.diagnosis.claim import Claim, claim_in
+from unstuck.diagnosis.claim import claim_in
+from unstuck.diagnosis.enums import Claim
 from unstuck.history.checks import is_check, result_of
 from unstuck.supervision.attempt.repetition import STEP_LIMIT, failure_fields
 from unstuck.text import Clean, admit, one_line, shorten

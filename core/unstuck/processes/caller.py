@@ -66,11 +66,13 @@ def mark_of(pid: int) -> str:
         process, ours = psutil.Process(pid), psutil.Process().parents()
         for ancestor in (process, *process.parents()):
             with suppress(psutil.Error, OSError):
-                if ancestor not in ours and is_shim(ancestor):
-                    return "an agent or a check has started it"
-                if ancestor.environ().get(TAG) not in (None, os.environ.get(TAG)):
+                if (ancestor not in ours and is_shim(ancestor)) or _is_tagged(ancestor):
                     return "an agent or a check has started it"
     return ""
+
+
+def _is_tagged(process: psutil.Process) -> bool:
+    return process.environ().get(TAG) not in (None, os.environ.get(TAG))
 
 
 def _helpers_of(agents: Iterable[Identity]) -> set[int]:

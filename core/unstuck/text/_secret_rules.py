@@ -23,19 +23,23 @@ class Rule:
     matches, which is looked back for. A ``folded`` pattern is matched on the text in lower case, which is several times
     faster than one that ignores case. With ``behind``, one of these programs stands less than 200 characters before,
     in the same line. ``likely`` is a pattern for RE2 of what every match has, where ``pattern`` without all that RE2
-    cannot do is too loose: in large text, which has most hints, it is looked for instead of them.
+    cannot do is too loose: in large text, which has most hints, it is looked for instead of them. A ``backwards``
+    pattern is matched on the text read from its end, because only the end of such a secret tells what it is.
 
     No pattern may need more than linear time: repetitions are possessive, bounded, or fail within a few characters.
     Those of a group are in an atomic one instead: possessive they are wrong in Pythons before 3.11.5. A pattern begins
     with a literal, which is looked for without trying it: what must not stand before it is looked back for behind it.
     """
 
-    __slots__ = ("_behind", "_compiled", "folded", "hints", "likely", "pattern")
+    __slots__ = ("_backwards", "_behind", "_compiled", "folded", "hints", "likely", "pattern")
 
-    def __init__(self, hints: str, pattern: str, *, folded: bool, behind: str = "", likely: str = "") -> None:
+    def __init__(
+        self, hints: str, pattern: str, *, folded: bool, behind: str = "", likely: str = "", backwards: bool = False
+    ) -> None:
         self.hints = tuple(hint.replace(_BLANK, " ") for hint in hints.split())
         self.pattern, self.folded, self.likely = pattern, folded, likely
         self._behind = tuple(program.replace(_BLANK, " ") for program in behind.split())
+        self._backwards = backwards
         self._compiled: re.Pattern[str] | None = None
 
     def loosened(self) -> str:
@@ -54,6 +58,9 @@ class Rule:
         if self._compiled is None:
             self._compiled = re.compile(self.pattern, re.ASCII)
         pattern, behind = self._compiled, self._behind
+        if self._backwards:
+            found = [match.span() for match in pattern.finditer(text[::-1])][::-1]
+            return [len(text) - last for _, last in found], [len(text) - first for first, _ in found]
         if pattern.groups != _KEPT_AND_GONE:
             found = [(match.start(match.lastindex or 0), match.end()) for match in pattern.finditer(text)]
             return [first for first, _ in found], [last for _, last in found]
@@ -142,7 +149,9 @@ _KEY_TEXT = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _KEY_BREAK = r"(?>(?:\s|\\[nr]){1,4})"
 # Its lines may be indented, or quoted, and in a diff a sign stands before each of them; or they are all joined.
 _KEY_GAP = r"(?>(?:[\s\"',+]{1,40}+|-(?!----)|\\[nr]){1,8})"
-_KEY_LAST = rf"[A-Za-z0-9+/=]{{1,80}}+{_KEY_GAP}"
+# The same read from the end, where the letter of an escape belongs to the text.
+_GAP_BACKWARDS = r"(?>(?:[\s\"',+\\]{1,40}+|-(?!----)){1,8})"
+_END_BACKWARDS = r"-----(?:KCOLB )?YEK ETAVIRP(?: [A-Z0-9]{1,12}){0,4} DNE------?"
 
 # A name, what may stand between it and its value, and the value: quoted, or up to the next delimiter.
 _ASSIGNED = r"(?=\\?[\"']?[ \t]?[:=＝：])"
@@ -205,7 +214,8 @@ _LOGINS = (
     " registry\0login az\0login openssl\0enc"
 )
 _USER_LOGINS = {"smbclient rpcclient smbget net\0rpc net\0ads": "%", "lftp": ","}
-_IS = r"(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|＝|：|%(?:25){0,2}3[ad])[ \t]{0,8}"
+# Mostly it is this sign alone.
+_IS = r"(?:=(?=\w)|(?:\\?[\"']|&quot;|%22)?[ \t]{0,8}(?::=|=>|[:=]|＝|：|%(?:25){0,2}3[ad])[ \t]{0,8})"
 _TO_DELIMITER = r"(?>(?:[^\s\"'\\,;&]++|\\(?![nrt\"']))+)"
 _TO_QUOTE = r"(?:(?<=\")[^\"\n\\]++(?=\\?\")|(?<=')[^'\n\\]++(?=\\?'))"
 # Source code and messages name secrets without giving them: references, types, constants, calls, punctuation.
@@ -220,7 +230,7 @@ _VALUE = rf"{_NO_STRING}{_TO_QUOTE}|{_NO_VALUE}{_TO_DELIMITER}"
 
 _STRING = rf"(?:(?:some\()?(?:{_STRING_PREFIX})?\\?[\"']|&quot;|%22)"
 _LIKELY_VALUE = (
-    rf"{_IS}(?:(?:(?:some\()?[bfru]{{0,2}}\\?[\"']|&quot;|%22)(?:\[[^r]|[^\[<\"'])"
+    rf"{_loosened(_IS)}(?:(?:(?:some\()?[bfru]{{0,2}}\\?[\"']|&quot;|%22)(?:\[[^r]|[^\[<\"'])"
     r"|\\[^nrt\"']|[^\s\"'\\,;&\[\](){}<>=:|*])"
 )
 
@@ -238,21 +248,25 @@ _AFTER_SCHEME = r"(?:[ \t]{1,8}(?=[a-z._~+/=-]{0,40}+[0-9])[\w.~+/=-]{16,})?"
 # A key goes on behind a line end, as of a terminal or a mail, or a blank, with a word that is as hard to guess.
 _GOES_ON = r"(?:[ \t]{1,2}|[ \t]{0,4}\r?\n[ \t]{0,16})"
 _ENDS_WORD = r"(?=[\s\"'.,;)\]}]|$)"
-_MIXED = r"(?=[\w.-]{0,99}[0-9])(?=[\w.-]{0,99}[a-z])(?=[\w.-]{0,99}[A-Z])"
+_MIXED = r"(?=[\w.-]{0,99}?[0-9])(?=[\w.-]{0,99}?[a-z])(?=[\w.-]{0,99}?[A-Z])"
 _WRAPPED = rf"(?>(?:{_GOES_ON}{_MIXED}[\w-]{{8,}}+{_ENDS_WORD})*)"
 _REST = (
     rf"(?:(?:{_MIXED}[\w./+-]{{5,}}+|(?=[a-z]{{0,99}}[A-Z]{{1,99}}[a-z]{{1,99}}[A-Z])[\w-]{{16,}}+)"
-    rf"|(?=[A-Z]{{0,99}}[0-9])[0-9A-Z]{{6,}}+|(?=[0-9]{{0,99}}[a-f])(?=[a-f]{{0,99}}[0-9])[0-9a-f]{{6,}}+){_ENDS_WORD}"
+    rf"|(?=[A-Z]{{0,99}}?[0-9])[0-9A-Z]{{6,}}+|(?=[0-9]{{0,99}}[a-f])(?=[a-f]{{0,99}}[0-9])[0-9a-f]{{6,}}+){_ENDS_WORD}"
 )
 
 
+# To look for it is several times faster than to look back from every letter.
+_BEFORE_WORD = "([^0-9A-Za-z])"
+
+
 def _by_letter(patterns: Iterable[str]) -> str:
-    """One pattern for all ``patterns`` that begin with a letter or digit, before which none stands."""
+    """One pattern for all ``patterns``, each of which begins with a letter or digit."""
     patterns = sorted(patterns)
     each = (
         f"{one}(?:{'|'.join(rest[1:] for rest in begun)})" for one, begun in groupby(patterns, lambda said: said[0])
     )
-    return f"(?<![0-9A-Za-z])(?:{'|'.join(each)})"
+    return f"(?:{'|'.join(each)})"
 
 
 # Of keys whose rest stands too soon behind a line end or a blank for a rule of its own.
@@ -266,12 +280,14 @@ _BEGINS = (
 )
 _BEGUN = _by_letter(_BEGINS.split())
 _SECRET_PART = r"(?=[\w./-]{0,40}[0-9A-Z])[\w./+-]{3,}+"
+_BROKEN = rf"{_SECRET_PART}(?=[ \t\r\n])(?>(?:{_GOES_ON}{_REST}){{1,4}})"
+_LIKELY_BROKEN = r"[\w./+-]{2,}(?:[ \t]{1,2}|[ \t]*\r?\n[ \t]*)(?:[a-z_./+-]{0,9}[0-9]|[\w-]{9})"
 
 
 @cache
 def begun_at_end() -> re.Pattern[str]:
     """Return the pattern of a line whose last word is the beginning of a key."""
-    return re.compile(rf"{_BEGUN}{_SECRET_PART}[ \t\r\n]*\Z", re.ASCII)
+    return re.compile(rf"(?:^|{_BEFORE_WORD}){_BEGUN}{_SECRET_PART}[ \t\r\n]*\Z", re.ASCII)
 
 
 BRANDED = (
@@ -338,7 +354,8 @@ BRANDED = (
 
 
 # For text with many of them; far faster than one after the other.
-BRANDED_AT_ONCE = Rule("", f"()({_by_letter(rule.pattern.removeprefix('()(')[:-1] for rule in BRANDED)})", folded=False)
+_ALL_BRANDED = _by_letter(rule.pattern.removeprefix("()(")[:-1] for rule in BRANDED)
+BRANDED_AT_ONCE = Rule("", f"{_BEFORE_WORD}({_ALL_BRANDED})", folded=False)
 
 RULES = (
     Rule(
@@ -346,12 +363,23 @@ RULES = (
         " nrii- nrai- nrjs- nrra- nraa- pscale_ pmak- rubygems_ pul- age-secret gocspx- whsec_ gsk_ dckr_ sbp_"
         " r8_ xai- pplx- nvapi- tvly- sntry tskey- glpat- glrt- gldt- glft- gho_ ghp_ ghr_ ghs_ ghu_"
         " github_pat_ akia asia xox xapp- aiza ya29. pypi-age dapi eyj akcp fm1 fm2 dp. 1//0 hooks.slack.com"
-        " /api/webhooks/ .atlasv1. :aa q~ key-",
-        rf"()((?:{_BEGUN}|\.atlasv1\.|:AA(?<=[0-9]{{8}}:AA)|Q~(?<=[A-Za-z0-9]{{3}}[0-9]Q~)){_SECRET_PART}"
-        rf"(?>(?:{_GOES_ON}{_REST}){{1,4}}))",
+        " /api/webhooks/ key-",
+        rf"{_BEFORE_WORD}({_BEGUN}{_BROKEN})",
         folded=False,
-        likely=rf"(?:[^a-z0-9](?:{_loosened('|'.join(_BEGINS.split()))})|\.atlasv1\.|:aa|q~)[\w./+-]{{2,}}"
-        r"(?:[ \t]{1,2}|[ \t]*\r?\n[ \t]*)(?:[a-z_./+-]{0,9}[0-9]|[\w-]{9})",
+        likely=rf"[^a-z0-9](?:{_loosened('|'.join(_BEGINS.split()))}){_LIKELY_BROKEN}",
+    ),
+    *(
+        Rule(
+            within,
+            f"()({begin}{_BROKEN})",
+            folded=False,
+            likely=re.escape(within) + _LIKELY_BROKEN,
+        )
+        for within, begin in {
+            ".atlasv1.": r"\.atlasv1\.",
+            ":aa": ":AA(?<=[0-9]{8}:AA)",
+            "q~": "Q~(?<=[A-Za-z0-9]{3}[0-9]Q~)",
+        }.items()
     ),
     _rule(
         _LABEL_HINTS,
@@ -361,9 +389,11 @@ RULES = (
     _rule(_LABEL_HINTS, rf"-----BEGIN {_KEY_LABEL}(?>(?:{_KEY_GAP}?{_KEY_TEXT})*)", likely=_LABEL_LIKELY),
     Rule(
         "-----end",
-        rf"([^A-Za-z0-9+/=])((?>(?:{_KEY_TEXT}{_KEY_GAP}?){{1,80}})(?:{_KEY_LAST})?-?-----END {_KEY_LABEL})",
+        rf"{_END_BACKWARDS}(?:{_GAP_BACKWARDS}[A-Za-z0-9+/=]{{1,80}}+)?"
+        rf"(?>(?:{_GAP_BACKWARDS}?={{0,2}}[A-Za-z0-9+/]{{16,}}+){{1,80}})",
         folded=False,
         likely="-----end [^-\n]*private key",
+        backwards=True,
     ),
     _rule("akia asia abia acca a3t", r"A(?<![A-Za-z0-9]A)(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])"),
     _rule("xox xapp-", r"x(?:ox[a-eoprs]|app)-[A-Za-z0-9-]{10,}"),

@@ -183,8 +183,8 @@ def rung_of(state: State, row: TaskRow, limits: Mapping[str, int]) -> str:
         return "asked you"
     attempt = state.attempts.get(row.attempt)
     if attempt is not None and attempt.is_live and (ways := attempt.guidance.ways):
-        ended = f", {len(attempt.ways)} ended" if attempt.ways else ""
-        return f"{len(ways)} at once{ended}"
+        left = f"{len(ways) - len(attempt.ways)}/" if attempt.ways else ""
+        return f"{left}{len(ways)} at once"
     return rung_label(row.level, row.climb, limits.get(row.level, 0))
 
 
@@ -280,13 +280,10 @@ def used_words(event: UsageCounted) -> str:
 
 
 def collision_words(state: State, row: TaskRow) -> str:
-    """Return the live tasks that change the same files as ``row``, with a file; empty without any."""
+    """Return the live tasks that also change files of ``row``, with a file; empty without any."""
     from unstuck.eventlog.state import collisions_of
 
-    return "; ".join(
-        f"⋈ {one.other} changes {one.paths[0]}{f' and {len(one.paths) - 1} more' if one.paths[1:] else ''}, too"
-        for one in collisions_of(state, row)
-    )
+    return "; ".join(f"⋈ {one.other}: {some(one.paths, 1)}" for one in collisions_of(state, row))
 
 
 def doubts_about(row: TaskRow) -> str:

@@ -105,7 +105,7 @@ def moment_of(record: Record) -> Moment | None:
         case e.InfrastructureBlocked():
             text = event.issue
         case e.ApproachEnded():
-            (glyph, tone), text = WAY_ENDS[event.result], text.removeprefix(WAY_ENDS[event.result][0]).strip()
+            (glyph, tone), text = WAY_ENDS[event.result], f"{event.slot}: {text.partition(': ')[2]}"
         case e.AgentTimeout():
             label = "stalled" if event.clock == "idle" else label
             text, seconds = ", ".join(event.signals), event.limit_s if label == "stalled" else event.elapsed_ms / 1000

@@ -21,7 +21,7 @@ _MEANWHILE = {
 }
 _ASKS = {HELD: "is held", AGENT: "has an agent that needs you", DENIED: "has an agent that lacks a permission"}
 _FACT_LIMIT = 2_000
-_SAID_LIMIT, _FOUND_LINES = 300, 3
+_SAID_LIMIT, _SAID_LINES, _FOUND_LINES = 300, 4, 3
 _SIGNAL = "UNSTUCK {"
 _HEADS = ("diff --git ", "index ", "--- ", "new file mode ", "deleted file mode ")
 _DIFF_HEADS = (*_HEADS, "+++ ", "@@ ")
@@ -85,15 +85,15 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     context = row.gate.context
     yield "Before", earlier_answer(context)
     if row.gate.type == "stuck":
-        yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
-        yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
-        yield "Tried", _tried(context)
-        yield "Analysis", said(context.get("analysis"))
         yield "Agent", _ending(context)
         yield "Said", _last_words(state, row)
+        yield "Tried", _tried(context)
+        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
+        yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
+        yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
+        yield "Analysis", said(context.get("analysis"))
         yield "Agents", "\n".join(each(context.get("agents"), _SAID_LIMIT))
         yield "Findings", _findings(state, row)
-        yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Weakened", "\n".join(each(context.get("weakened")))
         yield "Used", _used(context.get("tokens"))
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
@@ -145,7 +145,8 @@ def _last_words(state: State, row: GateRow) -> str:
     if report is None or row.gate.context.get("said"):
         return ""
     words = str(report.last_message or report.said or "").splitlines()
-    return one_line("\n".join(line for line in words if not line.startswith(_SIGNAL)), _SAID_LIMIT)
+    lines = [one_line(line, _SAID_LIMIT) for line in words if line.strip() and not line.startswith(_SIGNAL)]
+    return "\n".join(lines[:_SAID_LINES])
 
 
 def _findings(state: State, row: GateRow) -> str:
@@ -157,7 +158,7 @@ def _findings(state: State, row: GateRow) -> str:
         head, _, body = insight.partition("\n")
         told = (line for line in body.splitlines() if not line.startswith(_DIFF_HEADS))
         lines = (_NUMBERED.sub("", line).strip() for line in told)
-        begins[one_line(head, 200)] = "; ".join([line for line in lines if line.strip("+-")][:_FOUND_LINES])
+        begins[one_line(head, 200)] = " · ".join([line for line in lines if line.strip("+-")][:_FOUND_LINES])
     shown = [name for name in names if not name.startswith("code at ")] or names
     return "\n".join(
         f"{name.rstrip(':')}: {one_line(begins.get(name, ''), _SAID_LIMIT)}".rstrip(": ") for name in shown
@@ -217,7 +218,9 @@ def earlier_answer(context: Mapping[str, Any]) -> str:
         return ""
     ended = "it worked" if before.get("outcome") == "worked" else "it did not help"
     text = one_line(str(before.get("text") or ""), 300)
-    return f"you answered this on {answered_on(before)} with {spoken_choice(before.get('choice'))}: {text}; {ended}"
+    more = f" ({one_line(str(before['evidence']), 80)})" if before.get("evidence") else ""
+    when = answered_on(before)
+    return f"you answered this on {when} with {spoken_choice(before.get('choice'))}: {text}; {ended}{more}"
 
 
 def answered_on(before: Mapping[str, Any]) -> str:

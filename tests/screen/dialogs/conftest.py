@@ -26,6 +26,7 @@ from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.tracker import Tracker
+from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})
@@ -33,6 +34,9 @@ QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivo
 
 class Bare(App[None]):
     """Nothing but what asks: a field to type in, and dialogs over it."""
+
+    COMPONENT_CLASSES = TONE_CLASSES
+    DEFAULT_CSS = TONE_CSS.replace("BaseApp", "Bare")
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__()
@@ -200,6 +204,12 @@ class World:
     def shown(self) -> str:
         """Return the text on the screen, with runs of blanks made one."""
         return " ".join(" ".join(self.rows()).replace("│", " ").split())
+
+    async def until_shown(self, *texts: str) -> None:
+        """Until all of these are on the screen."""
+        async with asyncio.timeout(PATIENCE):
+            while not all(text in self.shown() for text in texts):
+                await self.pilot.pause()
 
     def place_of(self, text: str) -> tuple[int, int]:
         """Return the place of a text on the screen."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.screen.conftest import WRONG_STATUS, Showing
+from tests.screen.dialogs.conftest import Agent
 from textual.widgets import Input, TextArea
 
-from unstuck import Answer, Report, Task, admit
+from unstuck import Answer, Guidance, Report, Task, admit
 from unstuck.eventlog import events as e
 from unstuck_tui.keys.actions import key_of
 
@@ -128,6 +130,26 @@ async def test_what_the_stuck_dialog_says(opening: Opening) -> None:
     assert "refunds, invoices stay blocked" in said
     for number in ("1 Show me how", "2 Skip this part for now", "3 Abandon the task", "4 Retry with another approach"):
         assert number in said
+
+
+async def test_the_stuck_dialog_shows_what_the_task_has_changed(opening: Opening, repo: Path) -> None:
+    """The changed lines stand under the names of their files; of very many the first, and the keys for all."""
+
+    class Editing(Agent):
+        async def __call__(self, guidance: Guidance) -> Report | None:
+            (repo / "shop.py").write_text("".join(f"price_{number} = {number}\n" for number in range(300)))
+            return await super().__call__(guidance)
+
+    async with opening(size=(200, 60)) as world:
+        world.work(Editing())
+        await world.asked()
+        await world.awake()
+        await world.until_shown("+++ b/shop.py", "+price_0 = 0", "+price_5 = 5")
+        assert "diff --git" not in world.shown()
+        assert "+price_20 = 20" in world.shown()
+        assert "279 more lines: o and then 3" in world.shown()
+        await world.choose("stuck.skip")
+        assert (await world.done()).status == "skipped"
 
 
 # Leaving it open, keys by accident, answers from elsewhere
@@ -300,34 +322,53 @@ code at tests/test_webhook.py:42:
     40 | def test_webhook():
     41 |     body = b"paid"
 >   42 |     assert post("/webhook", body).status == 200
-    43 |"""
+    43 |
+    44 | def test_refund():"""
+FAILED = """\
+    def test_webhook():
+        body = b"paid"
+>       assert post("/webhook", body).status == 200
+E       assert 401 == 200
+E        +  where 401 = Answer('signature is missing').status
+
+tests/test_webhook.py:42: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_webhook.py::test_webhook - assert 401 == 200
+"""
 
 
 async def test_the_code_of_the_failure_is_in_the_dialog(showing: Showing) -> None:
-    """The line that failed is marked among those around it; what the agent said and what was found stand below."""
+    """The line that failed is marked among those of its function, above the values that the check saw there.
+
+    What the agent said, line by line, and what was found stand below.
+    """
     async with showing(size=(120, 40), pops=False) as stage:
         story = stage.story
         story.task("web", verify="pytest -q")
         story.start("web")
-        said = "I cannot find the [bold]secret[/bold] of the service"
+        said = "I cannot find the [bold]secret[/bold] of the service\nand it is in no file"
         step = 'UNSTUCK {"step": "action", "text": "shop/web.py", "tool": "edit"}'
         await story.end("web", 3, Report(exit_code=0, said=admit(f"{said}\n{step}")))
-        story.fails("web", WRONG_STATUS)
+        story.fails("web", FAILED)
         related = admit("related shop/webhook.py:\n     8 | def signature(body):\n    12 | def status(body, signed):")
         climb = replace(story.core.row("web").climb, rung="research", insights=(admit(CODE), related))
         story.append(e.DirectiveIssued(level="research", line=10, climb=climb, limit=2), "web")
         story.asks(
             "web",
-            problem="expected 200 but got 401",
+            problem="assert 401 == 200",
             insights=["code at tests/test_webhook.py:42:", "related shop/webhook.py:"],
         )
         await stage.settled()
         await stage.press("gate.answer")
         assert '▸     42 |     assert post("/webhook", body).status == 200' in stage.text
         assert "    40 | def test_webhook():" in stage.text
-        assert f"Said      {said}" in stage.text
+        assert "test_refund" not in stage.text
+        assert "| + where 401 = Answer('signature is missing').status" in stage.text
+        first, second = said.splitlines()
+        assert f"Said      {first}" in stage.text
+        assert f"          {second}" in stage.text
         assert "UNSTUCK {" not in stage.text
-        assert "related shop/webhook.py: def signature(body):; def status(body, signed)" in stage.text
+        assert "related shop/webhook.py: def signature(body): · def status(body, signed)" in stage.text
 
 
 async def test_without_research_the_dialog_quotes_the_check(showing: Showing) -> None:

@@ -124,7 +124,7 @@ def test_what_is_held_there_is_asked_about_there(desk: Desk, plan: Path) -> None
     watching = desk.terminal("watch")
     watching.until("ATTACHED", "1 working")
     watching.press("g", key_of("task.hold"))
-    watching.until("You held it before it started", "esc leaves it open")
+    watching.until("asks is held", "esc leaves it open: ")
     watching.press(key_of("question.skip"))
     watching.until("1 skipped")
     first.until("1 skipped")

@@ -106,7 +106,7 @@ class Person:
     def rows_of(self, words: str) -> list[int]:
         """Return the distances of the rows with ``words`` from the first one, once there are several."""
         while True:
-            rows = self.terminal.text.split("───")[0].splitlines()[2:]
+            rows = self.terminal.text.split("╭─ details ─")[0].splitlines()[3:]
             if len(found := [place for place, row in enumerate(rows) if words in row]) > 1:
                 return found
             assert self.terminal.read(), f"not even two rows have {words}:\n{self.terminal.text}"

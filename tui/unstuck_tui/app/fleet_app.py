@@ -45,7 +45,7 @@ class FleetScreen(MainScreen):
 
     def __init__(self, view: FleetView, app: UnstuckApp) -> None:
         super().__init__(view, app.tracker, app.questions, app.notifier)
-        self._fleet = view
+        self._fleet, self._away = view, len(view.hosts)
 
     def compose_more(self) -> ComposeResult:
         yield HostLines(self._fleet)
@@ -62,8 +62,10 @@ class FleetScreen(MainScreen):
             lines = self.query_one(HostLines)
             lines.fit()
             lines.refresh()
-            if any(host.standing != "connected" for host in self._fleet.hosts):
-                self._table.refresh()  # the age of the last news
+            away = sum(host.standing != "connected" for host in self._fleet.hosts)
+            if away or self._away:
+                self._table.refresh()  # the age of the last news, and that there are news again
+            self._away = away
 
     def action_log(self) -> None:
         """Show the log of the run of the selected task: each run has its own."""
@@ -76,7 +78,7 @@ class FleetScreen(MainScreen):
             return
         self.app.push_screen(LogScreen(run, task=task))
 
-    def action_browse(self) -> None:
+    def action_browse(self, place: int = 0) -> None:
         host = self._table.selected.partition("/")[0] or "its host"
         words = f"Checkpoints, memory and old runs are on {host}: open `unstuck` there, with ssh."
         self.app.notify(words, severity="warning", timeout=10, markup=False)

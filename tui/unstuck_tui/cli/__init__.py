@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from unstuck.errors import UnstuckError
-from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of
+from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of, path_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 from unstuck_tui.terminal.stand_ins import use_stand_ins
 
@@ -111,7 +111,7 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx is not None else "unstuck"
+        path = error.ctx.command_path if error.ctx is not None else path_of(sys.argv[1:])
         cure = ""
         if isinstance(error, click.NoSuchOption) and path == "unstuck run":
             cure = " A program and its options go after --."

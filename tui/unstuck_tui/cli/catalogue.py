@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 GROUPS = {
     "Run": {
         "run": "Run a plan, a task or one command under supervision.",
@@ -140,6 +142,12 @@ _EXAMPLES = {
 def module_of(name: str) -> str:
     """Return the module of a command."""
     return f"unstuck_tui.cli.{name.replace('-', '_')}"
+
+
+def path_of(words: Sequence[str]) -> str:
+    """Return the command and sub-command that an argument list begins with, as they are typed."""
+    longest = next((n for n in (2, 1) if len(words) >= n and " ".join(words[:n]) in _EXAMPLES), 0)
+    return " ".join(("unstuck", *words[:longest]))
 
 
 def examples_of(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,8 @@ def path(scope: str, project: Path, as_json: bool) -> None:
 def edit(scope: str, project: Path) -> None:
     """Open your settings file in $VISUAL or $EDITOR, then validate it."""
     file = _file(scope, project)
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or sys.stdin.isatty()):
+        raise UsageError(f"an editor needs a terminal, or $VISUAL: edit {file}")
     file.parent.mkdir(parents=True, exist_ok=True)
     click.edit(filename=str(file))
     problem = next((one.problem for one in _checked(project) if one.where == str(file)), "")

@@ -86,7 +86,7 @@ def _make_streams(server: NatsServer) -> None:
     try:
         asyncio.run(server.until_streams())
     except FleetError as problem:
-        raise FleetError(f"{problem}; start yours with {keys}, and type this again") from None
+        raise FleetError(f"{problem} Start yours with {keys}, and type this again") from None
     echo(f"the streams are at {server.url}")
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from unstuck.errors import UsageError
 from unstuck.eventlog.log.verify import LogCheck, check
 from unstuck.runs.memory_commands import memory_damage
 from unstuck.runs.queries.run_list import find_run
+from unstuck.text import one_line
 from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
 from unstuck_tui.cli.names import run_ids
 
@@ -41,7 +43,10 @@ def _check_copies(host: str, as_json: bool) -> None:
     from unstuck.fleet.copies import Copies
 
     copies = Copies(os.environ)
-    for log in copies.logs(host):
+    logs = copies.logs(host)
+    if not logs:
+        raise UsageError(f"there is no copy of a log of {one_line(host)} here; `unstuck watch --host` keeps them")
+    for log in logs:
         found = check(copies.path(host, log).parent)
         if as_json:
             print_json([{"run": log, "ok": True, **found._asdict(), "memory": "good"}])
@@ -50,8 +55,6 @@ def _check_copies(host: str, as_json: bool) -> None:
             echo(f"{log}: {found.records} records, {found.bytes} bytes, all intact{_besides(found)}")
             if refused:
                 echo(f"! {refused}")
-    if not copies.logs(host) and not as_json:
-        echo(f"there is no copy of a log of {host} here")
 
 
 def _besides(found: LogCheck) -> str:

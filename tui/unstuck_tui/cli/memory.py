@@ -11,7 +11,7 @@ import click
 from unstuck.clock import SystemClock
 from unstuck.eventlog.memory.entry import Kind
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows, offer_in
-from unstuck.runs.queries.approaches import approach_rows
+from unstuck.runs.queries.approaches import approach_rows, reason_of
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.supervision.context.context import limits_of
 from unstuck.text import one_line
@@ -85,16 +85,8 @@ def approaches(signature: str, project: Path, as_json: bool) -> None:
 
 
 def _approach_cells(row: dict[str, Any]) -> tuple[str, ...]:
-    name, record = one_line(row["approach"], 70), "no record"
-    if row["stopped"]:
-        record = "another one was faster: taken after all others"
-    elif row["tried"]:
-        record = f"worked {row['worked']} of {row['tried']} against similar failures"
-    if row["place"] is None:
-        why = record if row["stopped"] else "failed against this failure: not taken again"
-        return ("-", name, row["source"], "-", why)
-    why = record if row["order"] == "learned" else f"by confidence; {record}"
-    return str(row["place"]), name, row["source"], f"{row['score']:.2f}", why
+    place, score = ("-", "-") if row["place"] is None else (str(row["place"]), f"{row['score']:.2f}")
+    return place, one_line(row["approach"], 70), row["source"], score, reason_of(row)
 
 
 @command.command(name="promote")

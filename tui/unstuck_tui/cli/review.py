@@ -114,7 +114,7 @@ def _complain_of(problems: Sequence[Problem], *, named: bool) -> None:
 
 def _say_nothing_found(agents: Sequence[str], *, files: bool, some: bool) -> None:
     if files or some:
-        echo("no session in these files is wanted" if files else "no session matches --agent, --since and --project")
+        echo("no session to show in these files" if files else "no session matches --agent, --since and --project")
         return
     echo("no sessions found. unstuck looked for:")
     for agent in agents:

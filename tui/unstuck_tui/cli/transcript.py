@@ -15,7 +15,7 @@ from unstuck.history.entries import Entry, lines_of
 from unstuck.history.locations import kept_session
 from unstuck.history.output_reader import OutputReader
 from unstuck.runs.queries.run_list import is_live, state_of
-from unstuck.runs.view.outputs import session_of, workdir_of
+from unstuck.runs.view.outputs import name_of, session_of, workdir_of
 from unstuck.text import admit
 from unstuck.words.did_you_mean import near
 from unstuck.workspace.project import Project
@@ -82,7 +82,7 @@ def _file(place: Project, run: str, state: State, row: TaskRow, attempt: int) ->
         if found is None:
             raise UsageError(f"the session of {row.id} keeps no transcript here")
         return found
-    path = place.runs / run / "output" / f"{row.id}.{number}.log"
+    path = place.runs / run / "output" / f"{name_of(state, f'{row.id}.{number}')}.log"
     if not path.is_file():
         raise UsageError(f"attempt {number} of {row.id} has left no output")
     return path

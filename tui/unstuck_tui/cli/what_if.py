@@ -18,6 +18,7 @@ from unstuck.runs.queries.what_if import Comparison, compare_run, compare_sessio
 from unstuck.runs.queries.what_if_settings import changed, changes_in
 from unstuck.settings.loading import default_user_file, load_settings
 from unstuck.settings.models import Settings
+from unstuck.text import one_line
 from unstuck_tui.cli.common import complain, echo, here, json_option, print_json, project_option
 from unstuck_tui.cli.names import judged_settings, run_ids
 from unstuck_tui.render.printed.what_if import what_if_lines
@@ -48,6 +49,9 @@ def command(runs: tuple[str, ...], given: tuple[str, ...], everything: bool, pro
         raise UsageError("--all takes every run and session: leave out the names, or --all")
     found = Comparison()
     files = [Path(name) for name in runs if Path(name).is_file()]
+    for one in runs:
+        if os.sep in one and Path(one) not in files:
+            raise UsageError(f"there is no file {one_line(one)}")
     names = run_names(place.runs) if everything else [find_run(place, one) for one in runs if Path(one) not in files]
     if not runs and not everything:
         names = [find_run(place, "last")]

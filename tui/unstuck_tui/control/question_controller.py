@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
@@ -291,12 +292,22 @@ class QuestionController:
         gates = [other.id for other in self._tracker.state.open_gates()]
         place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
         self._shown = QuestionDialog(
-            question, clock=self._tracker.clock, drafts=self.drafts, trouble=trouble, place=place
+            question,
+            clock=self._tracker.clock,
+            drafts=self.drafts,
+            trouble=trouble,
+            place=place,
+            changes=partial(self._changes_of, row.gate.task) if row.gate.type == POPS else None,
         )
         try:
             return await self._app.push_screen_wait(self._shown)
         finally:
             self._shown = None
+
+    async def _changes_of(self, task: str) -> str:
+        """The diff of all that ``task`` has changed."""
+        _, diff = await self._view.changes(task)
+        return diff
 
     async def _sent(self, row: GateRow, answer: Answer) -> str | None:
         """Give the gate its answer; what is wrong with it where it has to be asked again."""
@@ -325,10 +336,9 @@ class QuestionController:
         with suppress(RecordError):
             await asyncio.to_thread(memory.load)
         if (offer := offer_for(memory, folder.name, row, answer)) is not None:
-            said = (
-                f"{row.gate.task}: this answer was {offer.words}. `unstuck memory promote {offer.id}` makes it a rule"
-            )
-            self._app.notify(f"{said}, as does the memory tab.", timeout=20, markup=False)
+            keys = " ".join(map(spoken, ("view.browse", "browse.memory", "memory.promote")))
+            said = f"{row.gate.task}: this answer was {offer.words}. {keys} makes it a rule"
+            self._app.notify(f"{said}, or `unstuck memory promote {offer.id}`.", timeout=20, markup=False)
 
     async def _leave(self) -> None:
         from unstuck_tui.dialogs.quit import QuitDialog

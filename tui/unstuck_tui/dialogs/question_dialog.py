@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -13,21 +15,26 @@ from textual.widgets import Input, OptionList, Static, TextArea
 
 from unstuck.clock import Clock
 from unstuck.contract import Answer, Gate
-from unstuck.errors import AnswerRefused
+from unstuck.errors import AnswerRefused, UnstuckError
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
 from unstuck.words.choices import FIELD_WORDS
 from unstuck.words.excerpt import ExcerptLine
-from unstuck_tui.dialogs.dialog import Choices, Dialog
+from unstuck_tui.dialogs.dialog import Choices, Dialog, Reading
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
-from unstuck_tui.render.format import laid_out
+from unstuck_tui.render.diff import DiffLine, read_diff, unified
+from unstuck_tui.render.format import Cell, laid_out
 from unstuck_tui.textual_internals import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
+from unstuck_tui.widgets.lines import Lines
+from unstuck_tui.widgets.workers import start
 
 _CLIMB = ("retries", "pivots", "research")
 _MOST_PIPS = 9
+_DIFF_LINES = 24
+_DIFF_HEADS = ("diff --git ", "index ", "--- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +42,30 @@ class NextQuestion:
     """The person wants to see another question first."""
 
 
+class DiffLines(Lines):
+    """Changed lines, one below the other, all of them in view of whatever scrolls them."""
+
+    DEFAULT_CSS = "DiffLines { width: 1fr; height: auto; }"
+
+    def __init__(self, lines: Sequence[DiffLine]) -> None:
+        super().__init__()
+        self._changed = lines
+
+    def on_mount(self) -> None:
+        self.resized()
+
+    def line_total(self) -> int:
+        return len(self._changed)
+
+    def line_cells(self, index: int, width: int) -> Sequence[Cell]:
+        return unified(self._changed[index : index + 1], width)[0]
+
+
 class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]):
     """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before. ``place``
-    is that of the question among those that wait, and their number.
+    is that of the question among those that wait, and their number. ``changes`` reads what its task has changed.
     """
 
     @dataclass
@@ -69,7 +95,14 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
     """
 
     def __init__(
-        self, question: Question, *, clock: Clock, drafts: Drafts, trouble: str = "", place: tuple[int, int] = (1, 1)
+        self,
+        question: Question,
+        *,
+        clock: Clock,
+        drafts: Drafts,
+        trouble: str = "",
+        place: tuple[int, int] = (1, 1),
+        changes: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         question = keyed(question)
         hands = f" · {spoken('dialog.shell')} shell · {spoken('dialog.editor')} editor"
@@ -77,7 +110,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
-        self._drafts, self._before, self._place = drafts, trouble, place
+        self._drafts, self._before, self._place, self._changes = drafts, trouble, place, changes
         self._chosen: AnswerOption | None = None
         self._confirming = ""
         self._overtaken = ""
@@ -96,7 +129,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             yield Static(Content("\n").join(lines), id="excerpt", markup=False)
         pips = _pips(question.gate)
         for label, text in question.facts:
-            with Horizontal(classes="part"):
+            with Horizontal(classes=f"part {label.lower().replace(' ', '-')}"):
                 yield Static(Content(label), classes="label", markup=False)
                 yield Static(Content(pips + text if label == "Tried" else text), classes="text", markup=False)
 
@@ -111,6 +144,20 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         entitle(self.query_one("#dialog"), self.question.title, " · ".join(parts))
         if self._before and self.query(Choices):
             self.complain(self._before)
+        start(self, "changes", self._show_changes)
+
+    async def _show_changes(self) -> None:
+        """Add the changed lines of the task below the names of its files, once they are read."""
+        if self._changes is None:
+            return
+        diff = ""
+        with suppress(UnstuckError):
+            diff = await self._changes()
+        lines = await asyncio.to_thread(_changed_lines, diff)
+        if lines and not self._is_over and self.query(Reading):
+            label = Static(Content("Diff"), classes="label", markup=False)
+            place = next(iter(self.query(".part.changed")), None)  # an old log names no files
+            await self.query_one(Reading).mount(Horizontal(label, DiffLines(lines), classes="part"), after=place)
 
     @property
     def is_typing(self) -> bool:
@@ -248,6 +295,15 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     def _draft(self, option: AnswerOption) -> tuple[str, str]:
         return self.about, option.name
+
+
+def _changed_lines(diff: str) -> Sequence[DiffLine]:
+    """The first lines of ``diff`` under the names of their files."""
+    lines = [line for line in read_diff(diff) if line.kind != "head" or not line.parts[0][0].startswith(_DIFF_HEADS)]
+    if len(lines) <= _DIFF_LINES:
+        return lines
+    more = f"{len(lines) - _DIFF_LINES} more lines: {spoken('dialog.pager')} and then {spoken('pager.changes')}"
+    return [*lines[:_DIFF_LINES], DiffLine("head", ((more, "quiet"),))]
 
 
 def _pips(gate: Gate) -> str:

@@ -6,18 +6,14 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from textual.app import ComposeResult
-from textual.content import Content
-from textual.widgets import Input, Static
-
 from unstuck.clock import Clock
 from unstuck.errors import SettingsError, UsageError
 from unstuck.runs.answers.question import Option
 from unstuck.runs.queries.what_if_settings import changes_in, judged_values
 from unstuck.settings.models import Settings
-from unstuck_tui.dialogs.dialog import Dialog, choices_of
-from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.dialogs.confirm import LineDialog
+from unstuck_tui.dialogs.dialog import choices_of
+from unstuck_tui.keys.actions import bindings_of
 
 
 class Asked(NamedTuple):
@@ -28,42 +24,25 @@ class Asked(NamedTuple):
     all_runs: bool
 
 
-class WhatIfDialog(Dialog[Asked, Option]):
+class WhatIfDialog(LineDialog[Asked]):
     """Shows the settings ``own`` that a replay can judge; begins with the ``text`` of last time."""
 
     BINDINGS = bindings_of("compare")
-    DEFAULT_CSS = """
-    WhatIfDialog #line { display: none; border: tall $border-blurred; }
-    WhatIfDialog.-typing #line { display: block; }
-    WhatIfDialog.-typing #choices { display: none; }
-    """
 
     def __init__(self, own: Settings, text: str, *, clock: Clock) -> None:
-        self._own, self._text, self._all_runs = own, text, False
-        super().__init__("Compare under other settings", choices_of("compare"), clock=clock, hint=_leaves())
-
-    def compose_reading(self) -> ComposeResult:
-        said = "A replay can judge these settings. They are as in this run:\n" + "  ".join(judged_values(self._own))
-        yield Static(Content(said), classes="text", markup=False)
-
-    def compose_fields(self) -> ComposeResult:
-        yield LineField(self._text, placeholder="max_retries=2 window_size=4", id="line")
+        self._all_runs = False
+        said = ("A replay can judge these settings. They are as in this run:", "  ".join(judged_values(own)))
+        title, shape = "Compare under other settings", "max_retries=2 window_size=4"
+        super().__init__(title, said, choices_of("compare"), clock=clock, text=text, shape=shape)
 
     def chosen(self, choice: Option) -> None:
         self._all_runs = choice.name == "all"
-        self.add_class("-typing")
-        self.set_focus(self.query_one("#line", Input))
-        self.show_hint(f"Type NAME=VALUE, several with blanks between, and press enter · {_leaves()}")
+        self.type_line("Type NAME=VALUE, several with blanks between,")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def typed(self, text: str) -> None:
         try:
-            changes = changes_in(shlex.split(event.value))
+            changes = changes_in(shlex.split(text))
         except (UsageError, SettingsError, ValueError) as error:
             self.complain(str(error).removeprefix("--set: "))
         else:
-            self.finish(Asked(event.value, changes, self._all_runs))
-
-
-def _leaves() -> str:
-    return f"{spoken('dialog.back')} cancels"
+            self.finish(Asked(text, changes, self._all_runs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -11,7 +11,7 @@ from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 
-from unstuck_tui.keys.actions import ACTIONS, Action, spoken
+from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, spoken
 
 _LEFT_OUT = ("app.palette", "app.interrupt")
 """Actions that the palette leaves out: itself, and leaving, which has a name of its own."""
@@ -21,6 +21,11 @@ _ALSO = {
     "app.clear": "close messages toasts",
     "app.quit": "exit leave stop end close",
     "app.suspend": "background shell stop",
+    "browse.checkpoints": "restore undo",
+    "browse.deletion": "delete",
+    "browse.memory": "approaches answers rules learned",
+    "browse.signatures": "failures",
+    "browse.what-if": "settings replay simulate compare",
     "app.theme": "theme dark light contrast color",
     "gate.answer": "question reply retry skip abandon",
     "mute.all": "silence notifications off",
@@ -36,7 +41,6 @@ _ALSO = {
     "task.edit": "takeover",
     "task.hold": "pause stop suspend freeze halt resume continue",
     "task.shell": "takeover terminal",
-    "view.browse": "checkpoints restore undo signatures memory delete",
     "view.copy": "clipboard",
     "view.log": "events history",
     "view.pager": "pager output read whole all",
@@ -44,6 +48,7 @@ _ALSO = {
 }
 """Further words by which an action is found, by its id."""
 _TASKS = 20
+_Run = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class ActionCommands(Provider):
@@ -56,19 +61,19 @@ class ActionCommands(Provider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for action, run in self._possible():
-            score = matcher.match(f"{_name(action)} {action.help} {_ALSO.get(action.id, '')}")
+        for name, action, run in (*((_name(action), action, run) for action, run in self._possible()), *self._tabs()):
+            score = matcher.match(f"{name} {action.help} {_ALSO.get(action.id, '')}")
             if score > 0:
                 # Names come before help that only mentions the word, and acting before moving.
-                score += matcher.match(_name(action)) + (query.lower() in _ALSO.get(action.id, "").split())
-                yield Hit(score, matcher.highlight(_name(action)), run, help=action.help)
+                score += matcher.match(name) + (query.lower() in _ALSO.get(action.id, "").split())
+                yield Hit(score, matcher.highlight(name), run, help=action.help)
         words = query.lower()
         named = (task for task in getattr(self.screen, "tasks", ()) if words in task.lower())
         for task in islice(named, _TASKS):
             text = f"Select task {task}"
             yield Hit(1 + matcher.match(text), matcher.highlight(text), partial(cast(Any, self.screen).select, task))
 
-    def _possible(self) -> list[tuple[Action, Callable[[], Coroutine[Any, Any, Any]]]]:
+    def _possible(self) -> list[tuple[Action, _Run]]:
         return [
             (action, partial(self.app.run_action, action.does, target))
             for action in ACTIONS
@@ -76,6 +81,13 @@ class ActionCommands(Provider):
             and (target := self._target(action)) is not None
             and self._is_possible(action, target)
         ]
+
+    def _tabs(self) -> Iterator[tuple[str, Action, _Run]]:
+        """The tabs of Browse, where its own keys lead nowhere yet."""
+        if "main" in getattr(self.screen, "OWN", ()):
+            for place, action in enumerate(one for one in actions_of("browse") if one.does.startswith("turn_to")):
+                name = f"Browse {action.label}  ({spoken('view.browse')} {spoken(action.id)})"
+                yield name, action, partial(self.app.run_action, f"browse({place})", self.screen)
 
     def _is_possible(self, action: Action, target: DOMNode) -> bool:
         """True where it would do something: each tab has its own actions."""

@@ -13,7 +13,7 @@ from unstuck.text import one_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, broken_check, question_words, some, time_left
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.format import Cell, clock, fit
+from unstuck_tui.render.format import Cell, clock, fit, fit_middle
 
 ALL = "all tasks"
 _TOLD = 20
@@ -117,7 +117,7 @@ def _of_gate(state: State, row: GateRow, age: float, now: float, blocked: Sequen
 def attention_cells(item: Attention, width: int, name_width: int = 16) -> tuple[Cell, ...]:
     """One line of the attention list, exactly ``width`` wide; ``name_width`` is that of the longest name in it."""
     then = fit(item.then, 22, right=True)
-    name = fit(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
+    name = fit_middle(item.task, max(_SHORT_NAME, min(name_width, width // 5)))
     text = fit(item.text, max(0, width - cell_len(name) - cell_len(then) - 6))
     return Cell(f" {item.glyph} {name} ", item.tone), Cell(f"{text} "), Cell(f"{then} ", item.tone)
 
@@ -138,9 +138,9 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
         return _watch_lines(hooks)
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
-        f" A question opens as soon as it is asked: answer it, or leave it open with {leave}; {answer} opens it again.",
-        " ▶ working   ▷ its check runs   ◌ waits for another task   ! needs you   ↻ the same failure again",
-        f" ●●○ ○○○ ○○ tries used: retries, new approaches, research; then you are asked.   {help_key} keys and signs",
+        f" {answer} opens a question, {leave} leaves it open. A stuck task's question opens at once.",
+        " ▶ working  ▷ its check runs  ◌ waits for a task  ! needs you  ↻ same failure",
+        f" ●●○ ○○○ ○○ retries, new approaches, research used; then you are asked.  {help_key} help",
     )
 
 

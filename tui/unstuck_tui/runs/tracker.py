@@ -19,7 +19,7 @@ from unstuck.clock import Clock
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
-from unstuck.eventlog.state import GateRow, State
+from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.runs.view.run_view import RunView, rows_after
 from unstuck.words.labels import ENDED, group_of, is_checking
 from unstuck_tui.runs.activity import Activity
@@ -92,8 +92,7 @@ class Tracker:
         self.absent: Callable[[str], tuple[str, str]] = lambda task: ("", "")
         """A word in the place of a task's state, and its age, while nothing is heard of it."""
         self.wake: Callable[[], None] = lambda: None
-        for task in self.state.tasks:
-            self._look_at(task)
+        self._look_at(self.state.tasks)
         self._begun, self._ended_before = clock.monotonic(), self.ended
 
     @classmethod
@@ -122,10 +121,8 @@ class Tracker:
         self._last = record.time
         if task:
             self._tasks |= rows_after(self.state, record)
-            self._look_at(task)
         elif name.startswith("budget_") or name == "gate_answered":
-            for one in tuple(self.timed):  # agents are held, or go on
-                self._look_at(one)
+            self._tasks |= self.timed.keys()  # agents are held, or go on
         if not task or name in _ROW_NEWS:
             self._rows = True
         if name in _CLOSING or name.startswith(("gate_", "timer_")):
@@ -138,9 +135,7 @@ class Tracker:
         """Note that recording has stopped or goes on again: that is in no record."""
         quiet = not (self._tasks or self._rows or self._gates)
         self._gates = self._rows = True
-        for one in tuple(self.timed):  # agents are held, or go on
-            self._tasks.add(one)
-            self._look_at(one)
+        self._tasks |= self.timed.keys()  # agents are held, or go on
         if quiet:
             self.wake()
 
@@ -154,8 +149,7 @@ class Tracker:
         self.timed.clear()
         self.placed += 1
         self._tasks = set(self.state.tasks)
-        for task in self._tasks:
-            self._look_at(task)
+        self._look_at(self._tasks)
         self._rows = self._gates = True
         self._begun, self._ended_before = self.clock.monotonic(), self.ended
         self.wake()
@@ -164,6 +158,7 @@ class Tracker:
         """The changes since the last call. Raises what went wrong meanwhile."""
         if self._trouble is not None:
             raise self._trouble
+        self._look_at(self._tasks)
         changes = Changes(self._tasks, self._rows, self._gates, self._waits)
         self._tasks = set()
         self._rows = self._gates = self._waits = False
@@ -176,34 +171,37 @@ class Tracker:
         about_all = sum(not row.gate.task for row in self.gates) + (self.unrecorded() is not None)
         return self.counts + Counter({"needs you": about_all})
 
-    def _look_at(self, task: str) -> None:
-        """Count the task where it belongs now, and note whether a clock runs on its line."""
-        row = self.state.tasks.get(task)
-        if row is None:
-            return
-        state, group = row.state, group_of(self.state, row, still=bool(self.held()))
-        before = self._groups.get(task, "")
-        if group != before:
-            self._groups[task] = group
-            self.counts[group] += 1
-            if before:
-                self.counts[before] -= 1
-        place = f"{state} {group}" if state in _PLACED or group == "needs you" else ""
-        if place != self._places.get(task):
-            self._places[task] = place
-            self.placed += 1
-        since = inf
-        if state == "running":
+    def _look_at(self, tasks: Iterable[str]) -> None:
+        """Count these tasks where they belong now, and note whether a clock runs on their lines."""
+        state, still = self.state, bool(self.held())
+        for task in tasks:
+            if (row := state.tasks.get(task)) is None:
+                continue
+            group, before = group_of(state, row, still=still), self._groups.get(task, "")
+            if group != before:
+                self._groups[task] = group
+                self.counts[group] += 1
+                if before:
+                    self.counts[before] -= 1
+            place = f"{row.state} {group}" if row.state in _PLACED or group == "needs you" else ""
+            if place != self._places.get(task):
+                self._places[task] = place
+                self.placed += 1
+            if (since := self._clock_of(row)) is None:
+                self.timed.pop(task, None)
+            else:
+                self.timed[task] = since
+                self._due = min(self._due, since)
+
+    def _clock_of(self, row: TaskRow) -> float | None:
+        """The time from which on the clock of a line needs attention; None where no clock runs on it."""
+        if row.state == "running":
             attempt = self.state.attempts.get(row.attempt)
-            if attempt is not None and attempt.deadline is not None:
-                since = attempt.deadline - SOON_S
-        elif state == "backoff":
-            since, self._waits = -inf, True
-        elif not is_checking(self.state, row):
-            self.timed.pop(task, None)
-            return
-        self.timed[task] = since
-        self._due = min(self._due, since)
+            return inf if attempt is None or attempt.deadline is None else attempt.deadline - SOON_S
+        if row.state == "backoff":
+            self._waits = True
+            return -inf
+        return inf if is_checking(self.state, row) else None
 
     def soon(self) -> list[str]:
         """The tasks that will change soon without a person: those that wait, and those with little time."""

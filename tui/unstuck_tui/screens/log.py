@@ -22,6 +22,7 @@ from unstuck_tui.render.log import record_cells, record_lines, record_text, titl
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
@@ -99,7 +100,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     LogScreen { layout: vertical; }
     LogScreen #words { display: none; height: 1; border: none; padding: 0 1; }
     LogScreen.-filtering #words { display: block; }
-    LogScreen #record { display: none; height: 45%; border-top: solid $foreground 30%; }
+    LogScreen #record { display: none; height: 45%; }
     LogScreen.-opened #record { display: block; }
     """
 
@@ -108,6 +109,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._view, self._selected_task, self._seq = view, task, seq
         self._lines = LogLines(view.log)
         self._list = LogList(self._lines, id="log")
+        self._list.add_class("pane", "list")
         self._words, self._problem, self._unread = words, "", ""
         self._one_task = self._without_me = False
         self._found: array[int] = array("L")
@@ -117,7 +119,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield OneLine(self.title_cells, id="title")
         yield self._list
-        yield TextPane(from_end=False, id="record")
+        yield TextPane(from_end=False, id="record", classes="pane about")
         yield LineField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
@@ -126,6 +128,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         self._list.follows = not self._seq
         self._list.focus()
+        entitle(self._list, "events")
         self._grow()
         if self._words:
             self.add_class("-filtering")
@@ -245,6 +248,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
             return
         page = self.query_one("#record", TextPane)
         width = page.room
+        entitle(page, f"event {self._list.record.seq}" if self._list.record is not None else "")
         page.fill(record_lines(self._list.record, width) if self._list.line_total() else (), from_start=True)
 
     def action_open(self) -> None:

@@ -23,7 +23,6 @@ from unstuck_tui.notifications.notifier import Notifier
 from unstuck_tui.render.attention import lines_for
 from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.progress import progress_text
-from unstuck_tui.render.tasks.table import NARROW
 from unstuck_tui.runs.tracker import Changes, Tracker
 from unstuck_tui.screens.frame_timer import FrameTimer
 from unstuck_tui.widgets.attention import AttentionList
@@ -31,7 +30,7 @@ from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.minimum_size import FittingScreen
+from unstuck_tui.widgets.minimum_size import ROOMY, FittingScreen, is_below
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from unstuck_tui.dialogs.questions import Program
 
 
-_LOW = 30
 _LEAST_LINES = 3
 _HEADING, _FRAME = 1, 2
 _OTHER_LINES, _LEAST_OUTPUT = 3, 5
@@ -59,11 +57,6 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         #filter { display: none; height: 1; border: none; padding: 0 1; }
     }
     MainScreen.-filtering #filter { display: block; }
-    .pane { border: round $foreground 25%; border-title-color: $text-muted; border-subtitle-color: $text-muted; }
-    .pane:focus, .pane:focus-within {
-        border: round $primary;
-        border-title-color: $text-primary; border-title-style: bold; border-subtitle-color: $text-primary;
-    }
     #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
     /* Below 84 columns or 30 lines the detail takes the table's place when it is opened; what the table leaves is the
        output's. */
@@ -90,6 +83,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._missed = Changes()
         self._measuring = False
         self._is_up = False
+        self._offers_later: bool | None = False
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -159,6 +153,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
+            self._offer_later()
             self._entitle()
             self._measure()
         self._update_others()
@@ -204,13 +199,22 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             attention.show()
         if changes.gates:
             self.refresh_bindings()
+        self._offer_later()
         self.query_one(Detail).show(changes)
+        self._entitle()
+
+    def _offer_later(self) -> None:
+        """Offer to hold the later task where the selected one changes the same file as another."""
+        can = self.check_action("hold_later", ())
+        if can != self._offers_later:
+            self._offers_later = can
+            self.refresh_bindings()
 
     # --- the layout --------------------------------------------------------------------------------------------------
 
     def on_resize(self, event: events.Resize) -> None:
         size = event.size
-        stacked = size.width < NARROW or size.height < _LOW
+        stacked = is_below(size, ROOMY)
         self.set_class(stacked, "-stacked")
         self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else _FRAME)
         self._share_out(size)
@@ -272,6 +276,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(TaskTable.Selected)
     def _selected(self, event: TaskTable.Selected) -> None:
         self.query_one(Detail).select(event.task_id)
+        self._offer_later()
         self._entitle()
 
     @on(TaskTable.Arranged)
@@ -395,10 +400,11 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._notifier.muted.cycle_all()
         self.query_one(RunHeader).show()
 
-    def action_browse(self) -> None:
+    def action_browse(self, place: int = 0) -> None:
+        """Show the tab of Browse at ``place``."""
         from unstuck_tui.screens.browse.screen import BrowseScreen
 
-        self.app.push_screen(BrowseScreen(self._view, self._questions), self.left_browse)
+        self.app.push_screen(BrowseScreen(self._view, self._questions, place), self.left_browse)
 
     def left_browse(self, seq: int | None) -> None:
         """The browse screen was left, in a replay perhaps at the event ``seq``."""

@@ -36,7 +36,7 @@ from unstuck_tui.render.diff import (
     unified,
 )
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.render.tasks.detail import is_step, prompt_lines
+from unstuck_tui.render.tasks.detail import is_step, page_names, prompt_lines
 from unstuck_tui.render.tasks.pager import line_with, page_line, pager_title, place_of, trouble_after
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.widgets.inputs import LineField
@@ -45,6 +45,7 @@ from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.workers import start
 
 Content = OutputKind | Literal["changes"]
+_CONTENTS: tuple[Content, ...] = ("changes", "check", "agent", "prompt")
 _TICK_S = 1.0
 _LOOK = 5
 """Seconds from one look at the changes to the next."""
@@ -83,6 +84,10 @@ class PagerLines(CursorLines):
         self.resized()
         self.move_to(self.cursor)
         self.refresh()
+
+    def on_resize(self) -> None:
+        # How far it can scroll shows only once the lines have their place.
+        self.call_after_refresh(lambda: self.scroll_to_line(self.cursor))
 
 
 class PagerScreen(FittingScreen[None], inherit_bindings=False):
@@ -154,7 +159,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     def _title(self, width: int) -> Sequence[Cell]:
         row, lines = self._row, self._lines
         is_one = self._content != "changes" and row is not None and row.attempts
-        attempt = f" of attempt {self._attempt} of {row.attempts}" if is_one and row is not None else ""
+        attempt = f" · attempt {self._attempt} of {row.attempts}" if is_one and row is not None else ""
         notes = [self._note]
         if lines.texts:
             notes.append(f"line {lines.cursor + 1:,} of {len(lines.texts):,}")
@@ -162,7 +167,8 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             notes.append(f"from column {lines.shift + 1}")
         if self._follows and self._can_grow:
             notes.append("follows")
-        return pager_title(f"{self._task_id} · {self._content}{attempt}", notes, width)
+        names = page_names("pager", _CONTENTS, self._content, width // 2)
+        return pager_title(f"{self._task_id}{attempt} · {names}", notes, width)
 
     @property
     def _can_grow(self) -> bool:
@@ -188,7 +194,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     async def _load_output(self, row: TaskRow, kind: OutputKind) -> None:
         self._diff, self._begin, self._end, self._note = None, 0, 0, ""
         self._entries = None
-        file = output_file(self._view.log, row, kind, self._attempt)
+        file = output_file(self._view.log, self._view.state, row, kind, self._attempt)
         try:
             if file is None:
                 raise FileNotFoundError

@@ -12,10 +12,11 @@ from unstuck.eventlog.state import State
 from unstuck.text import one_line
 from unstuck.words.labels import word_of
 from unstuck_tui.keys.actions import Area, bindings_of
-from unstuck_tui.render.format import Cell, Line, fit, width_of
+from unstuck_tui.render.format import Cell, Line, fit, flat, width_of
 from unstuck_tui.render.tasks.plan_graph import Graph, Standing, about_lines, graph_cells, graph_of, standing_of
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 
@@ -105,24 +106,26 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
     BINDINGS = bindings_of("graph")
     DEFAULT_CSS = """
     PlanScreen { layout: vertical; }
-    PlanScreen #about { height: 12; max-height: 45%; border-top: solid $foreground 30%; }
+    PlanScreen #about { height: 12; max-height: 45%; }
     """
 
     def __init__(self, tracker: Tracker, task: str) -> None:
         super().__init__()
         self._tracker, self._begin = tracker, task
         self._list = GraphList(id="graph")
+        self._list.add_class("pane", "list")
         self._seen = -1, (-1, False)
         self._told = ""
 
     def compose(self) -> ComposeResult:
         yield OneLine(lambda width: (Cell(fit(self.summary(), width)),), id="title")
         yield self._list
-        yield TextPane(from_end=False, id="about")
+        yield TextPane(from_end=False, id="about", classes="pane about")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
         self._list.focus()
+        entitle(self._list, "tasks")
         self.tick()
         self._list.select(self._begin)
         self.set_interval(_TICK_S, self.tick)
@@ -163,6 +166,7 @@ class PlanScreen(FittingScreen[str], inherit_bindings=False):
             return
         page, task = self.query_one("#about", TextPane), self._list.selected
         if task:
+            entitle(page, flat(task))
             from_start, self._told, state = task != self._told, task, self._tracker.state
             page.fill(about_lines(self._list.graph, self._list.standing, state, task, page.room), from_start=from_start)
 

@@ -18,7 +18,7 @@ from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import held_word, is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
-from unstuck_tui.render.format import Cell, Line, fit
+from unstuck_tui.render.format import Cell, Line, fit, fit_middle
 from unstuck_tui.render.tasks.detail import (
     check_lines,
     failure_lines,
@@ -36,6 +36,8 @@ from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
+_CORNERS, _ENDS = 4, 2
+"""Cells beside a title in the frame of a pane, and in a line above it."""
 _LEAST_NAMES = 16
 _TALL = 22
 _LOOK_S = 5.0
@@ -179,8 +181,8 @@ class Detail(Horizontal):
 
     @property
     def shown(self) -> OutputKind:
-        """The output that is shown."""
-        return self._shown
+        """The output that is shown, or will be once it is read."""
+        return self._shown if self._row is None else self._output_due(self._row)
 
     @property
     def since(self) -> Since:
@@ -279,11 +281,15 @@ class Detail(Horizontal):
             return
         still = bool(self._tracker.held())
         title = story_title(self._tracker.state, row, self._view.limits, still=still)
-        width = max(1, pages.size.width - 2)
-        if pages.styles.border_bottom[0]:
+        is_framed = bool(pages.styles.border_bottom[0])
+        width = max(1, pages.size.width - (_CORNERS if is_framed else _ENDS))
+        if is_framed:
             tabs = page_names("page", _PAGES, self._page, width)
-            name = fit(row.id, min(cell_len(row.id), max(0, width - cell_len(tabs) - 3)))
+            name = fit_middle(row.id, min(cell_len(row.id), max(0, width - cell_len(tabs) - 3)))
             rest = title.removeprefix(f"{row.id} · ")
+            if cell_len(rest) > width:  # the table names the agent, too
+                rest = story_title(self._tracker.state, row, self._view.limits, still=still, with_agent=False)
+                rest = rest.removeprefix(f"{row.id} · ")
             entitle(pages, f"{name} · {tabs}" if name else tabs, fit(rest, min(width, cell_len(rest))))
         else:
             names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))

@@ -17,6 +17,8 @@ from unstuck_tui.textual_internals import SteadyScreen
 from unstuck_tui.widgets.key_hints import KeyHints
 
 MINIMUM = Size(60, 16)
+ROOMY = Size(84, 30)
+"""The least size at which panes stand beside each other, in frames."""
 
 
 def is_below(size: Size, least: Size = MINIMUM) -> bool:
@@ -46,6 +48,18 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
 
     LEAST: ClassVar[Size] = MINIMUM
     DEFAULT_CSS = """
+    FittingScreen {
+        .pane { border: round $foreground 25%; border-title-color: $text-muted; border-subtitle-color: $text-muted; }
+        .pane:focus, .pane:focus-within {
+            border: round $primary;
+            border-title-color: $text-primary; border-title-style: bold; border-subtitle-color: $text-primary;
+        }
+    }
+    FittingScreen.-stacked {
+        .list { border: none; }
+        .about { border: none; border-top: round $foreground 25%; }
+        .about:focus { border-top: round $primary; }
+    }
     FittingScreen.-small > * { display: none !important; }
     FittingScreen.-small > SmallNotice { display: block !important; }
     """
@@ -78,6 +92,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         if small and not was_small:
             self._focused_before = self.focused
         self.set_class(small, "-small")
+        self.set_class(is_below(event.size, ROOMY), "-stacked")
         if small != was_small:
             self.refresh_bindings()
         self.update_notice()

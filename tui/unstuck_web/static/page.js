@@ -73,15 +73,15 @@
     if (!list) return;
     const only = body.dataset.only;
     const open = new Map(questions);
-    for (const card of [...list.children]) {
-      const gate = card.dataset.gate;
+    const shown = new Map([...list.children].map((card) => [card.dataset.gate, card]));
+    for (const [gate, card] of shown) {
       if (open.has(gate)) continue;
       if (isWritten(card) || only) closeCard(card, closed[gate] || "its cause is gone");
       else card.remove();
     }
     for (const [gate, html] of questions) {
       if (only && gate !== only) continue;
-      const card = document.getElementById(`q-${gate}`);
+      const card = shown.get(gate);
       if (!card) list.append(made(html));
       else if (!isWritten(card)) put(card, html);
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,20 @@ from unstuck.agents.command.agent_output import own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
 from unstuck.agents.command.observation_queue import ObservationQueue
 from unstuck.agents.command.process_agent import CommandSpec
+from unstuck.agents.command.refused_requests import LOGGING, refused_in_log
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Directive, Guidance, Observation, Observer, Report, Task
+from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import RecordError
 from unstuck.processes import Exit
 from unstuck.text import Clean, one_line
 
 _MOST_REQUESTS = 32
 _MOST_REFUSALS = 3
+_CANCEL_S = 2.0
+"""Seconds for an agent that only repeats a refused request to end its turn."""
+_Refused = Callable[[Callable[[], str], Callable[[], int]], Awaitable[Clean]]
 _WHY = {
     "max_tokens": "the maximum context length was reached (max_tokens)",
     "max_turn_requests": "it stopped at its limit of requests in one turn (max_turn_requests)",
@@ -37,7 +43,9 @@ _WHY = {
 class Turns:
     """Drives one conversation to the end of its last turn.
 
-    ``updates`` holds the agent's reported work. ``is_suspended`` returns whether its process is suspended.
+    ``updates`` holds the agent's reported work. ``is_suspended`` returns whether its process is suspended. ``refused``
+    returns the request that the provider refuses again and again, for an agent that logs it; see
+    :func:`refused_in_log` for its arguments.
     """
 
     def __init__(
@@ -50,13 +58,15 @@ class Turns:
         before: tuple[int, float],
         is_suspended: Callable[[], bool],
         cache_reads: CacheReads,
+        refused: _Refused | None,
     ) -> None:
         self._guidance, self._observer = guidance, observer
         self.updates = Updates(quirks, before=before[0], cost_before=before[1])
         self._transport = AcpTransport()
         self.feed, self.ended = self._transport.feed, self._transport.end
         self._conversation = Conversation(self._transport, self, clock=clock, quirks=quirks)
-        self._problem, self._cache_reads = "", cache_reads
+        self._problem, self._cache_reads, self._refused_in_log = "", cache_reads, refused
+        self._outage, self._heard = Clean(""), 0
         self.is_suspended = is_suspended
         self._queue = ObservationQueue(observer, self._forward)
         self._messages: deque[tuple[Clean, Directive | None]] = deque([(guidance.text, None)])
@@ -87,12 +97,14 @@ class Turns:
             await self._conversation.open(self._guidance.workdir, self._guidance.session)
             await self._cache_reads.open(self._conversation.session)
             self._start(self._forward_answers())
+            self._start(self._end_refused())
             await self._take_turns()
         except Broken as problem:
-            if not (problem.refused and self._conversation.session):
+            if not self._outage and not (problem.refused and self._conversation.session):
                 raise
             self._problem = str(problem)
         finally:
+            self._problem = self._outage or self._problem
             self._over.set()
 
     async def interrupt(self) -> None:
@@ -116,6 +128,7 @@ class Turns:
 
     def updated(self, update: Mapping[str, Any]) -> None:
         """Take one update of the agent's work."""
+        self._heard += 1
         self._confirm_delivery()
         self._observe(self.updates.update(update))
 
@@ -196,6 +209,16 @@ class Turns:
                 self._refusal = None
                 self._messages.append((refusal, None))
 
+    async def _end_refused(self) -> None:
+        """End the conversation in a turn that only repeats a request, which the provider refuses."""
+        while self._refused_in_log is not None and not self._outage:
+            said = await self._refused_in_log(lambda: self._conversation.session, lambda: self._heard)
+            if self._in_turn and not self.updates.calling and not self.is_suspended():
+                self._outage = said
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.interrupt(), _CANCEL_S)
+                self._transport.end(said)
+
     async def _forward_answers(self) -> None:
         """Pass on the messages of a person whenever they come."""
         with suppress(RecordError):
@@ -265,7 +288,7 @@ class AcpAgent(ConversationAgent[Turns]):
         return self._program
 
     def _conversation(self, guidance: Guidance, observer: Observer) -> Turns:
-        session = guidance.session or ""
+        session, agent = guidance.session or "", known_agent(self._program)
         return Turns(
             guidance,
             observer,
@@ -274,6 +297,7 @@ class AcpAgent(ConversationAgent[Turns]):
             before=self._used.get(session) or self._used_before(session),
             is_suspended=lambda: guidance.attempt in self._suspended,
             cache_reads=CacheReads(self._quirks.keeps, self._environ),
+            refused=partial(refused_in_log, agent, self._environ, guidance.workdir) if agent in LOGGING else None,
         )
 
     def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:

@@ -67,6 +67,11 @@ class Updates(Stream):
         """Return the observations in one update of the session."""
         return list(self._read(data))
 
+    @property
+    def calling(self) -> bool:
+        """Return whether a call runs."""
+        return any(call.told and not call.done for call in self._calls.values())
+
     def permission(self, data: Mapping[str, Any]) -> tuple[list[Observation], Observation, Clean]:
         """Return earlier observations, the call that a request for permission is about, and its reason."""
         before = list(self._message_so_far())

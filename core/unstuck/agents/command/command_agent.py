@@ -21,7 +21,7 @@ from unstuck.agents.command.process_agent import (
     surroundings,
 )
 from unstuck.agents.command.prompt_delivery import Placed, delivered_by_file, place
-from unstuck.agents.command.refused_requests import refused_in, refused_in_log
+from unstuck.agents.command.refused_requests import LOGGING, refused_in, refused_in_log
 from unstuck.agents.command.signal_line import read_signal
 from unstuck.agents.command.usage_lines import usage_in
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
@@ -100,7 +100,8 @@ class CommandAgent(ProcessAgent):
         output = NudgedOutput(
             self._stream, attempt, observer, lambda: self._process(attempt), resumes=resumes, before=before
         )
-        refusals = asyncio.create_task(self._end_refused(guidance, output)) if self._stream == "qwen" else None
+        logs = known_agent(self._spec.command) in LOGGING
+        refusals = asyncio.create_task(self._end_refused(guidance, output)) if logs else None
         done, turn = None, guidance
         try:
             while True:
@@ -138,6 +139,7 @@ class CommandAgent(ProcessAgent):
 
         def alive(total: int, tail: str) -> None:
             see(observer, Observation(kind="alive"))
+            output.printed = total
             output.end_refused(refused_in(self._stream, tail))
 
         launch = Launch(
@@ -164,7 +166,9 @@ class CommandAgent(ProcessAgent):
             return output.parsed.session or guidance.session or ""
 
         while not output.parsed.refused:
-            output.end_refused(await refused_in_log(self._environ, guidance.workdir, session))
+            agent = known_agent(self._spec.command)
+            said = await refused_in_log(agent, self._environ, guidance.workdir, session, lambda: output.printed)
+            output.end_refused(said)
 
     async def _placed(self, guidance: Guidance) -> Placed:
         file = await prompt_file(self._folder, guidance)

@@ -25,8 +25,8 @@ _WORDS = (
 class NudgedOutput:
     """Output of one attempt, whose agent is nudged where its observations call for it.
 
-    ``parsed`` takes the output. ``process`` returns the process of the current turn. Only an agent that
-    ``resumes`` its session is nudged.
+    ``parsed`` takes the output, of which ``printed`` are the bytes so far. ``process`` returns the process of the
+    current turn. Only an agent that ``resumes`` its session is nudged.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class NudgedOutput:
         self.parsed = AgentOutput(stream, attempt, self._take, before=before)
         self._observer, self._process, self._resumes = observer, process, resumes
         self._queue = ObservationQueue(observer, self._nudged)
+        self.printed = 0
         self._calls: set[str] = set()
         self._nudge: Directive | None = None
         self._sent: Directive | None = None

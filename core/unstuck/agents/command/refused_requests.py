@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.text import Clean, one_line
@@ -22,10 +23,12 @@ _ATTEMPT = re.compile(
     re.MULTILINE,
 )
 _STREAM_ERROR = re.compile(
-    r'^timestamp=\S+ level=ERROR .{0,200}message="stream error" .{0,300}\bsmall=false .{0,300}'
+    r'^timestamp=\S+ level=ERROR .{0,200}message="stream error" .{0,200}\bsession\.id=(\S{1,100}) small=false .{0,300}'
     r'\berror\.error="(.{0,2000})"$',
     re.MULTILINE,
 )
+_CREATED = re.compile(r"^timestamp=\S+ .{0,200}\bmessage=created id=(ses_\w{1,100}) ")
+_SESSION = re.compile(r"[\w-]{1,128}")
 _MESSAGE = re.compile(r'"message": ?"([^"\\]{1,400})')
 _ERROR_NAME = re.compile(r"^\w{0,40}Error: ")
 
@@ -37,7 +40,7 @@ def refused_in(agent: str, printed: str) -> Clean:
     recent = "\n".join(lines[since:])
     if agent == "opencode":
         errors = _STREAM_ERROR.findall(recent)
-        return _repeats(agent, errors[-1]) if len(errors) >= _FIRST_TOLD else Clean("")
+        return _repeats(agent, errors[-1][1]) if len(errors) >= _FIRST_TOLD else Clean("")
     return _last_attempt(agent, recent) if agent == "gemini" else Clean("")
 
 
@@ -55,33 +58,85 @@ def _repeats(agent: str, error: str) -> Clean:
     return one_line(f"{agent} repeats a request that its provider refuses: {_ERROR_NAME.sub('', error)}", 400)
 
 
-async def refused_in_log(environ: Mapping[str, str], directory: Path, session: Callable[[], str]) -> Clean:
-    """Return the refusal that comes again and again in the log of Qwen Code's ``session``, once there is one.
+class _Log(Protocol):
+    """Log of an agent that works in a directory."""
 
-    Only what is written from now on counts. The session's name may become known later: its log is then a new one.
+    def file(self, session: str, /) -> Path | None:
+        """Return the file in which ``session`` is logged; None before it is known."""
+
+    def refusal(self, text: str, session: str, heard: int, /) -> Clean:
+        """Return the refusal that comes again and again up to the new lines ``text``; empty for none."""
+
+
+class _QwenLog:
+    """Log of Qwen Code, a file for each session, in the folder that holds what it writes while it works."""
+
+    def __init__(self, environ: Mapping[str, str], directory: Path) -> None:
+        named = environ.get("QWEN_RUNTIME_DIR") or environ.get("QWEN_HOME") or "~/.qwen"
+        home = environ.get("HOME") or os.path.expanduser("~")
+        self._folder = directory / (home + named[1:] if named[:2] in ("~", "~/") else named) / "debug"
+
+    def file(self, session: str) -> Path | None:
+        return self._folder / f"{session}.txt" if _SESSION.fullmatch(session) else None
+
+    def refusal(self, text: str, session: str, heard: int) -> Clean:
+        return _last_attempt("qwen", text)
+
+
+class _OpencodeLog:
+    """Log of opencode, one file of all its processes. A session that is not known is one created in the directory."""
+
+    def __init__(self, environ: Mapping[str, str], directory: Path) -> None:
+        home = environ.get("HOME") or os.path.expanduser("~")
+        data = Path(environ.get("XDG_DATA_HOME") or Path(home, ".local", "share"))
+        self._file = data / "opencode" / "log" / "opencode.log"
+        self._directory = f" directory={directory} ", f' directory="{directory}" '
+        self._created = ""
+        self._heard = self._refused = 0
+
+    def file(self, session: str) -> Path | None:
+        return self._file
+
+    def refusal(self, text: str, session: str, heard: int) -> Clean:
+        for line in text.splitlines() if not self._created else ():
+            if (created := _CREATED.match(line)) and any(directory in line for directory in self._directory):
+                self._created = created[1]
+                break
+        errors = [error for name, error in _STREAM_ERROR.findall(text) if name == (session or self._created)]
+        self._refused = self._refused + len(errors) if heard == self._heard else 0
+        self._heard = heard
+        return _repeats("opencode", errors[-1]) if errors and self._refused >= _FIRST_TOLD else Clean("")
+
+
+_LOGS: Mapping[str, Callable[[Mapping[str, str], Path], _Log]] = {"qwen": _QwenLog, "opencode": _OpencodeLog}
+LOGGING = frozenset(_LOGS)
+"""Agents that note refused requests in a log."""
+
+
+async def refused_in_log(
+    agent: str, environ: Mapping[str, str], directory: Path, session: Callable[[], str], heard: Callable[[], int]
+) -> Clean:
+    """Return the refusal that comes again and again in the log of ``agent``, once there is one.
+
+    Only what is written from now on counts. The name of the ``session`` may become known later. The number ``heard``
+    changes whenever the agent tells of its work, which no refused request does.
     """
-    folder = _runtime_folder(environ, directory) / "debug"
-    resumed, read = session(), 0
+    log = _LOGS[agent](environ, directory)
+    file, read = log.file(session()), 0
     with suppress(OSError):
-        _, read = await read_piece(folder / f"{resumed}.txt", 0, 0)
+        _, read = await read_piece(file, 0, 0) if file is not None else (b"", 0)
     while True:
         await asyncio.sleep(_LOOK_S)
-        if not (name := session()):
+        if (now := log.file(session())) != file:
+            file, read = now, 0  # the log of a new session
+        if file is None:
             continue
-        if name != resumed:
-            resumed, read = name, 0
         with suppress(OSError):
-            piece, _ = await read_piece(folder / f"{name}.txt", read, _READ_LIMIT)
+            piece, size = await read_piece(file, read, _READ_LIMIT)
+            if size < read:
+                read = 0  # it was begun again
+                continue
             whole = piece[: piece.rfind(b"\n") + 1] or (piece if len(piece) == _READ_LIMIT else b"")
             read += len(whole)
-            if found := _last_attempt("qwen", whole.decode("utf-8", "replace")):
+            if found := log.refusal(whole.decode("utf-8", "replace"), session(), heard()):
                 return found
-
-
-def _runtime_folder(environ: Mapping[str, str], directory: Path) -> Path:
-    """Return the folder in which Qwen Code keeps what it writes while it works."""
-    named = environ.get("QWEN_RUNTIME_DIR") or environ.get("QWEN_HOME")
-    home = environ.get("HOME") or os.path.expanduser("~")
-    if not named:
-        return Path(home) / ".qwen"
-    return directory / (home + named[1:] if named[:2] in ("~", "~/") else named)

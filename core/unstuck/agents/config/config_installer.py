@@ -6,7 +6,6 @@ byte; a file changed since loses only the entries of unstuck.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shutil
@@ -60,6 +59,8 @@ class Change:
 
     def diff(self) -> list[str]:
         """Return the changed lines as ``diff -u`` shows them."""
+        import difflib
+
         old, new = ((text or "").splitlines() for text in (self.before, self.after))
         return list(difflib.unified_diff(old, new, str(self.path), str(self.path), lineterm="", n=1))
 

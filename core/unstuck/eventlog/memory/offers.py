@@ -36,46 +36,30 @@ class Offer:
         return f"given {self.times} times to this failure{worked}"
 
 
-def offers(entries: Iterable[Remembered]) -> dict[str, Offer]:
-    """Return what is offered among ``entries`` (newest first), by the ids of its answers."""
+def offers(entries: Iterable[Remembered], last: Remembered | None = None) -> dict[str, Offer]:
+    """Return what is offered among ``entries`` (newest first), by the ids of its answers.
+
+    With ``last``, an answer just given that ``entries`` may not hold yet, only the offer of answers equal to it.
+    """
     every = list(entries)
     groups: dict[tuple[str, str, str], list[Remembered]] = {}
     for entry in every:
         if entry.kind == "answer" and entry.approach in TOLD and entry.note.strip():
-            groups.setdefault((entry.signature, entry.approach, _plain(entry.note)), []).append(entry)
+            groups.setdefault(_meaning(entry), []).append(entry)
     last_rule: dict[str, Remembered] = {entry.signature: entry for entry in reversed(every) if entry.kind == "rule"}
     found: dict[str, Offer] = {}
-    for (signature, _, _), group in groups.items():
-        if (offer := _offer(group)) is not None and not _is_known(last_rule.get(signature), group[0]):
+    for meaning, group in groups.items():
+        if (last is not None and meaning != _meaning(last)) or _is_known(last_rule.get(group[0].signature), group[0]):
+            continue
+        if (offer := _offer(group, last)) is not None:
             found |= dict.fromkeys((entry.id for entry in group), offer)
     return found
 
 
-def offer_after(
-    entries: Sequence[Remembered], *, signature: str, choice: str, text: str, given: tuple[str, str, str]
-) -> Offer | None:
-    """Return the offer after a person has given this answer; ``entries`` (newest first) may not hold it yet.
-
-    ``given`` are its run, its task and its time (ISO 8601).
-    """
-    if choice not in TOLD or not signature:
-        return None
-    same = [
-        entry
-        for entry in entries
-        if (entry.kind, entry.signature, entry.approach) == ("answer", signature, choice)
-        and _plain(entry.note) == _plain(text)
-    ]
-    last_rule = next((entry for entry in entries if (entry.kind, entry.signature) == ("rule", signature)), None)
-    if not same or _is_known(last_rule, same[0]):
-        return None
-    return _offer(same, given)
-
-
-def _offer(group: Sequence[Remembered], last: tuple[str, str, str] | None = None) -> Offer | None:
+def _offer(group: Sequence[Remembered], last: Remembered | None) -> Offer | None:
     """Return the offer of equal answers, newest first, and of the ``last`` one where they do not hold it yet."""
     given = {(entry.run, entry.task, entry.when): entry for entry in reversed(group)}
-    places = dict.fromkeys((*given, *([last] if last else ())))
+    places = dict.fromkeys((*given, *([(last.run, last.task, last.when)] if last else ())))
     if len(places) < OFFERED_AT:
         return None
     newest, judged = group[0], [entry for entry in given.values() if entry.outcome]
@@ -89,6 +73,10 @@ def _offer(group: Sequence[Remembered], last: tuple[str, str, str] | None = None
         judged=len(judged),
         runs=tuple(dict.fromkeys(run for run, _, _ in places)),
     )
+
+
+def _meaning(answer: Remembered) -> tuple[str, str, str]:
+    return answer.signature, answer.approach, _plain(answer.note)
 
 
 def _is_known(rule: Remembered | None, answer: Remembered) -> bool:

@@ -30,6 +30,7 @@ Role = Literal["host", "person", "viewer"]
 ROLES: tuple[Role, ...] = ("host", "person", "viewer")
 PASS, SIGNATURE = "Unstuck-Pass", "Unstuck-Signature"
 
+_SERVER = re.compile(r"tls://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}", re.ASCII)
 _MOST = 65_536
 
@@ -76,6 +77,18 @@ def made_name(given: str) -> str:
     """Return ``given`` if it can be the name of a key. Raises UsageError."""
     if not _NAME.fullmatch(given):
         raise UsageError(f"{one_line(given, 80)!r} cannot be a name here: up to 63 letters, digits, `_` and `-`")
+    return given
+
+
+def checked_servers(given: str) -> str:
+    """Return ``given`` if it names servers with commas between. Raises UsageError.
+
+    With another scheme than ``tls`` the client would speak in the clear to whoever says that there is no TLS.
+    """
+    for one in given.split(","):
+        found = _SERVER.fullmatch(one)
+        if found is None or not 0 < int(found[1]) < 1 << 16:
+            raise UsageError(f"{one_line(one, 80)!r} is no server of a fleet: it has to be tls://ADDRESS:PORT")
     return given
 
 

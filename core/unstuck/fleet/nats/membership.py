@@ -18,7 +18,7 @@ from typing import IO, Any
 from unstuck.errors import UsageError
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
 from unstuck.fleet.nats.forwarder import Forwarder
-from unstuck.fleet.nats.keys import Credentials, read_credentials, write_secret
+from unstuck.fleet.nats.keys import Credentials, checked_servers, read_credentials, write_secret
 from unstuck.fleet.nats.session import connected
 from unstuck.settings.paths import state_dir
 from unstuck.text import secret_values, set_secret_values
@@ -39,7 +39,7 @@ class Membership:
 
     async def join(self, url: str, path: Path) -> Credentials:
         """Keep the credentials in ``path`` once the server at ``url`` takes them. Raises UsageError, FleetError."""
-        given = read_credentials(path, url=url)
+        given = read_credentials(path, url=checked_servers(url))
         async with connected(given):
             pass
         given.write(self._path("host" if given.role == "host" else "person"))

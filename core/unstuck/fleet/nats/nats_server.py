@@ -27,6 +27,7 @@ from unstuck.fleet.nats.keys import (
     Credentials,
     Role,
     admitted,
+    checked_servers,
     made_name,
     new_seed,
     permissions,
@@ -100,9 +101,8 @@ class NatsServer:
         self._settings: dict[str, Any] = {"listen": "0.0.0.0:4222", "addresses": [os.uname().nodename], "servers": []}
         with suppress(OSError, ValueError):
             self._settings |= json.loads((folder / "settings.json").read_bytes())
-        if wrong := [one for one in servers if not re.fullmatch(r"tls://[\w.:\[\]-]+:\d{1,5}", one)]:
-            raise UsageError(f"--server takes tls://ADDRESS:PORT, not {wrong[0]}")
         if servers:
+            checked_servers(",".join(servers))
             self._settings["servers"] = list(servers)
             addresses = [*addresses, *(one.removeprefix("tls://").rpartition(":")[0].strip("[]") for one in servers)]
         if listen:
@@ -110,8 +110,9 @@ class NatsServer:
         if added := [one for one in addresses if one not in self._settings["addresses"]]:
             self._settings["addresses"] = [*added, *self._settings["addresses"]]
             (folder / "server.pem").unlink(missing_ok=True)
-        if not re.fullmatch(r"[\w.:\[\]-]*:\d{1,5}", str(self._settings["listen"])):
-            raise UsageError(f"--listen takes ADDRESS:PORT, not {listen}")
+        wanted = re.fullmatch(r"[\w.:\[\]-]*:(\d{1,5})", str(self._settings["listen"]))
+        if wanted is None or not 0 < int(wanted[1]) < 1 << 16:
+            raise UsageError(f"--listen takes ADDRESS:PORT, not {self._settings['listen']}")
 
     @property
     def url(self) -> str:
@@ -126,8 +127,14 @@ class NatsServer:
         return list(self._settings["servers"])
 
     def prepare(self) -> None:
-        """Make what is missing: the owner's key, the certificates and the configuration, each for this user only."""
-        make_directory(self.folder)
+        """Make what is missing: the owner's key, the certificates and the configuration, each for this user only.
+
+        Raises UsageError for a folder that cannot be one.
+        """
+        try:
+            make_directory(self.folder)
+        except OSError as problem:
+            raise UsageError(f"{self.folder}: cannot hold the server's data: {problem.strerror}") from None
         if not (self.folder / "owner.seed").exists():
             write_secret(self.folder / "owner.seed", new_seed())
         write_secret(self.folder / "settings.json", json.dumps(self._settings))
@@ -225,7 +232,8 @@ class NatsServer:
             problem = error
         lines = (self.folder / "server.log").read_text(errors="replace").splitlines() if self._has_log() else []
         said = next((line for line in reversed(lines) if "[FTL]" in line or "[ERR]" in line), str(problem))
-        raise FleetError(f"nats-server did not start: {said.strip()[:300]}; see {self.folder / 'server.log'}")
+        said = said.rpartition("] ")[2].strip()  # without the time of the line and its level
+        raise FleetError(f"nats-server did not start: {said[:300]}; see {self.folder / 'server.log'}")
 
     def _lock(self) -> IO[bytes]:
         return open(open_for_writing(self.folder / "lock", os.O_WRONLY), "wb")

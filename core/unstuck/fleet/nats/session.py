@@ -207,12 +207,16 @@ async def connected(credentials: Credentials) -> AsyncIterator[Session]:
 
 
 async def _reached(credentials: Credentials) -> Session:
+    """Connect to any of the servers. Raises Refused where one refuses the key and none takes it, else FleetError."""
     servers = credentials.url.split(",")
     random.shuffle(servers)
-    for url in servers[:-1]:
-        with suppress(FleetError):
+    problems = list[FleetError]()
+    for url in servers:
+        try:
             return await _connected(credentials, url)
-    return await _connected(credentials, servers[-1])
+        except FleetError as problem:
+            problems.append(problem)
+    raise next((one for one in problems if isinstance(one, Refused)), problems[-1])
 
 
 async def _connected(credentials: Credentials, url: str) -> Session:

@@ -215,11 +215,12 @@ def _learnt(gate: Gate) -> Iterable[AnswerOption]:
         choice=again,
         text=text,
     )
+    evidence = f"Offered as a rule: {one_line(str(before['evidence']), 80)}. " if before.get("evidence") else ""
     yield AnswerOption(
         name="always",
         key="9",
         label="The same, and from now on",
-        touches="Applied without asking when this failure returns, as long as it helps.",
+        touches=f"{evidence}Applied without asking when this failure returns, as long as it helps.",
         choice=again,
         text=text,
         scope="pattern",

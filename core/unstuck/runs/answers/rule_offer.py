@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from unstuck.contract import Answer
 from unstuck.errors import RecordError
-from unstuck.eventlog.memory.offers import TOLD, Offer, offer_after
+from unstuck.eventlog.memory.entry import learnt
+from unstuck.eventlog.memory.offers import TOLD, Offer, offers
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import GateRow
 from unstuck.eventlog.storage.run_store import run_names
@@ -29,12 +30,10 @@ def offer_of(place: Project, gate: str, answer: Answer) -> Offer | None:
 
 def offer_for(memory: Memory, run: str, row: GateRow, answer: Answer) -> Offer | None:
     """Return the offer after ``answer`` to the question ``row`` of ``run``."""
-    if answer.choice not in TOLD or not answer.text or answer.scope == "pattern":
+    if answer.choice not in TOLD or not signature_of(row) or answer.scope == "pattern":
         return None
-    return offer_after(
-        memory.entries(),
-        signature=signature_of(row),
-        choice=answer.choice,
-        text=answer.text,
-        given=(run, row.gate.task, row.closed),
-    )
+    last = learnt(
+        "answer", signature=signature_of(row), approach=answer.choice, note=answer.text,
+        run=run, task=row.gate.task, when=row.closed,
+    )  # fmt: skip
+    return next(iter(offers(memory.entries(), last).values()), None)

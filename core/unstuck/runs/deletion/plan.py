@@ -100,8 +100,9 @@ async def find_deletable(place: Project, environ: Mapping[str, str], wanted: str
         return recorded[-1]
     matching = [run for run in found if run == wanted] or [run for run in found if run.startswith(wanted)]
     if len(matching) != 1:
-        which = f" could be any of: {', '.join(matching[:5])}" if matching else ": there is no such run here"
-        raise UsageError(f"{wanted}{which}")
+        if matching:
+            raise UsageError(f"{wanted} could be any of: {', '.join(matching[:5])}")
+        raise UsageError(f"there is no run {one_line(wanted)}; `unstuck runs` lists them")
     return matching[0]
 
 

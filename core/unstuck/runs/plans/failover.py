@@ -41,8 +41,6 @@ def with_failover(plan: Plan, common: Iterable[str]) -> Plan:
         if (known := known_agent(plan.agents[planned.task.agent].command)) not in plan.agents:
             own.add(known)
         tasks[id] = replace(planned, failover=tuple(dict.fromkeys(name for name in names if name not in own)))
-    if not any(planned.failover for planned in tasks.values()):
-        return plan
     agents = {**plan.agents, **known_agents(tasks.values(), plan.agents)}
     return replace(plan, tasks=MappingProxyType(tasks), agents=MappingProxyType(agents))
 

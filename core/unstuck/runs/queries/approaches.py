@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unstuck.diagnosis.enums import Cause
@@ -46,8 +46,20 @@ def approach_rows(memory: Memory, limits: Limits, wanted: str, now: float) -> It
         }
 
 
+def reason_of(row: Mapping[str, Any]) -> str:
+    """Return the reason for the place of an approach, in words."""
+    record = f"worked {row['worked']} of {row['tried']} against similar failures" if row["tried"] else "no record"
+    if row["stopped"]:
+        return "another one was faster: taken after all others"
+    if row["place"] is None:
+        return "failed against this failure: not taken again"
+    return record if row["order"] == "learned" else f"by confidence; {record}"
+
+
 def _failure(memory: Memory, wanted: str) -> Remembered:
-    known = [entry for entry in memory.entries("approach") if entry.signature.startswith(wanted)]
+    tried = memory.entries("approach")
+    known = [entry for entry in tried if entry.signature == wanted]
+    known = known or [entry for entry in tried if entry.signature.startswith(wanted)]
     if not known:
         raise UsageError(f"no approach is remembered for {one_line(wanted, 80) or 'any failure'} yet")
     found = {entry.signature for entry in known}

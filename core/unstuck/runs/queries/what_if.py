@@ -37,7 +37,7 @@ from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.history.review import Loop
 from unstuck.history.reviews import Session
-from unstuck.runs.queries.what_if_settings import recorded
+from unstuck.runs.queries.what_if_settings import recorded, value_text
 from unstuck.settings.models import Settings
 from unstuck.supervision.attempt.repetition import alarm_of
 from unstuck.supervision.context.context import limits_of
@@ -512,33 +512,19 @@ def _later(alarms: Iterable[_Place], loop: Loop) -> bool:
     return any(pattern == loop.pattern and step > loop.noticed for step, _, pattern in alarms)
 
 
+AMOUNTS = ("questions", "alarms", "attempts", "tokens")
+"""Names of the amounts that are more or fewer after a difference."""
+
+
 def rows(found: Comparison, changes: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row for each difference, one for each step where today's rules differ from the log, and the total."""
     for one in found.differences:
-        yield {
-            "row": "difference",
-            "run": one.run,
-            "task": one.task,
-            "event": one.event,
-            "own": one.own._asdict(),
-            "changed": one.changed._asdict(),
-            "questions": one.questions,
-            "alarms": one.alarms,
-            "attempts": one.attempts,
-            "tokens": one.tokens,
-        }
+        yield _row("difference", one, "run", "task", "event", "own", "changed", *AMOUNTS)
     for drift in found.drifts:
-        yield {
-            "row": "rules",
-            "run": drift.run,
-            "task": drift.task,
-            "event": drift.event,
-            "today": drift.today._asdict(),
-            "logged": drift.logged._asdict(),
-        }
+        yield _row("rules", drift, *Drift._fields)
     yield {
         "row": "total",
-        "settings": {name: str(value) for name, value in changes.items()},
+        "settings": {name: value_text(value) for name, value in changes.items()},
         "runs": found.runs,
         "sessions": found.sessions,
         "compared": found.compared,
@@ -546,8 +532,10 @@ def rows(found: Comparison, changes: dict[str, Any]) -> Iterator[dict[str, Any]]
         "unknown": found.unknown,
         "short": found.short,
         "rules": len(found.drifts),
-        "questions": sum(one.questions for one in found.differences),
-        "alarms": sum(one.alarms for one in found.differences),
-        "attempts": sum(one.attempts or 0 for one in found.differences),
-        "tokens": sum(one.tokens or 0 for one in found.differences),
+        **{name: sum(getattr(one, name) or 0 for one in found.differences) for name in AMOUNTS},
     }
+
+
+def _row(kind: str, one: Difference | Drift, *names: str) -> dict[str, Any]:
+    values = {name: getattr(one, name) for name in names}
+    return {"row": kind} | {name: step._asdict() if isinstance(step, Step) else step for name, step in values.items()}

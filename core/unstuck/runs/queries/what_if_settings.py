@@ -46,9 +46,12 @@ def _full_name(name: str) -> str:
 def judged_values(settings: Settings) -> Iterator[str]:
     """Yield each judged setting as it would be given: ``max_retries=3``."""
     for name in JUDGED:
-        value = attrgetter(name)(settings)
-        shown = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
-        yield one_line(f"{name.rpartition('.')[2]}={shown}", 60)
+        yield one_line(f"{name.rpartition('.')[2]}={value_text(attrgetter(name)(settings))}", 60)
+
+
+def value_text(value: object) -> str:
+    """Return the value of a setting as it would be given."""
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 def recorded(frozen: Mapping[str, Any]) -> Settings:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from unstuck.eventlog.state import TaskRow
+from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
-from unstuck.runs.view.outputs import OutputKind
+from unstuck.runs.view.outputs import OutputKind, name_of
 from unstuck.text import Clean, admit
 
 PIECE = 4_000_000
@@ -28,14 +28,14 @@ class OutputPiece:
     size: int
 
 
-def output_file(log: Path, row: TaskRow, kind: OutputKind, attempt: int) -> Path | None:
+def output_file(log: Path, state: State, row: TaskRow, kind: OutputKind, attempt: int) -> Path | None:
     """The file of an attempt, which may not exist; None where there can be none. Attempts count from 1."""
     if not 0 < attempt <= row.attempts:
         return None
     if kind == "prompt":
-        return log.parent / "prompts" / f"{row.id}.{attempt}.txt"
+        return log.parent / "prompts" / f"{name_of(state, f'{row.id}.{attempt}')}.txt"
     if kind == "agent":
-        return log.parent / "output" / f"{row.id}.{attempt}.log"
+        return log.parent / "output" / f"{name_of(state, f'{row.id}.{attempt}')}.log"
     is_last = attempt == row.attempts and row.check is not None and row.state != "judging"
     kept = row.check.output if is_last and row.check is not None else ""
     return log.parent / "output" / (Path(kept).name or f"{row.id}.{attempt}.check.log")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from unstuck.contract import APART
 from unstuck.eventlog.state import State, TaskRow
 from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.history.entries import Entry
@@ -59,22 +60,23 @@ class Outputs:
         if kind == "check":
             return await _check_output(log.parent / "output", state, row, live=live)
         if kind == "prompt":
-            return await _prompt(log.parent / "prompts", row)
+            return await _prompt(log.parent / "prompts", state, row)
         if not row.attempt:
             return OutputTail(note="no output yet")
         at_work = live and row.state == "running"
-        path = log.parent / "output" / f"{row.attempt}.log"
+        path = log.parent / "output" / f"{name_of(state, row.attempt)}.log"
+        name = _attempt_words(state, row)
         if state.run.kind == "watch":
             return await self._of_session(state, row, at_work=at_work)
         try:
             text, size = await _tail(path)
             entries = await self._entries(path, root=workdir_of(state, row), is_ended=not at_work)
         except OSError:
-            return OutputTail(note=f"attempt {row.attempts} leaves no output")
+            return OutputTail(note=f"{name} leaves no output")
         if at_work and size >= limit - limit // 2:
-            note = f"attempt {row.attempts} prints more than is kept: the end is shown when it ends"
+            note = f"{name} prints more than is kept: the end is shown when it ends"
         else:
-            note = f"attempt {row.attempts} {_standing(state, row)}" if at_work else f"end of attempt {row.attempts}"
+            note = f"{name} {_standing(state, row)}" if at_work else f"end of {name}"
         return OutputTail(text, note, entries)
 
     async def _of_session(self, state: State, row: TaskRow, *, at_work: bool) -> OutputTail:
@@ -111,6 +113,20 @@ def _standing(state: State, row: TaskRow) -> str:
     return f"is {held_word(state, row)}"
 
 
+def name_of(state: State, attempt: str) -> str:
+    """Return the name of the files that hold the output and the prompt of ``attempt``."""
+    row = state.attempts.get(attempt)
+    return row.shown if row is not None else attempt
+
+
+def _attempt_words(state: State, row: TaskRow) -> str:
+    """Return the attempt whose output is shown; of several approaches, with the number of the one."""
+    attempt = state.attempts.get(row.attempt)
+    several = attempt is not None and attempt.guidance.ways
+    slot = name_of(state, row.attempt).partition(APART)[2] or "1"
+    return f"{f'approach {slot} of ' if several else ''}attempt {row.attempts}"
+
+
 def session_of(state: State, row: TaskRow) -> str:
     """Return the agent's own session; empty if it has named none."""
     attempt = state.attempts.get(row.attempt)
@@ -141,15 +157,15 @@ async def _check_output(folder: Path, state: State, row: TaskRow, *, live: bool)
         return OutputTail(check.evidence, note)
 
 
-async def _prompt(folder: Path, row: TaskRow) -> OutputTail:
+async def _prompt(folder: Path, state: State, row: TaskRow) -> OutputTail:
     """The last prompt of the agent; before the first attempt the task's own prompt."""
     if not row.attempt:
         return OutputTail(row.task.prompt, "its prompt; it has not started yet")
     try:
-        text, size = await _tail(folder / f"{row.attempt}.txt")
+        text, size = await _tail(folder / f"{name_of(state, row.attempt)}.txt")
     except OSError:
         return OutputTail(row.task.prompt, "its prompt")
-    note = f"the end of the prompt of attempt {row.attempts}" if size > _TAIL else f"prompt of attempt {row.attempts}"
+    note = f"{'the end of the ' * (size > _TAIL)}prompt of {_attempt_words(state, row)}"
     return OutputTail(text, note)
 
 

@@ -10,6 +10,7 @@ from unstuck.clock import Clock
 from unstuck.contract import Answer
 from unstuck.escalation.limits import Limits
 from unstuck.eventlog.envelope import Record
+from unstuck.eventlog.events import FilesCollide
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.view.output_files import Printed
 from unstuck.runs.view.outputs import OutputKind, OutputTail
@@ -132,9 +133,12 @@ class RunView(Protocol):
 
 def rows_after(state: State, record: Record) -> set[str]:
     """Return the tasks whose rows may look different after ``record``: its own, and those with files in common."""
-    row = state.tasks.get(record.task)
-    others = {one.other for one in row.collisions} if row is not None else set()
-    return {record.task, getattr(record.event, "other", ""), *others} - {""}
+    found, row = {record.task} - {""}, state.tasks.get(record.task)
+    if isinstance(record.event, FilesCollide):
+        found.add(record.event.other)
+    if row is not None and row.collisions:
+        found.update(one.other for one in row.collisions)
+    return found
 
 
 def limits_of(rules: Limits, window: int) -> dict[str, int]:

@@ -272,6 +272,7 @@ class _Told:
 
     def __init__(self, observer: Observer, number: int) -> None:
         self._observer, self._number = observer, number
+        self.delivered, self.spawned = observer.delivered, observer.spawned
 
     def _own(self, observation: Observation) -> Observation:
         if observation.kind == "usage":
@@ -294,9 +295,3 @@ class _Told:
         if self._number > 1:
             await asyncio.Event().wait()
         return await self._observer.next_answer()
-
-    async def delivered(self, directive: Directive) -> None:
-        await self._observer.delivered(directive)
-
-    async def spawned(self, pid: int, start: float) -> None:
-        await self._observer.spawned(pid, start)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unstuck.clock import iso
 from unstuck.errors import RecordError
 from unstuck.eventlog.memory.entry import Remembered, Result, learnt, rule_words
-from unstuck.eventlog.memory.offers import TOLD
+from unstuck.eventlog.memory.offers import TOLD, offers
 from unstuck.eventlog.memory.store import Memory
 from unstuck.eventlog.state import GateRow, TaskRow
 from unstuck.text import Clean
@@ -30,7 +30,8 @@ def signature_of(gate: GateRow) -> str:
 def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
     """The newest answer to this failure that worked, else the newest that did not; empty where there is none.
 
-    Its keys are ``choice``, ``text``, ``when`` (ISO 8601), ``outcome`` and ``task``.
+    Its keys are ``choice``, ``text``, ``when`` (ISO 8601), ``outcome`` and ``task``, and ``evidence`` if it
+    is offered as a rule.
     """
     given: dict[tuple[str, str], Any] = {}
     for entry in core.memory.entries("answer", signature=signature) if signature else ():
@@ -39,12 +40,14 @@ def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
     best = next((entry for entry in given.values() if entry.outcome == "worked"), next(iter(given.values()), None))
     if best is None:
         return {}
+    offer = offers(core.memory.entries(signature=signature)).get(best.id)
     return {
         "choice": best.approach,
         "text": best.note,
         "when": best.when,
         "outcome": best.outcome,
         "task": best.task,
+        **({"evidence": offer.words} if offer is not None else {}),
     }
 
 

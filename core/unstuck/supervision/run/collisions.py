@@ -13,7 +13,6 @@ from os.path import normpath
 from pathlib import Path
 
 from unstuck.clock.deadlines import Deadlines
-from unstuck.detection.steps.tool_call_kind import edited_files
 from unstuck.errors import RecordError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
@@ -44,9 +43,8 @@ class Collisions:
     def _on_append(self, record: Record) -> None:
         match record.event:
             case e.AttemptStarted() if not self._is_armed and self._core.worktrees is not None:
-                self._arm(
-                    LOOK_S
-                )  # the look finds out whether there is anything to compare: that is no work of a record
+                # The look finds out whether there is anything to compare: that is no work of a record.
+                self._arm(LOOK_S)
             case e.StepRecorded(kind="action" | "success" | "failure") as step if step.tool:
                 self._on_step(record.task, step)
             case e.TaskEnded():
@@ -55,6 +53,8 @@ class Collisions:
 
     def _on_step(self, task: str, step: e.StepRecorded) -> None:
         """Note the files of a call that edits them once it has succeeded."""
+        from unstuck.detection.steps.tool_call_kind import edited_files  # its patterns are not for the first frame
+
         row, key = self._core.head.tasks.get(task), (task, step.agent_id, step.tool)
         if row is None or self._is_apart(row):
             return

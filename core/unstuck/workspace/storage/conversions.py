@@ -41,7 +41,7 @@ async def unproven(tree: Path, common: Path, entries: Sequence[Entry], now: int,
         return entries
     asked = "\n".join(entry.id for entry in entries).encode()
     sizes, converted = await asyncio.gather(
-        reading("cat-file", "--batch-check=%(objectsize)", stdin=asked), _converted(tree, entries)
+        reading("cat-file", "--buffer", "--batch-check=%(objectsize)", stdin=asked), _converted(tree, entries)
     )
     if converted is None:
         return entries

@@ -41,7 +41,9 @@ def read_entries(index: bytes, id_size: int) -> list[Entry] | None:
 def _entries(index: bytes, version: int, count: int, id_size: int) -> tuple[list[Entry], int]:
     unpack = struct.Struct(f">LL16xL8xL{id_size}sH").unpack_from
     length = _FIXED + id_size + 2
-    found, at, path = [], 12, b""
+    found: list[Entry] = []
+    at, path = 12, b""
+    add, find = found.append, index.index
     for _ in range(count):
         seconds, rest, mode, size, id, flags = unpack(index, at)
         name, marked = at + length, flags & (_OVERLOOKED | _STAGE)
@@ -50,14 +52,14 @@ def _entries(index: bytes, version: int, count: int, id_size: int) -> tuple[list
             name += 2
         if version == 4:
             cut, name = _number(index, name)
-            end = index.index(b"\0", name)
+            end = find(b"\0", name)
             path = path[: len(path) - cut] + index[name:end]
             at = end + 1
         else:
-            end = index.index(b"\0", name)
+            end = find(b"\0", name)
             path = index[name:end]
             at += (end - at + 8) & ~7
-        found.append(Entry(path, mode, id.hex(), size, seconds * 10**9 + rest, not marked))
+        add(Entry(path, mode, id.hex(), size, seconds * 10**9 + rest, not marked))
     return found, at
 
 

@@ -40,6 +40,7 @@ from unstuck.workspace.storage.replacement import print_of, take_away
 from unstuck.workspace.storage.staging import Git, Scan, stage, survey
 
 _GITLINK = 0o160000
+_Row = tuple[bytes, bytes, bytes]  # mode, id and path of an index entry
 
 _YES = "allowed"
 _EXACT = "exact"  # an earlier version began with whatever git's own index said
@@ -72,7 +73,7 @@ async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: i
         others = {entry.path for entry in entries}.difference(entry.path for entry in files)
         await stage(git, removed=map(os.fsdecode, others))
     odd = await unproven(tree, common, files, now, reading)
-    if rows := b"".join(b"%o %s\t%s\0" % (entry.mode, entry.id.encode(), entry.path) for entry in odd):
+    if rows := _index_info((b"%o" % entry.mode, entry.id.encode(), entry.path) for entry in odd):
         await git("update-index", "-z", "--index-info", stdin=rows)  # without their sizes and times
     return True
 
@@ -85,17 +86,23 @@ async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None
             fresh.unlink(missing_ok=True)
         if command and (await reading(*command, check=False)).code:
             continue
-        entries = read_entries(await asyncio.to_thread(_bytes_of, fresh), len(base) // 2)
-        if entries is not None and (await reading("write-tree", "--missing-ok", check=False)).line == tree:
+        written = reading("write-tree", "--missing-ok", check=False)  # reads the file, too: both at once
+        entries, told = await asyncio.gather(asyncio.to_thread(_entries_of, fresh, len(base) // 2), written)
+        if entries is not None and told.line == tree:
             return entries
     return None
 
 
-def _bytes_of(file: Path) -> bytes:
+def _index_info(rows: Iterable[_Row]) -> bytes:
+    """``rows`` as ``git update-index --index-info`` reads them; a mode of only zeros takes a path out."""
+    return b"".join(b"%s %s\t%s\0" % row for row in rows)
+
+
+def _entries_of(file: Path, id_size: int) -> list[Entry] | None:
     try:
-        return read_bytes(file)
+        return read_entries(read_bytes(file), id_size)
     except OSError:
-        return b""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +217,7 @@ class SideRepository:
     async def save(self, paths: Iterable[str]) -> tuple[str, int]:
         """Put ``paths`` into the index, ignored or large as they may be; the new tree, and how many files it has."""
         await stage(self._saving, present=paths)
-        return await self._write_tree()
+        return await self._saved()
 
     async def covered(self) -> frozenset[str]:
         """Every path the index has."""
@@ -249,17 +256,21 @@ class SideRepository:
         Each file is looked at again right before it goes, and git writes only where nothing stands: what is saved
         meanwhile stays. Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
-        listed = await self.reading("diff-tree", "-r", "-z", "--no-renames", "--name-status", now, goal)
-        fields = [os.fsdecode(part) for part in listed.out.split(b"\0")[:-1]]
-        rows = list(zip(fields[::2], fields[1::2], strict=True))
-        before = {path: print_of(self.tree / path) for status, path in rows if status != "A"}
-        coming = [path for status, path in rows if status != "D"]
-        if before and (unlike := await self._unlike(before)):
+        listed = await self.reading("diff-tree", "-r", "-z", "--no-renames", "--raw", now, goal)
+        fields = listed.out.split(b"\0")[:-1]
+        rows = [(*told[1:].split(b" "), path) for told, path in zip(fields[::2], fields[1::2], strict=True)]
+        leaving = {os.fsdecode(path): (mode, id, path) for mode, _, id, _, _, path in rows if mode.strip(b"0")}
+        arriving = {os.fsdecode(path): (mode, id, path) for _, mode, _, id, _, path in rows}
+        coming = [path for path, (mode, _, _) in arriving.items() if mode.strip(b"0")]
+        before = {path: print_of(self.tree / path) for path in leaving}
+        if before and (unlike := await self._unlike(await self._apart(leaving.values()))):
             what = ", ".join(map(one_line, sorted(unlike)[:3]))
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
         kept = await asyncio.to_thread(take_away, self.tree, before, coming)
         try:
-            await self.reading("read-tree", "-i", "-m", now, goal)
+            # Those that go come first: a file can then take the place of their folder.
+            fresh = sorted(arriving.values(), key=lambda row: row[0].strip(b"0") != b"")
+            await self._saving("update-index", "--replace", "-z", "--index-info", stdin=_index_info(fresh))
             names = join_paths(path for path in coming if path not in kept)
             written = await self.reading("checkout-index", "-q", "-u", "-z", "--stdin", stdin=names, check=False)
         except GitError as error:
@@ -268,22 +279,27 @@ class SideRepository:
         if written.code and errors:  # of what stands there already it says nothing
             raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
         odd = await self._unlike()
-        if odd or (await self._write_tree())[0] != goal:
+        if odd or await self._write_tree() != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
 
-    async def _unlike(self, paths: Collection[str] = ()) -> list[str]:
-        """Return the files, or those of ``paths``, that are not as the index has them."""
-        among = paths if len(paths) <= _ARGUMENTS else ()
+    async def _apart(self, rows: Iterable[_Row]) -> Path:
+        """Make an index of ``rows`` alone: git compares each path of a large index with each path it is asked for."""
+        scratch = self.place / "goal-index"
+        scratch.unlink(missing_ok=True)
+        await self.git("update-index", "-z", "--index-info", stdin=_index_info(rows), index=scratch)
+        return scratch
+
+    async def _unlike(self, index: Path | None = None) -> list[str]:
+        """Return the files that are not as the private index, or ``index``, has them."""
 
         async def asked() -> list[str]:
-            listed = await self.reading("--literal-pathspecs", "diff-files", "-z", "--name-only", "--", *among)
-            return [path for path in split_paths(listed.out) if not paths or path in paths]
+            return split_paths((await self.reading("diff-files", "-z", "--name-only", index=index)).out)
 
-        if not await asked():
+        if index is None and not await asked():  # an index of its own knows of no times yet
             return []
         # Some were only touched, or are another name of a file that was set back, which has fewer names now.
-        await self.reading("update-index", "-q", "--refresh", check=False)
+        await self.reading("update-index", "-q", "--refresh", check=False, index=index)
         return await asked()
 
     @property
@@ -374,7 +390,7 @@ class SideRepository:
         refused = await self._stage(present)
         repositories = {LeftOut(path, "repository") for path in found.nested}
         everything = tuple(sorted(left_out | repositories | hidden | refused))
-        tree, files = await self._write_tree()
+        tree, files = await self._saved()
         return Snapshot(tree, files, everything, self._not_covered(seen.ignored | self._replacing(found)), size)
 
     async def _stage(self, present: Collection[str]) -> frozenset[LeftOut]:
@@ -417,10 +433,13 @@ class SideRepository:
         """Git that writes what changes in the index into a small file of its own: a large index costs less so."""
         return await self.git(*_SPLIT, *arguments, stdin=stdin, check=check)
 
-    async def _write_tree(self) -> tuple[str, int]:
+    async def _saved(self) -> tuple[str, int]:
         """Write the tree of the index; return its id, and how many files it has."""
-        tree = (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
-        return tree, (await self.git("ls-files", "-z")).out.count(b"\0")
+        tree, listed = await asyncio.gather(self._write_tree(), self.git("ls-files", "-z"))
+        return tree, listed.out.count(b"\0")
+
+    async def _write_tree(self) -> str:
+        return (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """Files that the user added in spite of an ignore rule, asked again when their index is another."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from unstuck.runs.queries.approaches import reason_of
 from unstuck.words.amounts import day_time
 from unstuck.words.labels import Tone
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
@@ -18,7 +19,7 @@ COLUMNS = (
     Column("TASK", 8, share=1),
     Column("WHAT", 20, share=5),
 )
-_TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "over": "quiet"}
+_TONES: dict[str, Tone] = {"worked": "good", "failed": "bad", "holds": "good", "over": "quiet", "offered": "ask"}
 
 
 def memory_text(row: Row) -> str:
@@ -56,6 +57,16 @@ def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     return lines + field_lines("id", row["memory"], width)
 
 
+def order_lines(rows: Iterable[Row], width: int) -> list[tuple[Cell, ...]]:
+    """The approaches against a failure in the order in which they are taken, each with the reason."""
+    found: list[tuple[Cell, ...]] = []
+    for row in rows:
+        place = "not taken" if row["place"] is None else f"place {row['place']}"
+        tone: Tone = "plain" if row["place"] else "quiet"
+        found += field_lines(place, f"{row['approach']}: {reason_of(row)}", width, most=4, tone=tone)
+    return found
+
+
 def _kind(row: Row) -> str:
     return "finding" if row["kind"] == "insight" else str(row["kind"])
 
@@ -63,4 +74,4 @@ def _kind(row: Row) -> str:
 def _outcome(row: Row) -> str:
     if row["kind"] == "rule":
         return "holds" if row["holds"] else "over"
-    return row["outcome"] or "-"
+    return "offered" if row.get("given") else row["outcome"] or "-"

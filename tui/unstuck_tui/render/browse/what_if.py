@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from unstuck.runs.queries.what_if import AMOUNTS
 from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
-from unstuck_tui.render.printed.what_if import signed, step_words, summary_lines
+from unstuck_tui.render.printed.what_if import HEAD, cells_of, signed, step_words, summary_lines
 
 Row = Mapping[str, Any]
 COLUMNS = (
-    Column("RUN", 12, share=1, least=80, middle=True),
+    Column("RUN", 12, share=1, least=100, middle=True),
     Column("TASK", 8, share=1),
     Column("EVENT", 6, right=True),
     Column("AS IT WAS SET", 13, share=2),
@@ -24,31 +24,22 @@ COLUMNS = (
     Column("ATTEMPTS", 8, right=True),
     Column("TOKENS", 9, right=True, least=100),
 )
-_AMOUNTS = ("questions", "alarms", "attempts", "tokens")
 
 
 def difference_cells(row: Row, width: int) -> tuple[Cell, ...]:
-    texts = {
-        "RUN": Path(row["run"]).name,
-        "TASK": str(row["task"]),
-        "EVENT": f"#{row['event']}",
-        "AS IT WAS SET": step_words(row["own"]),
-        "AS CHANGED": step_words(row["changed"]),
-        **{name.upper(): signed(row[name]) for name in _AMOUNTS},
-    }
     tones: dict[str, Tone] = {
-        name.upper(): "quiet" if not row[name] else "good" if row[name] < 0 else "wait" for name in _AMOUNTS
+        name.upper(): "quiet" if not row[name] else "good" if row[name] < 0 else "wait" for name in AMOUNTS
     }
-    return row_cells(COLUMNS, texts, width, tones=tones)
+    return row_cells(COLUMNS, dict(zip(HEAD, cells_of(row), strict=True)), width, tones=tones)
 
 
 def difference_about(row: Row, width: int) -> list[Line]:
     """All that is known about one step that differs."""
     lines = field_lines("run", f"{row['run']}, task {row['task']}", width)
     lines += field_lines("event", f"#{row['event']}: {spoken('what_if.open')} opens it", width)
-    lines += field_lines("as set", step_words(row["own"]), width)
-    lines += field_lines("changed", step_words(row["changed"]), width, tone="wait")
-    return lines + field_lines("more, less", ", ".join(f"{name} {signed(row[name])}" for name in _AMOUNTS), width)
+    lines += field_lines("as set", step_words(row["own"], 400), width)
+    lines += field_lines("changed", step_words(row["changed"], 400), width, tone="wait")
+    return lines + field_lines("more, less", ", ".join(f"{name} {signed(row[name])}" for name in AMOUNTS), width)
 
 
 def comparison_lines(rows: Sequence[Row], notes: Sequence[str], width: int) -> list[Line]:

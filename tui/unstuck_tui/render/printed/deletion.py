@@ -30,9 +30,8 @@ def inventory_lines(inventory: Inventory) -> Iterator[str]:
     if not inventory.items:
         yield f"nothing of unstuck is left in {inventory.name}"
     else:
-        what = f"run {inventory.run}" if inventory.run else f"everything of unstuck in {inventory.name}"
         live = f", which is live ({inventory.live})" if inventory.live else ""
-        yield f"{what}{live} would be deleted:"
+        yield f"{_whole(inventory)}{live} would be deleted:"
     for kind, count, size in inventory.totals():
         yield f"  {count:>6}  {_WORDS[kind][count != 1]}{f' ({sized(size)})' if size else ''}"
         yield from (f"          {_item(item)}" for item in inventory.of(kind)[:_NAMED])
@@ -56,7 +55,11 @@ def receipt_lines(done: Destroyed) -> Iterator[str]:
     for place in done.left:
         yield f"! still there: {one_line(place, 300)}"
     if not done.left:
-        yield f"{done.inventory.name} is deleted: nothing of it was found"
+        yield f"{_whole(done.inventory)} is deleted: a search found nothing of it"
+
+
+def _whole(inventory: Inventory) -> str:
+    return f"run {inventory.run}" if inventory.run else f"everything of unstuck in {inventory.name}"
 
 
 def _item(item: Item) -> str:

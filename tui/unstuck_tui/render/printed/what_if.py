@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unstuck.runs.queries.what_if import AMOUNTS
 from unstuck.text import one_line
 from unstuck_tui.render.printed.columns import columns
 
 Row = Mapping[str, Any]
-_HEAD = ("RUN", "TASK", "EVENT", "AS IT WAS SET", "AS CHANGED", "QUESTIONS", "ALARMS", "ATTEMPTS", "TOKENS")
-_AMOUNTS = ("questions", "alarms", "attempts", "tokens")
+HEAD = ("RUN", "TASK", "EVENT", "AS IT WAS SET", "AS CHANGED", "QUESTIONS", "ALARMS", "ATTEMPTS", "TOKENS")
 
 
 def what_if_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table of the steps that differ, then the summary."""
-    yield from columns(_HEAD, [_cells(row) for row in rows if row["row"] == "difference"])
+    yield from columns(HEAD, [cells_of(row) for row in rows if row["row"] == "difference"])
     yield from summary_lines(rows)
 
 
@@ -31,7 +31,7 @@ def summary_lines(rows: Sequence[Row]) -> Iterator[str]:
     compared = f"{_counted(total['compared'], 'step')} compared in {' and '.join(sources) or 'no run'}"
     yield f"{named or 'nothing changed'}: {compared}, {differ}"
     if differences:
-        yield "in sum: " + ", ".join(f"{name} {_sum(name, differences)}" for name in _AMOUNTS)
+        yield "in sum: " + ", ".join(f"{name} {_sum(name, differences)}" for name in AMOUNTS)
     if total["unknown"]:
         short = f"; {total['short']} of them because the log ends before" if total["short"] else ""
         yield f"unknown: {_counted(total['unknown'], 'step')} after a step that differs, or not in the log{short}"
@@ -43,17 +43,18 @@ def summary_lines(rows: Sequence[Row]) -> Iterator[str]:
         yield f"  {where}: the log has {step_words(row['logged'])}, today's rules {step_words(row['today'])}"
 
 
-def step_words(step: Row) -> str:
+def step_words(step: Row, limit: int = 50) -> str:
     """Return a step in words: ``new approach (use only the standard library)``."""
     if step["kind"] == "none":
         return "no alarm"
-    return f"{step['kind']} ({one_line(step['about'], 50)})" if step["about"] else str(step["kind"])
+    return f"{step['kind']} ({one_line(step['about'], limit)})" if step["about"] else str(step["kind"])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    run, task = one_line(Path(row["run"]).name, 40), one_line(row["task"], 20)
+def cells_of(row: Row) -> tuple[str, ...]:
+    """Return the texts of a step that differs, in the order of ``HEAD``."""
+    run, task = one_line(Path(row["run"]).name, 40), one_line(row["task"], 40)
     steps = (step_words(row["own"]), step_words(row["changed"]))
-    return (run, task, f"#{row['event']}", *steps, *(signed(row[name]) for name in _AMOUNTS))
+    return (run, task, f"#{row['event']}", *steps, *(signed(row[name]) for name in AMOUNTS))
 
 
 def signed(amount: int | None) -> str:

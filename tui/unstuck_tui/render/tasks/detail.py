@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
-from unstuck.eventlog.state import AttemptRow, State, TaskRow
+from unstuck.eventlog.state import AttemptRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_of
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
@@ -24,6 +24,7 @@ from unstuck.words.labels import (
     failure_words,
     needs_person,
     rung_of,
+    some,
     word_of,
 )
 from unstuck_tui.keys.actions import spoken
@@ -68,19 +69,21 @@ class FailureCount:
     tasks: set[str] = field(default_factory=set)
 
 
-def story_title(state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False) -> str:
+def story_title(
+    state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False, with_agent: bool = True
+) -> str:
     """The title of the task, in one line; ``still``: nothing can be recorded, so no agent goes on."""
-    agent = agent_mark(row)
     named = row.task.agent and row.task.agent_type not in (row.task.agent, "default")
     kind = f" ({row.task.agent_type})" if named else ""
+    agent = f" · {agent_mark(row)}{kind}" if with_agent else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     used = spent_of(usage_of(state, row))
     spent = f" · {used}" if used else ""
-    return f"{row.id} · {word_of(state, row, still=still)} · {agent}{kind}{rung}{attempts}{spent}"
+    return f"{row.id} · {word_of(state, row, still=still)}{agent}{rung}{attempts}{spent}"
 
 
-def page_names(area: Literal["page", "output"], names: Sequence[str], shown: str, room: int) -> str:
+def page_names(area: Literal["page", "output", "pager"], names: Sequence[str], shown: str, room: int) -> str:
     """The pages or outputs with their keys, ``shown`` in brackets; only that one where there is no room."""
     keyed = [(name, f"{spoken(f'{area}.{name}')} {name}") for name in names]
     parts = [f"[{text}]" if name == shown else f" {text} " for name, text in keyed]
@@ -104,9 +107,11 @@ def timeline_lines(
     """
     told = list(moments)
     exact = width >= _ROOMY and bool(told) and _within_an_hour(told[0].time, told[-1].time)
-    return [_moment(moment, attempts.get(moment.attempt), now, width, held, exact=exact) for moment in told] or [
-        (Cell(" not started yet", "quiet"),)
-    ]
+    label = min(_LABEL, max((cell_len(moment.label) for moment in told), default=0))
+    return [
+        _moment(moment, attempts.get(moment.attempt), now, width, held, label_width=label, exact=exact)
+        for moment in told
+    ] or [(Cell(" not started yet", "quiet"),)]
 
 
 def _within_an_hour(first: str, last: str) -> bool:
@@ -118,13 +123,20 @@ def _within_an_hour(first: str, last: str) -> bool:
 
 
 def _moment(
-    moment: TimelineEntry, attempt: AttemptRow | None, now: float, width: int, held: str, *, exact: bool
+    moment: TimelineEntry,
+    attempt: AttemptRow | None,
+    now: float,
+    width: int,
+    held: str,
+    *,
+    label_width: int,
+    exact: bool,
 ) -> Line:
     lasted = now - moment.started if moment.live else moment.seconds
     if attempt is not None and lasted is not None:
         lasted = attempt.used(now) if moment.live else max(0.0, lasted - attempt.held)
     time = f" {time_of_day(moment.time, seconds=exact)}  "
-    label = f"{fit(moment.label, _LABEL)} "
+    label = f"{fit(moment.label, label_width)} "
     seconds = "" if lasted is None else fit(span(lasted), _SECONDS, right=True)
     room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
@@ -154,6 +166,10 @@ def failure_lines(
         context = state.gates[row.gate].gate.context
         text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
         lines += _field("question" if context.get("options") is not None else "analysis", text, width, 6, "ask")
+    for one in collisions_of(state, row):
+        later = row.id if one.is_later else one.other
+        said = f"{one.other} changes {some(one.paths, 3)}, too: {spoken('task.hold_later')} holds {later}"
+        lines += _field("collides", said, width, 3, "wait")
     diagnosis = row.diagnosis
     if diagnosis is not None:
         name = error_name(diagnosis.signature.error_type.value)
@@ -164,7 +180,9 @@ def failure_lines(
         lines += _field("where", where.strip(), width, 1)
         if seen is not None:
             tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
-            times = f"first {time_of_day(seen.first)}, last {time_of_day(seen.last)}" if seen.count > 1 else ""
+            exact = _within_an_hour(seen.first, seen.last)
+            first, last = (time_of_day(time, seconds=exact) for time in (seen.first, seen.last))
+            times = f"first {first}, last {last}" if seen.count > 1 else ""
             lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
         kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)

@@ -68,7 +68,9 @@ def _rung(state: State, row: TaskRow, limits: Limits, level: Level, label: str, 
         "research": (climb.research, limits.max_research),
     }.get(level, (0, 0))
     here = level == ("human" if needs_person(state, row) else row.level)
-    text = f"{'✗' * min(used, 20)}{'○' * min(max(0, most - used), 20)}  {used} of {most} used" if most else ""
+    passed = here and used > 0 and row.status == "succeeded"
+    marks = f"{'✗' * min(used - passed, 20)}{'✓' * passed}{'○' * min(max(0, most - used), 20)}"
+    text = f"{marks}  {used} of {most} used" if most else ""
     if level == "first":
         text = f"{row.attempts} attempt{'' if row.attempts == 1 else 's'} so far" if row.attempts else "not started yet"
     elif level == "human" and needs_person(state, row):

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unstuck.clock import SystemClock
+from unstuck.eventlog.memory.store import Memory
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
+from unstuck.runs.queries.approaches import approach_rows
 from unstuck.text import one_line
-from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text
-from unstuck_tui.screens.browse.tab import Tab
+from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text, order_lines
+from unstuck_tui.render.format import Line
+from unstuck_tui.screens.browse.tab import Tab, TabContext
 
 Row = Mapping[str, Any]
 
@@ -23,14 +26,30 @@ class MemoryTab(Tab[Row]):
     would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
     cells = staticmethod(memory_cells)
-    about = staticmethod(memory_about)
+
+    def __init__(self, context: TabContext) -> None:
+        super().__init__(context)
+        self._memory: Memory | None = None
 
     def key(self, row: Row) -> str:
         return str(row["memory"])
 
     async def read(self) -> Sequence[Row]:
-        place = self.context.place
-        return await asyncio.to_thread(lambda: list(memory_rows(memory_of(place)))[::-1])
+        memory = await asyncio.to_thread(memory_of, self.context.place)
+        rows = await asyncio.to_thread(lambda: list(memory_rows(memory))[::-1])
+        self._memory = memory  # with its rows: what has been forgotten meanwhile is in neither
+        return rows
+
+    def about(self, row: Row, width: int) -> Sequence[Line]:
+        lines = memory_about(row, width)
+        if row["kind"] != "approach" or self._memory is None:
+            return lines
+        now = self.context.view.clock.now()
+        return [
+            *lines,
+            (),
+            *order_lines(approach_rows(self._memory, self.context.view.rules, str(row["signature"]), now), width),
+        ]
 
     # --- what the person does ----------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
@@ -31,6 +32,7 @@ from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.screens.browse.what_if import WhatIfTab
 from unstuck_tui.widgets.detail import TextPane
+from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 
@@ -53,6 +55,11 @@ class RowsList(CursorLines):
     def __init__(self, tab: Tab[Any], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.tab = tab
+
+    @property
+    def room(self) -> int:
+        """The width of a row beside a scrollbar."""
+        return self.scrollable_content_region.width
 
     def line_total(self) -> int:
         return len(self.tab.rows)
@@ -121,15 +128,15 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }
-    BrowseScreen #about { height: 1fr; border-top: solid $foreground 30%; }
+    BrowseScreen #list, BrowseScreen #about { height: 1fr; }
     """
 
-    def __init__(self, view: RunView, questions: QuestionController) -> None:
+    def __init__(self, view: RunView, questions: QuestionController, place: int = 0) -> None:
         super().__init__()
         self._view, self._questions = view, questions
         context = TabContext(view=view, environ=dict(os.environ), screen=self)
         self._all = tuple(tab(context) for tab in _TABS)
-        self._list = RowsList(self._all[0], id="rows")
+        self._list = RowsList(self._all[place], id="rows")
         self._reading: set[str] = set()
         self._outdated: set[str] = set()
         self._is_acting = False
@@ -138,9 +145,10 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
-        yield OneLine(lambda width: self._tab.heading(width), id="columns", classes="-heading")
-        yield self._list
-        yield TextPane(from_end=False, id="about")
+        with Vertical(id="list", classes="pane list"):
+            yield OneLine(lambda _: self._tab.heading(self._list.room), id="columns", classes="-heading")
+            yield self._list
+        yield TextPane(from_end=False, id="about", classes="pane about")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -206,6 +214,9 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         page, tab = self.query_one("#about", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
+        entitle(self.query_one("#list"), tab.name)
+        entitle(page, "details")
+        self.call_after_refresh(self.query_one("#columns").refresh)  # the rows may have got a scrollbar
         row, width = tab.row, page.room
         page.fill(tab.about(row, width) if row is not None else tab.without_row(width), from_start=from_start)
 

@@ -16,6 +16,8 @@ from unstuck.runs.queries.what_if import Comparison, compare_run, rows
 from unstuck.runs.queries.what_if_settings import changed, recorded
 from unstuck.runs.view.run_view import RunView
 from unstuck_tui.dialogs.what_if import Asked, WhatIfDialog
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.browse.columns import would_lines
 from unstuck_tui.render.browse.what_if import (
     COLUMNS,
     comparing_lines,
@@ -47,7 +49,6 @@ class WhatIfTab(Tab[Row]):
 
     name: ClassVar[str] = "what-if"
     empty = "nothing is compared yet"
-    would: ClassVar[str] = "Steps that would differ under other settings, such as max_retries=2, by event."
     columns = COLUMNS
     cells = staticmethod(difference_cells)
     rowless: ClassVar[frozenset[str]] = frozenset({"change"})
@@ -74,7 +75,13 @@ class WhatIfTab(Tab[Row]):
         if self._stop is not None:
             return comparing_lines(*self._at, width)
         last = _LAST.get(self.context.view)
-        return super().without_row(width) if last is None else comparison_lines(last.rows, last.notes, width)
+        if last is None:
+            return would_lines(
+                f"{spoken('what_if.change')} replays runs under other settings, such as max_retries=2: "
+                "each step that would differ stands here.",
+                width,
+            )
+        return comparison_lines(last.rows, last.notes, width)
 
     def back(self) -> bool:
         """Cancel a comparison that is under way."""
