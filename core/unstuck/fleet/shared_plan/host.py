@@ -270,9 +270,8 @@ class PlanHost:
         if work is None:
             claim.change(state="stopped")
             return
-        start = claim.value.files or work.start
         try:
-            async with self._slots.slot(claim.names[0], plan, work.base, start) as slot:
+            async with self._slots.slot(claim.names[0], plan, work, claim.value.files) as slot:
                 attempt = _Attempt(self, claim, plan, slot)
                 try:
                     await attempt.work(work, command)

@@ -284,11 +284,12 @@ class SharedWorktrees(Worktrees):
     def __init__(self, core: RunContext, owner: PlanOwner) -> None:
         assert core.repository is not None
         super().__init__(core.repository, state_dir(core.environ) / "worktrees", core.run)
-        self._owner = owner
+        self._owner, self._publishing = owner, asyncio.Lock()
 
     async def integrate(self, task: str, message: str) -> str | None:
         commit = await super().integrate(task, message)
-        await self._owner.publish(await self.tip())
+        async with self._publishing:  # an older tip must not go over a newer one
+            await self._owner.publish(await self.tip())
         return commit
 
 

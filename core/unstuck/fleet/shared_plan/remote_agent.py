@@ -100,7 +100,7 @@ class RemoteAgent:
             return self._owner.work(task.id) or known
         trees = self._core.worktrees
         assert trees is not None
-        base = await self._owner.transport.send(await trees.captured(task.id), f"{task.id}-{guidance.number}")
+        base = await self._owner.transport.send(await trees.captured(task.id), f"{task.id}-a{guidance.number}")
         work = WorkEntry(
             attempt=guidance.attempt,
             agent=task.agent,

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 import shutil
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from unstuck.errors import GitError
+from unstuck.errors import GitError, WorkspaceError
 from unstuck.eventlog.storage.durable_files import make_directory
-from unstuck.fleet.shared_plan.entries import Files, PlanEntry
+from unstuck.fleet.shared_plan.entries import Files, PlanEntry, WorkEntry
 from unstuck.fleet.shared_plan.plan_table import PlanTable
 from unstuck.fleet.shared_plan.transport import Transport
 from unstuck.settings.paths import state_dir
@@ -42,21 +42,29 @@ class Slots:
         return self._folder / hashlib.sha256(f"{owner} {plan.roots}".encode()).hexdigest()[:16] / "repo.git"
 
     @asynccontextmanager
-    async def slot(self, owner: str, plan: PlanEntry, *files: Files) -> AsyncIterator[Path]:
-        """Yield a worktree with the last of ``files``. Raises WorkspaceError and OSError."""
+    async def slot(self, owner: str, plan: PlanEntry, work: WorkEntry, so_far: Files | None) -> AsyncIterator[Path]:
+        """Yield a worktree with the files ``so_far``, or those at the start where there are none or they are lost.
+
+        Raises WorkspaceError and OSError.
+        """
         clone, transport = self._clone(owner, plan), self.transport(owner, plan)
         async with self._lock:
             if not (clone / "HEAD").exists():
                 make_directory(clone.parent)
                 await run_git(clone.parent, "init", "--quiet", "--bare", str(clone))
-            for one in (plan.base, *files):
+            for one in (plan.base, work.base):
                 await transport.fetch(one)
+            commit = ""
+            if so_far is not None:
+                with suppress(WorkspaceError):  # its host died after it had sent newer ones, or the server was wiped
+                    commit = await transport.fetch(so_far)
+            commit = commit or await transport.fetch(work.start)
             number = next(n for n in range(1, len(self._taken) + 2) if clone.parent / f"slot-{n}" not in self._taken)
             slot = clone.parent / f"slot-{number}"
             self._taken.add(slot)
         try:
             async with self._lock:
-                await self._check_out(clone, slot, files[-1].commit)
+                await self._check_out(clone, slot, commit)
             directory = slot / plan.directory
             directory.mkdir(parents=True, exist_ok=True)
             yield directory
