@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from pathlib import Path
+
+
+def circle() -> None:
+    """Take the same step until a person has said how it is done."""
+    if "\nwrite " in Path(sys.argv[1]).read_text():
+        return
+    for number in range(6):
+        for kind, text, code in (("action", "pytest -q", 0), ("failure", "FAILED test_b - assert 1 == 2", 1)):
+            step = {"step": kind, "id": str(number), "tool": "bash", "text": text, "exit_code": code}
+            print(f"UNSTUCK {json.dumps(step)}", flush=True)
+    time.sleep(60)
 
 
 def main() -> None:
@@ -27,6 +39,10 @@ def main() -> None:
                 notes.write(f"{rest} {os.environ.get('WHO', '')}\n")
         elif word == "secret":
             Path(f"{rest}.txt").write_text(os.environ.get("OWNERS_SECRET", "none") + "\n")
+        elif word == "say":
+            print(rest, flush=True)
+        elif word == "circle":
+            circle()
         elif word == "fail":
             failure = f"Error: {rest}"
     if failure:

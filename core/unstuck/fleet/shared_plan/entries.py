@@ -16,7 +16,7 @@ result of a holder whose claim was taken is refused by the server itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -26,6 +26,7 @@ from unstuck.fleet.nats import subjects as s
 VERSION = 1
 LEASE_S = 30.0
 """Seconds after the last word of a holder at which others may take its claim."""
+_MEMORY_LINES, _MEMORY_SIZE = 200, 128 * 1024
 
 Kind = Literal["plan", "lease", "work", "claim", "offer", "drain"]
 ClaimState = Literal["working", "asked", "held", "released", "stopped", "passed", "failed"]
@@ -78,7 +79,10 @@ class AgentEntry(_Entry):
 
 
 class PlanEntry(_Entry):
-    """All that the tasks of a run share. ``roots`` names the repository: the first commits of its history."""
+    """All that the tasks of a run share. ``roots`` names the repository: the first commits of its history.
+
+    ``memory`` are the newest lines of the project's memory.
+    """
 
     run: Name
     project: Line
@@ -90,6 +94,7 @@ class PlanEntry(_Entry):
     agents: tuple[AgentEntry, ...]
     directory: Annotated[str, Field(max_length=4_000), AfterValidator(_below)] = ""
     lease_s: Seconds = LEASE_S
+    memory: tuple[Text, ...] = ()
 
 
 class LeaseEntry(_Entry):
@@ -127,7 +132,6 @@ class WorkEntry(_Entry):
     labels: tuple[Line, ...] = ()
     base: Files
     start: Files
-    memory: tuple[Text, ...] = ()
     stop: bool = False
     hold: bool = False
     answers: dict[str, AnswerEntry] = {}
@@ -146,7 +150,8 @@ class QuestionEntry(_Entry):
 class ClaimEntry(_Entry):
     """A host's claim on an attempt. ``token`` is the revision of its first entry, 0 in that one itself.
 
-    ``files`` are the last ones that were pushed, ``memory`` what the small run has learnt.
+    ``files`` are the last ones that were pushed, ``memory`` what the small run has learnt. ``tokens`` (``written`` is a
+    part of them) and ``cost`` are the use of all hosts that have held the attempt.
     """
 
     attempt: Name
@@ -156,7 +161,8 @@ class ClaimEntry(_Entry):
     state: ClaimState = "working"
     run: Line = ""
     files: Files | None = None
-    tokens: int = 0
+    tokens: Annotated[int, Field(ge=0)] = 0
+    written: Annotated[int, Field(ge=0)] = 0
     cost: float | None = None
     doing: Line = ""
     problem: Line = ""
@@ -188,6 +194,14 @@ KINDS: Mapping[str, type[_Entry]] = {
     "offer": OfferEntry,
     "drain": DrainEntry,
 }
+
+
+def newest(memory: Sequence[str]) -> tuple[str, ...]:
+    """Return the last lines of a memory, as many as travel."""
+    size, first = 0, len(memory)
+    while first and len(memory) - first < _MEMORY_LINES and (size := size + len(memory[first - 1])) <= _MEMORY_SIZE:
+        first -= 1
+    return tuple(memory[first:])
 
 
 class PlanName(NamedTuple):

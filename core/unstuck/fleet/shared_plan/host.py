@@ -27,6 +27,7 @@ from unstuck.fleet.shared_plan.entries import (
     OfferEntry,
     PlanEntry,
     WorkEntry,
+    newest,
     subject,
 )
 from unstuck.fleet.shared_plan.plan_table import Entry, PlanTable
@@ -36,10 +37,11 @@ from unstuck.fleet.shared_plan.trust import Trust
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 
-MEMORY_BYTES = 128 * 1024
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
+_KEPT = ("files", "tokens", "written", "cost", "memory")
+"""Fields of a claim that another one of the same attempt begins with."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
 
 
@@ -225,8 +227,9 @@ class PlanHost:
         key = subject("claim", *entry.names)
         plan, before = self.table.value(subject("plan", *entry.names[:2]), PlanEntry), self.table.value(key, ClaimEntry)
         assert plan is not None
-        files = before.files if before is not None and before.attempt == work.attempt else None
-        value = ClaimEntry(attempt=work.attempt, host=self.table.name, files=files)
+        value = ClaimEntry(attempt=work.attempt, host=self.table.name)
+        if before is not None and before.attempt == work.attempt:
+            value = value.model_copy(update={name: getattr(before, name) for name in _KEPT})
         claim = Claim(self.table, entry.names, value, work, plan.lease_s)
         try:
             await claim.take()
@@ -318,13 +321,16 @@ class _Attempt:
         self._host, self._claim, self._plan = host, claim, plan
         self._moved = asyncio.Event()
         self._run = SmallRun(slot, host.environ, claim.names[2], self._moved.set)
+        used = claim.value
+        self._run.tokens, self._run.written, self._run.cost = used.tokens, used.written, used.cost
         self._heard: set[str] = set()
+        self._known: tuple[str, ...] = ()
 
     async def work(self, work: WorkEntry, command: tuple[str, ...]) -> None:
         """Work until the attempt is over. Raises WorkspaceError and OSError where this host cannot."""
         claim, run, file = self._claim, self._run, self._host.plan_file(self._claim)
         memory = memory_file((await run.place()).home)
-        await asyncio.to_thread(_write_lines, memory, work.memory)
+        await asyncio.to_thread(memory.unlink, missing_ok=True)
         run.write_plan(file, self._plan, work, command)
         while (wanted := claim.work()) is not None:
             if wanted.hold:
@@ -332,10 +338,11 @@ class _Attempt:
                 await self._host.table.until_changed()
                 continue
             claim.change(state="working", questions=())
+            await asyncio.to_thread(self._remember, memory)
             code, ended = await self._run_once(file)
             if not ended:
                 continue
-            claim.change(memory=await asyncio.to_thread(_new_lines, memory, work.memory))
+            claim.change(memory=await asyncio.to_thread(self._learnt, memory))
             if code == _PAUSED:
                 await self._ask()
                 continue
@@ -352,6 +359,23 @@ class _Attempt:
         if claim.value.questions:
             await run.work(file)  # to its end, for which nothing is left to do
         claim.change(state="stopped", questions=())
+
+    def _remember(self, path: Path) -> None:
+        """Give the run the memory of the project as its owner has it now, and what it has learnt itself."""
+        plan = self._host.table.value(subject("plan", *self._claim.names[:2]), PlanEntry) or self._plan
+        learnt = self._learnt(path)
+        self._known = plan.memory
+        make_directory(path.parent)
+        lines = (*self._known, *(line for line in learnt if line not in self._known))
+        path.write_text("".join(f"{line}\n" for line in lines))
+
+    def _learnt(self, path: Path) -> tuple[str, ...]:
+        """Return what this attempt has learnt, here or on the hosts before."""
+        with suppress(OSError, UnicodeDecodeError):
+            known = {*self._known, *self._claim.value.memory}
+            found = [line for line in path.read_text().splitlines() if line not in known]
+            return newest([*self._claim.value.memory, *found])
+        return self._claim.value.memory
 
     async def _run_once(self, file: Path) -> tuple[int, bool]:
         """Run until the small run ends; return its exit code, and whether it ended by itself."""
@@ -390,7 +414,7 @@ class _Attempt:
     def _tell(self) -> None:
         """Say with the next renewal how far it is; at once what it has used, because a budget may end."""
         run, claim = self._run, self._claim
-        said = {"run": run.run, "doing": run.doing, "tokens": run.tokens, "cost": run.cost}
+        said = {name: getattr(run, name) for name in ("run", "doing", "tokens", "written", "cost")}
         if any(getattr(claim.value, name) != value for name, value in said.items()):
             claim.change(**said)
 
@@ -421,17 +445,3 @@ async def _ended(task: asyncio.Future[Any]) -> None:
     """Cancel ``task`` and wait for its end."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-def _write_lines(path: Path, lines: tuple[str, ...]) -> None:
-    make_directory(path.parent)
-    path.write_text("".join(f"{line}\n" for line in lines))
-
-
-def _new_lines(path: Path, known: tuple[str, ...]) -> tuple[str, ...]:
-    with suppress(OSError, UnicodeDecodeError):
-        new = [line for line in path.read_text().splitlines() if line not in known]
-        while sum(map(len, new)) > MEMORY_BYTES:
-            del new[0]
-        return tuple(new)
-    return ()

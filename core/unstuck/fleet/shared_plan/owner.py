@@ -25,6 +25,7 @@ from unstuck.fleet.shared_plan.entries import (
     PlanEntry,
     PlanName,
     WorkEntry,
+    newest,
     subject,
 )
 from unstuck.fleet.shared_plan.plan_table import PlanTable
@@ -36,7 +37,6 @@ from unstuck.text import known_values, one_line
 from unstuck.workspace.git.repository import run_git
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
-MEMORY_LINES = 200
 _RENEWALS, _CONNECT_S, _SECRET, _OFFERED_S = 3, 15.0, 8, 35.0
 
 
@@ -75,6 +75,7 @@ class PlanOwner:
         self._remote, self._lease_s = remote, lease_s
         self.transport = self._new_transport()
         self._lease = LeaseEntry(machine=machine_name())
+        self._plan_entry: PlanEntry | None = None
         self._writing: dict[str, asyncio.Lock] = {}
         self._works: dict[str, WorkEntry] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,7 +125,18 @@ class PlanOwner:
             lease_s=self._lease_s,
         )
         refuse_secrets(entry.model_dump_json())
-        await self.table.write(self.subject("plan"), entry)
+        self._plan_entry = entry.model_copy(update={"memory": await asyncio.to_thread(self.memory)})
+        await self.table.write(self.subject("plan"), self._plan_entry)
+
+    async def share_memory(self) -> None:
+        """Write the plan again where the project's memory has changed since."""
+        async with self._writing.setdefault("plan of the run", asyncio.Lock()):
+            before, memory = self._plan_entry, await asyncio.to_thread(self.memory)
+            if before is None or before.memory == memory:
+                return
+            self._plan_entry = before.model_copy(update={"memory": memory})
+            with suppress(Fenced):  # by another owner, as its lease says
+                await self.table.write(self.subject("plan"), self._plan_entry)
 
     async def keep(self) -> None:
         """Renew the lease, and write again what a wiped server has lost. Raises TakenOver."""
@@ -140,6 +152,7 @@ class PlanOwner:
                     await self.table.connected()
                     await self._renew()
                     await self._restore()
+                    await self.share_memory()
                     continue
                 except TakenOver:
                     pass
@@ -221,6 +234,7 @@ class PlanOwner:
     async def offer(self, task: str, work: WorkEntry) -> None:
         """Offer an attempt. Raises TakenOver, and UsageError where it holds a secret of this machine."""
         refuse_secrets(work.model_dump_json())
+        await self.share_memory()
         await self.change(task, lambda _: work)
 
     async def change(self, task: str, changed: Callable[[WorkEntry], WorkEntry]) -> None:
@@ -248,9 +262,10 @@ class PlanOwner:
         task.add_done_callback(self._tasks.discard)
 
     def memory(self) -> tuple[str, ...]:
-        """Return the newest lines of the project's memory."""
+        """Return the newest lines of the project's memory, without those with a secret of this machine."""
         with suppress(OSError, UnicodeDecodeError):
-            return tuple(memory_file(self.core.home).read_text().splitlines()[-MEMORY_LINES:])
+            lines = memory_file(self.core.home).read_text().splitlines()
+            return newest([line for line in lines if not _holds_secret(line)])
         return ()
 
     def planned(self, task: Task) -> Mapping[str, Any]:
@@ -304,8 +319,12 @@ def _is_free(value: object) -> bool:
 
 def refuse_secrets(written: str) -> None:
     """Raise UsageError where a value of the environment that is secret would travel."""
-    if any(len(value) >= _SECRET and value in written for value in known_values()):
+    if _holds_secret(written):
         raise UsageError("the plan or a prompt holds a secret of this machine's environment, which would travel")
+
+
+def _holds_secret(written: str) -> bool:
+    return any(len(value) >= _SECRET and value in written for value in known_values())
 
 
 _NOTHING = WorkEntry(attempt="none", agent="none", prompt="", base=Files(commit="0" * 40), start=Files(commit="0" * 40))

@@ -21,7 +21,7 @@ from unstuck.contract import (
 from unstuck.errors import RecordError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
-from unstuck.eventlog.state import GateRow
+from unstuck.eventlog.state import AttemptRow, GateRow
 from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
 from unstuck.fleet.shared_plan.owner import PlanOwner
 from unstuck.supervision.context.types import Question
@@ -30,6 +30,7 @@ from unstuck.text import Clean, admit, one_line
 
 _ASKED_ALIKE = ("stuck", "loop_detected", "timeout", "question", "permission")
 """Types of questions that are asked here as the host asks them; any other is one about its choices."""
+_LEAST = 1e-9
 _STOP_S, _LOOK_S, _PATIENCE_S = 10.0, 1.0, 10.0
 _WHERE = "fleet"
 """Key in the context of a question: the host, and the question's id there."""
@@ -45,7 +46,7 @@ class RemoteAgent:
 
     def __init__(self, owner: PlanOwner, task: Task) -> None:
         self._owner, self._core, self._task = owner, owner.core, task
-        self._used: dict[str, tuple[int, float]] = {}
+        self._used = 0, 0, 0.0
         self._said: tuple[str, ...] = ()
         self._attempt, self._began = "", 0.0
 
@@ -56,6 +57,10 @@ class RemoteAgent:
         except WorkspaceError as problem:
             return Report(how="not_started", error=admit(f"its files cannot be sent: {problem}", limit=2_000))
         self._attempt, self._began = work.attempt, self._core.clock.monotonic()
+        # A host's count begins with its claim, which may be older than this process.
+        rows = self._rows_since(work, guidance)
+        tokens, written = (sum(getattr(row, name) for row in rows) for name in ("tokens", "written"))
+        self._used = tokens, written, sum(row.cost or 0.0 for row in rows)
         asking: dict[str, asyncio.Task[None]] = {}
         words = asyncio.ensure_future(self._pass_words_on(observer))
         try:
@@ -93,10 +98,15 @@ class RemoteAgent:
         """Offer the attempt; one that was cut off here and still stands is gone on with."""
         known = self._owner.work(task.id)
         if known is not None and not known.stop and self._goes_on(known, guidance):
-            answers = {gate: answer for gate in guidance.answers for gate, answer in self._answer_for(gate)}
+            given = [gate for gate in self._given() if gate not in guidance.answers]
+            answers = dict(found for gate in (*guidance.answers, *given) for found in self._answer_for(gate))
             await self._owner.change(
                 task.id, lambda was: was.model_copy(update={"hold": False, "answers": {**was.answers, **answers}})
             )
+            for gate in given:
+                sent = e.AnswerSent(gate=gate, incarnation=guidance.attempt)
+                for event in (sent, e.AnswerDelivered(gate=gate)):
+                    self._core.append(event, task=task.id, attempt=guidance.attempt)
             return self._owner.work(task.id) or known
         trees = self._core.worktrees
         assert trees is not None
@@ -110,7 +120,6 @@ class RemoteAgent:
             idle_s=task.idle_s,
             base=base,
             start=self._last_files(task.id, known) or base,
-            memory=await asyncio.to_thread(self._owner.memory),
             **self._owner.planned(task),
         )
         await self._owner.offer(task.id, work)
@@ -118,14 +127,21 @@ class RemoteAgent:
 
     def _goes_on(self, work: WorkEntry, guidance: Guidance) -> bool:
         """Return whether every attempt since the one of ``work`` was cut off, so that its host may have gone on."""
-        attempts = self._core.head.attempts
-        rows = [attempts.get(f"{self._task.id}.{number}") for number in range(1, guidance.number)]
-        ids = [row.id for row in rows if row is not None]
-        if work.attempt not in ids:
-            return False
-        since = rows[ids.index(work.attempt) :]
+        since = [row for row in self._rows_since(work, guidance) if row.id != guidance.attempt]
         asked_there = all(self._answer_for(gate) for gate in guidance.answers)
-        return asked_there and all(row is not None and row.state == "interrupted" for row in since)
+        return bool(since) and asked_there and all(row.state == "interrupted" for row in since)
+
+    def _given(self) -> list[str]:
+        """Return the questions whose answers wait for the call that asked, which is one of the host's agent."""
+        rows = self._core.head.gates.values()
+        return [row.id for row in rows if (row.gate.task, row.status) == (self._task.id, "answered")]
+
+    def _rows_since(self, work: WorkEntry, guidance: Guidance) -> list[AttemptRow]:
+        """Return the attempts at the task from that of ``work`` on; none where the log does not know it."""
+        found = (self._core.head.attempts.get(f"{self._task.id}.{number}") for number in range(1, guidance.number + 1))
+        rows = [row for row in found if row is not None]
+        first = next((index for index, row in enumerate(rows) if row.id == work.attempt), len(rows))
+        return rows[first:]
 
     def _last_files(self, task: str, work: WorkEntry | None) -> Files | None:
         """Return the last files that the host of a stopped attempt has sent."""
@@ -152,13 +168,14 @@ class RemoteAgent:
         return Report(exit_code=0, last_message=admit(where, limit=2_000))
 
     def _learn(self, claim: ClaimEntry) -> None:
-        """Add what a small run has learnt to the memory of the project."""
+        """Add what a small run has learnt to the memory of the project; its answers are there, being of this run."""
         from unstuck.eventlog.memory.entry import read_entry
 
-        memory = Memory(memory_file(self._core.home))
+        memory, known = Memory(memory_file(self._core.home)), set(self._owner.memory())
         with suppress(RecordError):
             for line in claim.memory:
-                if (entry := read_entry(line.encode())) is not None:
+                entry = read_entry(line.encode()) if line not in known else None
+                if entry is not None and entry.kind != "answer":
                     memory.remember(entry)
 
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
@@ -170,14 +187,11 @@ class RemoteAgent:
                 self._owner.warn_of(nobody)
         else:
             said = (f"{claim.host} {claim.state}", claim.doing, claim.problem, f"claim {token}")
-            key = f"{claim.attempt}#{token}"
-            tokens, cost = self._used.get(key, (0, 0.0))
-            more = (claim.cost or 0.0) - cost
-            if claim.tokens > tokens or more > 0:
-                self._used[key] = claim.tokens, claim.cost or 0.0
-                observer.see(
-                    Observation(kind="usage", tokens=max(0, claim.tokens - tokens), cost=more if more > 0 else None)
-                )
+            tokens, written, cost = self._used
+            self._used = max(tokens, claim.tokens), max(written, claim.written), max(cost, claim.cost or 0.0)
+            tokens, written, cost = self._used[0] - tokens, self._used[1] - written, self._used[2] - cost
+            if tokens or cost > _LEAST:
+                observer.see(Observation(kind="usage", tokens=tokens, written=min(written, tokens), cost=cost or None))
         if said != self._said:
             self._said = said
             text = one_line("; ".join(part for part in said if part), 500)
@@ -192,6 +206,7 @@ class RemoteAgent:
             row = await call.answered()
             if row is None or row.answer is None:
                 return
+            await self._owner.share_memory()  # an answer may be a rule from now on
             await self._pass_on({question.id: _answer_of(row)})
             if row.status == "sent":
                 await call.delivered()

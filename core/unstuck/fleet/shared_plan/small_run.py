@@ -47,7 +47,7 @@ class SmallRun:
         self._process: asyncio.subprocess.Process | None = None
         self._place: Project | None = None
         self._known: State | None = None
-        self.run, self.doing, self.tokens = "", "", 0
+        self.run, self.doing, self.tokens, self.written = "", "", 0, 0
         self.cost: float | None = None
         self.said = ""
         """The last line that it wrote to standard error."""
@@ -137,6 +137,7 @@ class SmallRun:
         self.started.set()
         if name == "usage_counted":
             self.tokens += int(data.get("tokens") or 0)
+            self.written += int(data.get("written") or 0)
             if data.get("cost") is not None:
                 self.cost = (self.cost or 0.0) + float(data["cost"])
         if name in _DOING:
@@ -190,7 +191,8 @@ class SmallRun:
             choice=answer.choice,  # type: ignore[arg-type]
             text=admitted(answer.text),
             number=answer.number,
-            scope=answer.scope,  # type: ignore[arg-type]
+            # The owner's word does not outlive the run in the settings of this machine's user.
+            scope="run" if answer.scope == "always" else answer.scope,  # type: ignore[arg-type]
         )
         with suppress(GateError):
             await answer_offline(await self.place(), gate, given, via=_via(answer))
