@@ -71,3 +71,29 @@ def _owners(machines: Machines) -> tuple[Machine, Machine]:
     anna.start("fleet", "join", "--foreground")
     laptop.start("watch", "--fleet", "--web", "--headless")
     return anna, laptop
+
+
+def test_a_task_that_was_sent_back_goes_on_where_its_checkpoints_are_not(machines: Machines) -> None:
+    """The first machine has the checkpoints. The other one begins from the files on the fleet, and says so."""
+    anna, laptop = _owners(machines)
+    notes, fine = machines.place / "notes", machines.place / "fine"
+    prompt = "note one\nsleep 3\ndraft one\nwrite one"
+    check = f'grep -qx one one.txt && {{ test -n "$WHO" || test -e {fine}; }}'
+    levels = {"failure_handler": {"max_retries": 0, "max_pivots": 4, "max_research": 0}}
+    plan = machines.plan(anna, [task("one", prompt=prompt, check=check)], settings=levels)
+    machines.host("build1", NOTES=str(notes), WHO="build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: notes.exists() and notes.read_text().count("one") == 2, about=run.text)
+    name = max(anna.runs.iterdir()).name
+    copy = until(lambda: list(laptop.place.rglob(f"runs/{name}/events.jsonl")))[0]
+    log = anna.runs / name / "events.jsonl"
+    run.kill()
+    until(lambda: copy.read_bytes() == log.read_bytes())
+    again = laptop.start("run", "--fleet", "--headless", "--resume", name, *LEASE)
+    until(lambda: notes.read_text().count("one") == 3, about=again.text)
+    fine.touch()
+    assert again.end() == 0, again.text()
+    assert integrated(laptop.records(name)) == ["one"]
+    assert laptop.results(name) == {"one.draft": "half", "one.txt": "one"}
+    machines.end()
+    require_clean(machines)
