@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import time
 from typing import Any
 
 from tests.shared_plan.conftest import Machine, Machines, require_clean, task, until
 
 from unstuck.eventlog.memory.entry import read_entry
 from unstuck.eventlog.memory.store import memory_file
+from unstuck.fleet.nats import subjects as s
+from unstuck.fleet.nats.session import connected
 
 LEASE = ("--lease", "3s")
 ONCE = {"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}}
@@ -26,10 +28,10 @@ def test_a_rule_from_one_host_helps_on_another(machines: Machines) -> None:
     gate = until(lambda: next(iter(_events(anna, "gate_opened")), None), about=run.text)["gate"]
     code, _, errors = anna.work("answer", gate, "show-me", "do it so:\nwrite made")
     assert code == 0, errors
-    until(lambda: _events(anna, "result_integrated"), about=run.text)
-    (answer,) = [entry for entry in _memory(anna) if entry.kind == "answer" and entry.outcome == "worked"]
+    until(lambda: _events(anna, "task_ended"), about=run.text)
+    (answer,) = until(lambda: [entry for entry in _memory(anna) if (entry.kind, entry.outcome) == ("answer", "worked")])
     assert anna.work("memory", "promote", answer.id)[0] == 0
-    time.sleep(2)  # until the owner has said a word again
+    until(lambda: any('"rule"' in line for line in asyncio.run(_shared(machines))))
     second = machines.host("build2", "--label", "b")
     assert run.end() == 0, run.text() + second.text()
     assert len(_events(anna, "gate_opened")) == 1
@@ -68,6 +70,13 @@ def test_a_token_budget_ends_all_hosts_and_counts_each_token_once(machines: Mach
     require_clean(machines)
 
 
+async def _shared(machines: Machines) -> list[str]:
+    """Return the memory in the plan on the server."""
+    async with connected(machines.fleet.server.owner_credentials()) as session:
+        (message,) = await session.batch(s.PLANS, f"{s.PLANS_PREFIX}.plan.>", 1)
+        return json.loads(message.payload).get("memory", [])
+
+
 def _events(machine: Machine, name: str) -> list[dict[str, Any]]:
     return [record["data"] for record in machine.records() if record["event"] == name]
 
@@ -78,6 +87,7 @@ def _used(machine: Machine) -> tuple[int, float]:
 
 
 def _memory(machine: Machine) -> list[Any]:
-    lines = memory_file(machine.runs.parent).read_bytes().splitlines()
+    file = memory_file(machine.runs.parent)
+    lines = file.read_bytes().splitlines() if file.exists() else []
     assert all(json.loads(line) for line in lines)
     return [read_entry(line) for line in lines]
