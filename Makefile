@@ -88,7 +88,7 @@ browser: $(READY) ## the page in a real Chromium, with axe from npm (UNSTUCK_BRO
 	$(BIN)/python -m pytest -n 0 -m browser --timeout 900 tests/browser $(ARGS)
 
 nats: $(READY) ## a fleet over a real NATS server, with kills, cut links and wiped disks; takes minutes
-	$(BIN)/python -m pytest -n 0 -m nats --timeout 900 tests/nats $(ARGS)
+	$(BIN)/python -m pytest -n 0 -m nats --timeout 900 tests/nats tests/shared_plan $(ARGS)
 
 check: format-check lint types contracts test ## everything that has to hold before a change goes in
 

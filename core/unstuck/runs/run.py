@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from unstuck.clock import Clock
-from unstuck.contract import Agent
+from unstuck.contract import Agent, Task
 from unstuck.errors import ProjectError, RecordError, UsageError, system_failure
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
@@ -52,6 +52,9 @@ _LAST_S = 5.0
 Served = Callable[[Supervisor], AbstractAsyncContextManager[None]]
 """Context around the work of a run in which a person reaches it, such as from a page; questions wait for them."""
 
+Placed = Callable[[Supervisor, "Plan"], AbstractAsyncContextManager[Callable[[Task], Agent]]]
+"""Context around the work of a run whose tasks are worked elsewhere: it yields what makes the agent of a task."""
+
 
 class Beside(Protocol):
     """Companion of a run, such as a screen."""
@@ -70,8 +73,9 @@ class RunOptions:
     ``listener`` gets each durable record and ``started`` the run's id. With ``beside`` or ``served`` a person is
     present. ``notice`` gets the reason and the gate while the log waits for disk space, and an empty reason afterwards.
     ``warn`` gets a line that the log does not hold. ``chosen`` maps tasks or patterns to the next step of an
-    interrupted attempt. With ``hold`` a resumed run waits for a person even if there is nothing to decide. ``reading``
-    is entered with the size of the log in bytes while it is read, and gets the bytes of each part.
+    interrupted attempt. With ``placed`` the agents need not be here. With ``hold`` a resumed run waits for a person
+    even if there is nothing to decide. ``reading`` is entered with the size of the log in bytes while it is read, and
+    gets the bytes of each part.
     """
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +86,7 @@ class RunOptions:
     warn: Callable[[str], None] | None = None
     beside: Beside | None = None
     served: Served | None = None
+    placed: Placed | None = None
     chosen: Mapping[str, str] = field(default_factory=dict)
     hold: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -101,7 +106,8 @@ async def start_run(
 
     settings = _settings(plan, place, options)
     plan = with_failover(plan, settings.failover)
-    require_agents(plan, place, options.environ)
+    if options.placed is None:
+        require_agents(plan, place, options.environ)
     require_checks(plan, options.environ)
     require_prices(plan, settings)
     for agent in plan.agents.values():
@@ -165,7 +171,8 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
     if not state.run.plan:
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = _recorded_plan(log, state)
-    require_agents(plan, place, options.environ)
+    if options.placed is None:
+        require_agents(plan, place, options.environ)
     limits = _budget(place, options)
     require_possible(state, options.chosen, git=place.repository is not None)
     async with Supervisor.open(
@@ -248,7 +255,7 @@ async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunR
             await _add_tasks(supervisor, plan)
             screen = beside.attached(supervisor) if beside is not None else nullcontext()
             async with reached(supervisor, options.served), screen:
-                return await _worked(supervisor, plan)
+                return await _worked(supervisor, plan, options.placed)
     finally:
         supervisor.tools = None
         await desk.close()
@@ -281,7 +288,7 @@ async def reached(supervisor: Supervisor, served: Served | None) -> AsyncIterato
             supervisor.core.deciding -= 1
 
 
-async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
+async def _worked(supervisor: Supervisor, plan: Plan, placed: Placed | None) -> RunResult:
     from unstuck.runs.plans.failover import unfit
     from unstuck.runs.plans.preflight import prices_of
     from unstuck.supervision.run.coordinator import Coordinator
@@ -299,9 +306,12 @@ async def _worked(supervisor: Supervisor, plan: Plan) -> RunResult:
         supervisor.standstill.leave()
         return await record_end(core)
     remediation = _remediation(plan, supervisor, apart=apart)
-    return await Coordinator(
-        supervisor, lambda task: _agent(plan, task.agent, supervisor), remediation=remediation
-    ).run()
+    if placed is None:
+        agents: Callable[[Task], Agent] = lambda task: _agent(plan, task.agent, supervisor)  # noqa: E731
+        return await Coordinator(supervisor, agents, remediation=remediation).run()
+    async with placed(supervisor, plan) as agents:
+        core.agent_for, core.unfit = lambda task, more: agents(task), lambda name: ""
+        return await Coordinator(supervisor, agents, remediation=remediation).run()
 
 
 def _remediation(plan: Plan, supervisor: Supervisor, *, apart: bool) -> Remediation | None:

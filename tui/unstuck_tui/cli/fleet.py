@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 from collections.abc import Coroutine
 from pathlib import Path
@@ -228,6 +229,81 @@ def answer(host: str, gate: str, choice: str, words: tuple[str, ...], scope: str
     echo(said)
     if not won:
         raise click.exceptions.Exit(1)
+
+
+@command.command(name="work")
+@click.option("--slots", type=click.IntRange(1, 64), default=1, help="Number of tasks that it works at the same time.")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Label that tasks of a plan may ask for.")
+@click.option(
+    "--agent", "agents", multiple=True, metavar="NAME[=COMMAND]", help="Known agent, or an agent with its command."
+)
+def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
+    """Work tasks of plans of trusted owners.
+
+    It works in the foreground. It needs the key of a host, and `unstuck fleet trust` for each owner.
+    """
+    require_nats()
+    from unstuck.fleet.shared_plan.host import Offer, PlanHost, offered_agent
+
+    pairs = [agent.partition("=") for agent in agents]
+    if not pairs:
+        raise UsageError("offer at least one agent: unstuck fleet work --agent claude")
+    try:
+        commands = {name: offered_agent(name, shlex.split(command)) for name, _, command in pairs}
+    except ValueError as error:
+        raise UsageError(f"--agent: {str(error).lower()}") from None
+    key = _membership().host()
+    host = PlanHost(key, os.environ, Offer(slots=slots, labels=labels, agents=commands), say=echo)
+    echo(f"{key.name} offers {', '.join(commands)} in {slots} slot{'s' * (slots > 1)}; press ctrl+c to stop")
+    _until_stopped(host.run())
+
+
+@command.command(name="trust")
+@click.argument("key", required=False)
+@click.option("--commands", is_flag=True, help="Plans of this owner may name the agents' commands.")
+@click.option("--remove", is_flag=True, help="Trust this key no more.")
+def trust(key: str | None, commands: bool, remove: bool) -> None:
+    """Trust the key of an owner of plans.
+
+    This machine then works plans that the key has signed. Without KEY it lists the keys that are trusted here, and
+    prints this machine's own.
+    """
+    require_nats()
+    from unstuck.fleet.shared_plan.trust import Trust
+
+    trusted = Trust(os.environ)
+    if key is None:
+        if commands or remove:
+            raise UsageError("name a key: unstuck fleet trust KEY")
+        own = [one for one in _membership().joined() if one.role == "person"]
+        for one in own:
+            echo(f"{one.public} is the key of {one.name}, this machine's own", painted=False)
+        for known, allowed in trusted.keys().items():
+            echo(f"{known} is trusted{', and may name commands' if allowed else ''}", painted=False)
+        if not own and not trusted.keys():
+            echo("no key is trusted here: unstuck fleet trust KEY")
+    elif remove:
+        trusted.remove(key)
+        echo(f"trusted no more: {key}", painted=False)
+    else:
+        trusted.add(key, commands=commands)
+        echo(f"trusted: {key}", painted=False)
+
+
+@command.command(name="drain")
+@click.argument("host")
+@click.option("--undo", is_flag=True, help="Let the host take tasks again.")
+def drain(host: str, undo: bool) -> None:
+    """Have a host take no new task.
+
+    It finishes those that it has.
+    """
+    require_nats()
+    from unstuck.fleet.nats.keys import made_name
+    from unstuck.fleet.shared_plan.drain import drain_host
+
+    said = asyncio.run(drain_host(_membership().person(), made_name(host), drained=not undo))
+    echo(said)
 
 
 def _folder(data: Path | None) -> Path:

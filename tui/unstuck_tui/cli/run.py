@@ -55,6 +55,11 @@ class _Run(click.Command):
     multiple=True,
     help="With --resume: how an interrupted task continues: continue, retry, done, skip, abandon, adopt or stop.",
 )
+@click.option("--fleet", "fleet", is_flag=True, help="Have hosts of the fleet work the tasks of the plan.")
+@click.option("--via", metavar="REMOTE", help="With --fleet: git remote through which files travel, or `bundle`.")
+@click.option(
+    "--lease", metavar="DURATION", help="With --fleet: time after its last word at which a machine's claims end; 30s."
+)
 @parallel_option
 @ask_option
 @budget_option

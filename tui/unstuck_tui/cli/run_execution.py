@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstuck.agents.command.prompt_delivery import stated_task
 from unstuck.errors import UsageError
+from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.queries.run_list import find_run
 from unstuck.runs.run import RunOptions, resume_run, start_run
@@ -18,6 +20,10 @@ from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, located, overrides_of, progress
 from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
+if TYPE_CHECKING:
+    from unstuck.fleet.shared_plan.placement import Placement
+
+_OFFERED = 64
 _LONG_LOG = 32 * 1024 * 1024
 """Bytes of an event log whose reading takes a person's time."""
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
@@ -33,6 +39,7 @@ async def execute(
     if options["recover"] and not options["resume"]:
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
+    placed = _placed(options, overrides)
     run_options = RunOptions(
         overrides=overrides,
         answers=answers_in(options["answers"]),
@@ -42,6 +49,7 @@ async def execute(
         warn=complain,
         beside=screen(options, environ, output),
         served=page_of(options, place, output),
+        placed=None if placed is None else placed.placed,
         chosen=_chosen(options["recover"]),
         hold=hold,
         environ=environ,
@@ -49,15 +57,59 @@ async def execute(
     )
     if options["resume"]:
         _refuse_with_resume(words, options)
+        if placed is not None:
+            await _bring_here(options["resume"], place, placed)
         run = find_run(place, options["resume"])
         output.started(run)
         result = await resume_run(run, place, run_options)
     else:
         plan, place = await _plan(words, has_agent, place, options)
+        if placed is not None:
+            plan = _apart(plan, overrides)
+            await placed.require(plan, place)
         kind = "command" if has_agent else "plan"
         result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     await output.finish(result, place)
     return result
+
+
+def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | None:
+    """Return where the tasks are worked, with ``--fleet``. Raises UsageError."""
+    if not options["fleet"]:
+        if options["via"] or options["lease"]:
+            raise UsageError("--via and --lease go with --fleet")
+        return None
+    from unstuck_tui.cli.fleet import require_nats
+
+    require_nats()
+    from unstuck.fleet.nats.membership import Membership
+    from unstuck.fleet.shared_plan.entries import LEASE_S
+    from unstuck.fleet.shared_plan.placement import Placement
+    from unstuck.settings.durations import parse_duration
+
+    try:
+        lease_s = parse_duration(options["lease"]) if options["lease"] else LEASE_S
+    except ValueError as error:
+        raise UsageError(f"--lease: {error}") from None
+    return Placement(Membership(os.environ).person(), via=options["via"] or "", lease_s=lease_s, warn=complain)
+
+
+def _apart(plan: Plan, overrides: dict[str, Any]) -> Plan:
+    """Return ``plan`` with a worktree for each task. It bounds how many are offered at once, not this machine."""
+    if plan.max_parallel is None:
+        overrides.setdefault("max_parallel", _OFFERED)
+    tasks = {
+        name: replace(planned, task=replace(planned.task, isolation="worktree")) for name, planned in plan.tasks.items()
+    }
+    return replace(plan, tasks=tasks)
+
+
+async def _bring_here(run: str, place: Project, placed: Placement) -> None:
+    """Bring the run of a machine that is lost here, where its log is not in this project."""
+    from unstuck.fleet.shared_plan.takeover import bring_run
+
+    if run not in run_names(place.runs):
+        await bring_run(run, place, placed, os.environ)
 
 
 def _chosen(options: tuple[str, ...]) -> dict[str, str]:
@@ -118,6 +170,4 @@ async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, 
 
 
 def _direct(plan: Plan) -> Plan:
-    from dataclasses import replace
-
     return replace(plan, tasks={name: replace(task, mode="direct") for name, task in plan.tasks.items()})

@@ -168,23 +168,35 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def permissions(role: Role, name: str) -> dict[str, Any]:
-    """Return what the server allows a key: a host its own subjects, a viewer to read, a person to answer, too."""
+    """Return what the server allows a key: a host its own subjects, a viewer to read, a person to answer, too.
+
+    Hosts claim the tasks of plans that people own, so either reads the entries of all plans.
+    """
     from unstuck.fleet.nats import subjects as s
 
-    box = f"_INBOX_{name}.>"
+    box, plans = f"_INBOX_{name}.>", s.PLANS_PREFIX
+    shared = [f"{s.DIRECT}.{s.PLANS}", f"{s.DIRECT}.{s.PLANS}.>", f"{s.DIRECT}.{s.FILES}", f"{s.DIRECT}.{s.FILES}.>"]
+    shared += [f"$JS.API.STREAM.INFO.{s.PLANS}", s.files(name)]
     if role == "host":
         own = [s.events(name), s.host(name), f"{s.DIRECT}.{s.EVENTS}.{s.events(name)}"]
         return {
-            "publish": [*own, f"{s.DIRECT}.{s.ANSWERS}.{s.answers(name)}"],
-            "subscribe": [box, s.answers(name), s.ask(name)],
+            "publish": [
+                *own,
+                f"{s.DIRECT}.{s.ANSWERS}.{s.answers(name)}",
+                *shared,
+                f"{plans}.claim.>",
+                f"{plans}.offer.{name}",
+            ],
+            "subscribe": [box, s.answers(name), s.ask(name), f"{plans}.>"],
             "allow_responses": {"max": 1, "expires": "1m"},
         }
     streams = (s.EVENTS, s.HOSTS, s.ANSWERS)
     reads = [*(f"{s.DIRECT}.{one}" for one in streams), *(f"{s.DIRECT}.{one}.>" for one in streams), s.ask("*")]
     info = [f"$JS.API.STREAM.INFO.{one}" for one in streams]
+    owns = [s.answers("*"), *shared, *(f"{plans}.{kind}.{name}.>" for kind in ("plan", "lease", "work"))]
     return {
-        "publish": [*reads, *info, *([s.answers("*")] if role == "person" else [])],
-        "subscribe": [box, s.NEW, s.host("*")],
+        "publish": [*reads, *info, *([*owns, f"{plans}.drain.*"] if role == "person" else [])],
+        "subscribe": [box, s.NEW, s.host("*"), *([f"{plans}.>"] if role == "person" else [])],
     }
 
 

@@ -41,6 +41,7 @@ class PlannedTask:
 
     ``own_verify`` is true for a check of the task instead of the plan. It may fail before the work begins, because
     passing it is the goal. ``failover`` are the agents that go on where its own cannot; None means the settings.
+    ``labels`` are those of the hosts that may work it.
     """
 
     task: Task
@@ -48,6 +49,7 @@ class PlannedTask:
     mode: Mode = "orchestrated"
     own_verify: bool = False
     failover: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,7 @@ def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     rest = {key: value for key, value in values.items() if key != "idle_s"}
     if rest.get("failover") is not None:
         rest["failover"] = tuple(rest["failover"])
+    rest["labels"] = tuple(rest.get("labels", ()))
     return PlannedTask(**{**rest, "task": Task(**task)})
 
 

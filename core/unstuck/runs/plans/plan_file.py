@@ -61,6 +61,7 @@ TASK_KEYS: Mapping[str, str] = {
     "isolation": "`worktree` or `shared`. In a git repository, `worktree` is the default if two tasks may run at once.",
     "after_skip": "What happens to tasks that need this one if it is skipped: `block` (default), `run` or `skip`.",
     "failover": "Agents that go on with the task where its own cannot, in their order. `[]` means none.",
+    "labels": "Labels that a host needs to work it, with `--fleet`.",
     "mode": "`direct` retries, then asks; `orchestrated` is the default and uses every escalation level.",
 }
 """Keys of a task with their meaning."""
@@ -257,6 +258,7 @@ def _task(
         mode=section.choice("mode", ("orchestrated", "direct")) or "orchestrated",
         own_verify=verify is not None,
         failover=_failover(section, agents),
+        labels=_words(section, "labels") if "labels" in section.nodes else (),
     )
 
 

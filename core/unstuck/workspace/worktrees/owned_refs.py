@@ -18,7 +18,7 @@ from unstuck.workspace.worktrees.unmerged_work import held_in
 from unstuck.workspace.worktrees.worktree import MARKER, TRASH, TreePlace, belongs_elsewhere, registered_tree
 
 _BRANCH = re.compile(r"refs/heads/unstuck/(\d{8}-\d{6}(?:-\d{1,9})?)/.+")
-_OTHER = re.compile(r"refs/unstuck/(?:bases|deliveries)/(.+)")
+_OTHER = re.compile(r"refs/unstuck/(?:bases|deliveries|fleet)/([^/]+)(?:/.+)?")
 _PIN = "refs/unstuck/pins/"
 _OURS_ALONE = ("_run", "_baseline-", "_delivery", TRASH)
 _OWN_FOLDER = ".unstuck"

@@ -311,6 +311,18 @@ class Worktrees:
             commit = await self._captured(way, await scan(way.git))
             await self._existing(task).git("read-tree", "-m", "-u", base, commit)
 
+    async def take(self, task: str, base: str, commit: str) -> None:
+        """Bring the files of ``commit`` into the task's tree; what is in the tree is in the commit ``base``.
+
+        A merge that has begun in the tree stays under way.
+        """
+        async with self._lock:
+            place = self._existing(task)
+            if place.merges:
+                await place.git("read-tree", "-m", "-u", base, commit)
+            elif await place.commit() != commit:
+                await place.git("reset", "--hard", "--quiet", commit)
+
     async def remove_way(self, task: str, slot: int) -> None:
         """Remove the worktree of approach ``slot`` with its files."""
         async with self._lock:

@@ -1,0 +1,69 @@
+"""Questions that an agent at work on a host leads to: about a loop, and for permission."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acp.conftest import PROGRAM, rule
+from tests.acp.conftest import run as runs
+from tests.shared_plan.conftest import Machine, Machines, require_clean, task, until
+
+
+def test_a_loop_on_a_host_is_a_question_of_the_run(machines: Machines) -> None:
+    """The agent repeats itself; a person sees the loop where the run is, and the agent goes on with the answer."""
+    anna = machines.owner()
+    plan = machines.plan(anna, [task("one", prompt="circle")])
+    machines.host("build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless")
+    gate = until(lambda: _gate(anna), about=run.text)
+    assert gate["type"] == "loop_detected"
+    assert gate["context"]["repeats"] >= 3
+    assert "assert 1 == 2" in json.dumps(gate["context"])
+    assert run.end() == 3, run.text()
+    code, _, errors = anna.work("answer", gate["gate"], "show-me", "do it so:\nwrite one")
+    assert code == 0, errors
+    code, out, errors = anna.work("run", "--fleet", "--headless", "--resume", "last")
+    assert (code, errors) == (0, ""), out
+    assert len([one for one in anna.records() if one["event"] == "gate_opened"]) == 1
+    machines.end()
+    require_clean(machines)
+
+
+@pytest.mark.parametrize("allows", [True, False])
+def test_permission_for_an_agent_on_a_host(machines: Machines, allows: bool, tmp_path: Path) -> None:
+    """A call waits for a person at the run's machine. A no and its reason reach the agent."""
+    anna = machines.owner()
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    script = folder / "script.json"
+    asks = rule(runs("echo one > one.txt", ask=True, why="the task wants it"), told="Make it")
+    other = rule(runs("echo one > one.txt"), told="another way")
+    script.write_text(json.dumps({"rules": [other, asks], "loads": True}))
+    machines.machine("build1", "host")
+    build1 = machines.all["build1"]
+    assert build1.work("fleet", "trust", machines.key("anna"))[0] == 0
+    agent = f"fix=acp:{sys.executable} -I -S {PROGRAM} {script} {folder}"
+    build1.start("fleet", "work", "--agent", agent, name="work")
+    plan = machines.plan(anna, [task("one", prompt="Make it")])
+    run = anna.start("run", str(plan), "--fleet", "--headless")
+    gate = until(lambda: _gate(anna), about=run.text)
+    assert gate["type"] == "permission"
+    assert "echo one" in json.dumps(gate["context"])
+    assert run.end() == 3, run.text()
+    words = ("allow",) if allows else ("deny", "find another way")
+    code, _, errors = anna.work("answer", gate["gate"], *words)
+    assert code == 0, errors
+    code, out, errors = anna.work("run", "--fleet", "--headless", "--resume", "last")
+    assert (code, errors) == (0, ""), out
+    assert anna.results() == {"one.txt": "one"}
+    assert len([one for one in anna.records() if one["event"] == "gate_answered"]) == 1
+    machines.end()
+    require_clean(machines)
+
+
+def _gate(machine: Machine) -> dict[str, Any] | None:
+    return next((one["data"] for one in machine.records() if one["event"] == "gate_opened"), None)

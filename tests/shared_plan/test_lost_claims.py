@@ -1,0 +1,88 @@
+"""Hosts that die, are cut off or cannot work: others go on, and nothing is done twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.shared_plan.conftest import Machines, integrated, require_clean, task, until
+
+LEASE = ("--lease", "3s")
+
+
+def test_another_host_goes_on_where_a_killed_one_stood(machines: Machines) -> None:
+    """Its lease runs out; the files that it has pushed come along, and so does its place in the queue."""
+    anna = machines.owner()
+    # The first attempt leaves a draft and fails; the second one sleeps.
+    plan = machines.plan(anna, [task("one", prompt="draft one\nfail half of it is done")])
+    first = machines.host("build1", SLOW="1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: "claimed" in first.text())
+    until(lambda: _pushed(machines, "one.draft"), about=run.text)
+    first.kill()
+    notes = machines.place / "notes"
+    second = machines.host("build2", NOTES=str(notes))
+    until(lambda: "claimed" in second.text(), about=run.text)
+    small = until(lambda: list((machines.all["build2"].place / "state" / "worktrees").glob("*/*/one/one.draft")))
+    assert small[0].read_text() == "half\n"
+    run.stop()
+    machines.end()
+    require_clean(machines)
+
+
+def test_a_late_result_of_a_host_that_was_cut_off_is_void(machines: Machines) -> None:
+    """A stopped process stands for a cut link: it wakes up, finishes, and the server refuses what it says."""
+    anna = machines.owner()
+    notes = machines.place / "notes"
+    plan = machines.plan(anna, [task("one", prompt="note one\nsleep 2\nwrite one")])
+    first = machines.host("build1", NOTES=str(notes), WHO="build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(notes.exists)
+    os.kill(first.process.pid, signal.SIGSTOP)
+    second = machines.host("build2", NOTES=str(notes), WHO="build2")
+    assert run.end() == 0, run.text()
+    os.kill(first.process.pid, signal.SIGCONT)
+    until(lambda: "another host has claimed it" in first.text() or "stopped" in first.text(), about=first.text)
+    assert "passed" in second.text()
+    assert "passed" not in first.text()
+    assert notes.read_text().split() == ["one", "build1", "one", "build2"]
+    assert integrated(anna.records()) == ["one"]
+    machines.end()
+    require_clean(machines)
+
+
+def test_a_host_without_room_gives_the_task_back(machines: Machines) -> None:
+    """A host that cannot work a task says why, and another one works it."""
+    anna = machines.owner()
+    plan = machines.plan(anna, [task("one")])
+    broken = machines.machine("build1", "host")
+    folder = broken.place / "state" / "fleet-plans"
+    folder.mkdir(parents=True)
+    (folder / "plans").write_text("")  # a file in the place of a folder refuses what a full disk would
+    first = machines.host("build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless")
+    until(lambda: "released" in first.text(), about=first.text)
+    machines.host("build2")
+    assert run.end() == 0, run.text()
+    assert integrated(anna.records()) == ["one"]
+
+
+def test_a_wiped_server_loses_nothing(machines: Machines) -> None:
+    """Owner and host write again what stood there, and the task is not worked twice."""
+    anna = machines.owner()
+    notes = machines.place / "notes"
+    plan = machines.plan(anna, [task("one", prompt="note one\nsleep 6\nwrite one")])
+    machines.host("build1", NOTES=str(notes))
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(notes.exists)
+    machines.wipe()
+    assert run.end() == 0, run.text()
+    assert notes.read_text().split() == ["one"]
+    assert integrated(anna.records()) == ["one"]
+
+
+def _pushed(machines: Machines, name: str) -> bool:
+    from tests.shared_plan.conftest import git
+
+    branches = git(machines.origin, "for-each-ref", "--format=%(refname)", "refs/heads/unstuck/").split()
+    return any(name in git(machines.origin, "ls-tree", "--name-only", branch).split() for branch in branches)
