@@ -32,6 +32,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
     ("arguments", "said"),
     [
         (("frobnicate",), ("there is no command frobnicate", "unstuck --help")),
+        (("init",), ("there is no command init", "needs no setup", "unstuck run")),
         (("run", "--frobnicate"), ("No such option", "--frobnicate", "unstuck run --help")),
         (("run", "pytest", "-q"), ("No such option", "-q", "A program and its options go after --")),
         (("run",), ("unstuck run plan.yaml", "unstuck run --agent claude", "unstuck run -- AGENT")),
@@ -241,7 +242,7 @@ def test_output_that_cannot_be_written(unstuck: Unstuck) -> None:
         assert done.code == 0
         assert done.errors == ""
         done = unstuck("show", stdout=full)
-    refused(done, "No space left on device", code=1)
+    refused(done, "standard output cannot be written: No space left on device", code=1)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])

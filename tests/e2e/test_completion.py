@@ -71,6 +71,7 @@ def test_ids_of_checkpoints_and_memory_are_completed(unstuck: Unstuck, failing: 
         ("unstuck run --ask ne", "plain,never"),
         ("unstuck runs --color al", "plain,always"),
         ("unstuck config ed", "plain,edit"),
+        ("unstuck schema socket-req", "plain,socket-request"),
         ("unstuck config show --max-par", "plain,--max-parallel"),
     ],
 )
@@ -97,6 +98,14 @@ def test_bash_itself_completes(unstuck: Unstuck, parked: dict[str, Any]) -> None
         ["bash", "-c", asks], cwd=unstuck.root, env=os.environ, capture_output=True, text=True, check=True
     )
     assert done.stdout == f"{parked['gate']}\n"
+
+
+def test_a_completion_that_fails_leaves_the_line_alone(unstuck: Unstuck) -> None:
+    """Ctrl+C while bash asks, or a program that is gone: nothing is written beside what the person types."""
+    script = unstuck.inside("completion", "bash").out
+    asks = f"{script}\nCOMP_WORDS=(unstuck ru)\nCOMP_CWORD=1\n_unstuck_completion /nowhere/unstuck\n"
+    done = subprocess.run(["bash", "-c", asks], env=os.environ, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_keys_of_settings_are_completed(unstuck: Unstuck) -> None:

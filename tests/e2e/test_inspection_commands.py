@@ -156,7 +156,7 @@ def test_events_are_those_of_the_log(unstuck: Unstuck, parked: dict[str, Any]) -
     without = unstuck.inside("events", "--decided-without-me", "--json").rows
     assert [(row["event"], row["data"]["level"]) for row in without] == [("directive_issued", "retry")]
     assert "people: 1 question, none answered" in (shown := unstuck.inside("show").out)
-    assert "decided without one: 1 by policy" in shown
+    assert "decided without a person: 1 by policy" in shown
 
 
 @pytest.mark.parametrize(

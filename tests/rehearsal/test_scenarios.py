@@ -317,20 +317,23 @@ def test_its_check_is_found_by_whoever_goes_on_later(tmp_path: Path) -> None:
         assert task["check"].endswith(" -m pytest -q tests/test_cart.py")
 
 
-def test_the_end_of_a_demo_names_no_branch_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Started outside a project, a demo that needs nobody removes its own: no line offers its branch for a merge."""
+@pytest.mark.parametrize(("other", "code"), [("fixed-on-a-retry", 0), ("needs-a-decision", 3)])
+def test_the_end_of_a_demo_offers_nothing_to_merge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, code: int
+) -> None:
+    """Started outside a project, a demo ends without a branch for git merge, whether it stays or is removed."""
     monkeypatch.chdir(tmp_path)
-    names = ("--scenario", "succeeds-at-once", "--scenario", "fixed-on-a-retry")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    options = ("--scenario", "succeeds-at-once", "--scenario", other, "--headless", "--speed", "20")
     done = subprocess.run(
-        [sys.executable, "-m", "unstuck", "demo", *names, "--headless", "--speed", "20"],
+        [sys.executable, "-m", "unstuck", "demo", *options],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=120,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     assert "  integrated " in done.stdout
     end = done.stdout[done.stdout.index("\nrun ") :]
-    assert "every task succeeded" in end
+    assert ("run these commands there" in end) == (code == 3)
     assert "merge" not in end
-    assert "branch" not in end
 
 
 def test_the_list_of_scenarios_for_programs() -> None:

@@ -79,7 +79,7 @@ def test_what_was_asked_of_people() -> None:
     """Only what there was is said."""
     assert load_words(LOAD) == (
         "2 questions, answered in 1m 20s on average; agents waited 1h 02m for a person; "
-        "decided without one: 1 by rule, 2 by policy"
+        "decided without a person: 1 by rule, 2 by policy"
     )
     assert load_words(LOAD | {"asked": 1, "to_answer": None, "decided": {}, "waited_seconds": 0, "pages": 1}) == (
         "1 question, none answered; 1 notification"

@@ -50,7 +50,8 @@ class _Commands(click.Group):
         if not name.startswith("-") and name not in known and not ctx.resilient_parsing:
             from unstuck.words.did_you_mean import near
 
-            ctx.fail(f"there is no command {name}{near(name, COMMANDS)}")
+            cure = ": a project needs no setup, begin with `unstuck run`" if name == "init" else near(name, COMMANDS)
+            ctx.fail(f"there is no command {name}{cure}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -135,7 +136,8 @@ def main() -> None:
         # A full disk without a file's name is the one behind standard output, and no run's.
         is_output = getattr(error, "errno", None) == ENOSPC and getattr(error, "filename", None) is None
         failure = None if is_output else system_failure(error)
-        _complain(str(failure or error), failure.exit_code if failure is not None else 1)
+        said = f"standard output cannot be written: {os.strerror(ENOSPC)}" if is_output else str(failure or error)
+        _complain(said, failure.exit_code if failure is not None else 1)
 
 
 def _complain(message: str, code: int) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from typing import Any
 
@@ -31,6 +32,8 @@ def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of SHELL: bash, zsh or fish. Put it where your shell reads it at its start."""
     if (found := get_completion_class(shell)) is not None:
         script = found(ctx.find_root().command, {}, "unstuck", "_UNSTUCK_COMPLETE").source()
+        # A key that interrupts the program while it completes leaves no traceback on the person's line.
+        script = re.sub(r" (\$1|unstuck)\)", r" \1 2>/dev/null)", script)
         click.echo(script.replace("#compdef unstuck\n", f"#compdef unstuck\n{_WITH_COMPLETION}", 1))
 
 

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,8 @@ async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
         is_kept = kept is not None or (result is not None and result.exit_reason in _GONE_ON_WITH)
         if not is_kept:
             rehearsal.discard()
-    output.end(result, found, is_kept=is_kept)
+    # The branch is in the demo's own project, where nobody merges anything who has not asked to keep it.
+    output.end(result, found if is_kept else replace(found, changes=None), names_branch=kept is not None)
     if is_kept and not options["as_json"]:
         output.say("  replay it with: unstuck replay last")
         output.say(f"the project is in {shlex.quote(str(rehearsal.project))}: run these commands there")

@@ -138,6 +138,12 @@ def _scenarios(ctx: click.Context) -> Iterable[str]:
     return scenario_names()
 
 
+def _schemas(ctx: click.Context) -> Iterable[str]:
+    from unstuck.schemas.catalogue import schema_names
+
+    return schema_names()
+
+
 def _settings(ctx: click.Context) -> Iterable[str]:
     import os
 
@@ -185,5 +191,6 @@ events = names_in(_events)
 permissions = names_in(_permissions)
 recoveries = names_in(_recoveries)
 scenarios = names_in(_scenarios)
+schemas = names_in(_schemas)
 settings = names_in(_settings)
 judged_settings = names_in(_judged)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +107,9 @@ class Output:
 
         self.end(result, await end_of_run(place, self.run))
 
-    def end(self, result: RunResult, found: RunEnd, *, is_kept: bool = True) -> None:
-        """Print the result of the run, with what was ``found`` at its end; where its files are only if they stay."""
-        branch = self._branch if is_kept else ""
-        found = found if is_kept else replace(found, changes=None)
+    def end(self, result: RunResult, found: RunEnd, *, names_branch: bool = True) -> None:
+        """Print the result of the run, with what was ``found`` at its end, and the branch of its results."""
+        branch = self._branch if names_branch else ""
         if self._as_json:
             row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
             self._print(json.dumps(row | found.as_dict()))

@@ -7,10 +7,11 @@ import json
 import click
 
 from unstuck_tui.cli.common import echo
+from unstuck_tui.cli.names import schemas
 
 
 @click.command(name="schema")
-@click.argument("name", required=False, default="")
+@click.argument("name", required=False, default="", shell_complete=schemas)
 def command(name: str) -> None:
     """Print the JSON Schema of NAME: a command with --json, socket-request, socket-reply, or an event.
 

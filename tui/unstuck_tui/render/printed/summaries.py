@@ -42,7 +42,7 @@ def load_words(load: Row) -> str:
     if load["pages"]:
         parts.append(counted(load["pages"], "notification"))
     if decided := [f"{count} by {by}" for by, count in load["decided"].items() if count]:
-        parts.append(f"decided without one: {', '.join(decided)}")
+        parts.append(f"decided without a person: {', '.join(decided)}")
     return "; ".join(parts)
 
 
