@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from unstuck.eventlog.envelope import SCHEMA
 from unstuck.eventlog.events import EVENTS
-from unstuck.eventlog.fold import fold
+from unstuck.eventlog.fold import fold, rows
 from unstuck.eventlog.log.records import read_records, replay
 from unstuck.eventlog.state import State, dump, load
 
@@ -102,3 +103,15 @@ def test_the_state_of_an_old_snapshot_is_read(log: Path) -> None:
 def test_every_event_there_is_stands_in_an_old_log() -> None:
     """A new event is added to a log that every later version has to read."""
     assert {record.name for log in LOGS for record in read_records(log)} == set(EVENTS)
+
+
+@every_log
+def test_a_changed_row_is_the_one_that_its_constructor_makes(log: Path) -> None:
+    state = State()
+    for record in read_records(log):
+        fold(state, record)
+        assert rows.changed(record, task="other") == replace(record, task="other")
+    for task in state.tasks.values():
+        assert rows.changed(task, reason="other") == replace(task, reason="other") != task
+    for attempt in state.attempts.values():
+        assert rows.changed(attempt, turn=7) == replace(attempt, turn=7) != attempt

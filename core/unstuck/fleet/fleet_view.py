@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from unstuck.clock import Clock, SystemClock, iso
 from unstuck.contract import Answer
@@ -53,7 +54,7 @@ class FleetView(RunElsewhere):
         self._following: asyncio.TaskGroup | None = None
         self._prefixes: dict[RemoteRun, str] = {}
         self._owners: dict[str, RemoteRun] = {}
-        self._merged: dict[tuple[str, str], object] = {}
+        self._merged: dict[RemoteRun, dict[type[Any], dict[str, Any]]] = {}
         self._due: set[RemoteRun] = set()
         self._clocks: dict[str, tuple[float, float]] = {}
         self._hosts: dict[str, RemoteHost] = {}
@@ -197,8 +198,7 @@ class FleetView(RunElsewhere):
             if self._clocks.get(host.name) != (clocks := (host.offset, host.mono_offset)):
                 self._clocks[host.name] = clocks
                 for run in host.runs.values():
-                    for key in [key for key in self._merged if key[1].startswith(f"{self._prefixes.get(run)}/")]:
-                        del self._merged[key]
+                    self._merged.pop(run, None)
                     self._merge(run)
 
     def _prefix(self, run: RemoteRun) -> str:
@@ -235,22 +235,29 @@ class FleetView(RunElsewhere):
         if not run.state.seq:
             return
         state = run.state
-        rows: list[TaskRow | AttemptRow | GateRow] = [*state.gates.values(), *state.attempts.values()]
-        for row in (*rows, *state.tasks.values()):
-            self._put(run, row)
+        kinds: list[tuple[type[Any], Mapping[str, TaskRow | AttemptRow | GateRow]]]
+        kinds = [(GateRow, state.gates), (AttemptRow, state.attempts), (TaskRow, state.tasks)]
+        for kind, rows in kinds:
+            known = self._known(run, kind)
+            for id, row in rows.items():
+                if known.get(id) is not row:
+                    self._put(run, row)
         runs = [one.state.run for one in self._prefixes]
         costs = [one.cost for one in runs if one.cost is not None]
         tokens = sum(one.tokens for one in runs)
         self.state.run = replace(self.state.run, tokens=tokens, cost=sum(costs) if costs else None)
 
+    def _known(self, run: RemoteRun, kind: type[Any]) -> dict[str, Any]:
+        """Return the rows of a kind that were taken in, as they are in the run itself."""
+        return self._merged.setdefault(run, {}).setdefault(kind, {})
+
     def _put(self, run: RemoteRun, row: TaskRow | AttemptRow | GateRow) -> None:
-        prefix = self._prefix(run)
-        key = (type(row).__name__, f"{prefix}/{row.id}")
-        before = self._merged.get(key)
+        known = self._known(run, type(row))
+        before = known.get(row.id)
         if before is row:
             return
-        self._merged[key] = row
-        host = self._host(run)
+        known[row.id] = row
+        prefix, host = self._prefix(run), self._host(run)
 
         def own(id: str) -> str:
             return f"{prefix}/{id}" if id else ""
@@ -260,8 +267,8 @@ class FleetView(RunElsewhere):
 
         match row:
             case TaskRow():
-                if isinstance(before, TaskRow) and before.task is row.task:
-                    task = self.state.tasks[key[1]].task  # making one cleans its whole prompt
+                if before is not None and before.task is row.task:
+                    task = self.state.tasks[own(row.id)].task  # making one cleans its whole prompt
                 else:
                     task = replace(row.task, id=own(row.id), needs=tuple(map(own, row.task.needs)))
                 until = row.backoff_until + host.mono_offset
