@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, get_args
 
 from unstuck.contract import (
@@ -22,6 +24,7 @@ from unstuck.errors import RecordError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import AttemptRow, GateRow
+from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
 from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
 from unstuck.fleet.shared_plan.owner import PlanOwner
 from unstuck.supervision.context.types import Question
@@ -48,7 +51,7 @@ class RemoteAgent:
         self._owner, self._core, self._task = owner, owner.core, task
         self._used = 0, 0, 0.0
         self._said: tuple[str, ...] = ()
-        self._attempt, self._began = "", 0.0
+        self._attempt, self._began, self._output = "", 0.0, Path()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Offer the attempt, and wait for a host's result. Raises TakenOver."""
@@ -57,6 +60,7 @@ class RemoteAgent:
         except WorkspaceError as problem:
             return Report(how="not_started", error=admit(f"its files cannot be sent: {problem}", limit=2_000))
         self._attempt, self._began = work.attempt, self._core.clock.monotonic()
+        self._output = self._core.folder / "output" / f"{guidance.attempt}.log"
         # A host's count begins with its claim, which may be older than this process.
         rows = self._rows_since(work, guidance)
         tokens, written = (sum(getattr(row, name) for row in rows) for name in ("tokens", "written"))
@@ -195,6 +199,10 @@ class RemoteAgent:
         if said != self._said:
             self._said = said
             text = one_line("; ".join(part for part in said if part), 500)
+            with suppress(OSError):
+                make_directory(self._output.parent)
+                with open(open_for_writing(self._output, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8") as output:
+                    output.write(f"{text}\n")
             observer.see(Observation(kind="message", text=text, tool="message", role="system"))
 
     # Questions
