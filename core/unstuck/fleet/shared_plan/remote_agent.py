@@ -172,14 +172,17 @@ class RemoteAgent:
         return Report(exit_code=0, last_message=admit(where, limit=2_000))
 
     def _learn(self, claim: ClaimEntry) -> None:
-        """Add what a small run has learnt to the memory of the project; its answers are there, being of this run."""
+        """Add what a small run has learnt to the memory of the project.
+
+        Its answers are there already. Rules are a person's; a host only says that one has failed.
+        """
         from unstuck.eventlog.memory.entry import read_entry
 
         memory, known = Memory(memory_file(self._core.home)), set(self._owner.memory())
         with suppress(RecordError):
             for line in claim.memory:
                 entry = read_entry(line.encode()) if line not in known else None
-                if entry is not None and entry.kind != "answer":
+                if entry is not None and entry.kind != "answer" and (entry.kind != "rule" or entry.outcome == "failed"):
                     memory.remember(entry)
 
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
