@@ -59,7 +59,7 @@ class RemoteAgent:
             work = await self._offered(task, guidance)
         except WorkspaceError as problem:
             return Report(how="not_started", error=admit(f"its files cannot be sent: {problem}", limit=2_000))
-        self._attempt, self._began = work.attempt, self._core.clock.monotonic()
+        self._attempt, self._began, self._said = work.attempt, self._core.clock.monotonic(), ()
         self._output = self._core.folder / "output" / f"{guidance.attempt}.log"
         # A host's count begins with its claim, which may be older than this process.
         rows = self._rows_since(work, guidance)
@@ -136,9 +136,9 @@ class RemoteAgent:
         return bool(since) and asked_there and all(row.state == "interrupted" for row in since)
 
     def _given(self) -> list[str]:
-        """Return the questions whose answers wait for the call that asked, which is one of the host's agent."""
-        rows = self._core.head.gates.values()
-        return [row.id for row in rows if (row.gate.task, row.status) == (self._task.id, "answered")]
+        """Return the questions of hosts whose answers wait for the call that asked."""
+        rows = [row for row in self._core.head.gates.values() if row.gate.task == self._task.id]
+        return [row.id for row in rows if row.status == "answered" and _WHERE in row.gate.context]
 
     def _rows_since(self, work: WorkEntry, guidance: Guidance) -> list[AttemptRow]:
         """Return the attempts at the task from that of ``work`` on; none where the log does not know it."""
