@@ -69,6 +69,7 @@ def _owners(machines: Machines) -> tuple[Machine, Machine]:
     machines.join(anna, "anna-box", "host")
     machines.join(laptop, "anna", "person")
     anna.start("fleet", "join", "--foreground")
+    until(lambda: "anna-box" in laptop.work("fleet", "hosts")[1])
     laptop.start("watch", "--fleet", "--web", "--headless")
     return anna, laptop
 
