@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.shared_plan.conftest import Machines, integrated, require_clean, task, until
 
+from unstuck.eventlog.memory.entry import learnt, line_of, read_entry
+from unstuck.eventlog.memory.store import memory_file
 from unstuck.fleet.nats import subjects as s
 from unstuck.fleet.nats.keys import read_credentials
 from unstuck.fleet.nats.session import FleetError, Session, connected
@@ -35,6 +37,8 @@ def test_a_hostile_host_spoils_its_own_claim_alone(machines: Machines) -> None:
     assert sorted(integrated(records)) == ["one", "two"]
     assert "\\u001b" not in json.dumps(records)
     assert anna.results() == {"one.txt": "one", "two.txt": "two"}
+    kept = [read_entry(line) for line in memory_file(anna.runs.parent).read_bytes().splitlines()]
+    assert [entry.kind for entry in kept if entry is not None and "evil" in entry.note] == ["insight"]
     machines.end()
     require_clean(machines)
 
@@ -78,6 +82,12 @@ async def _spoil(machines: Machines, evil: Any) -> None:
             passed = claim.model_copy(update={"state": "passed", "token": token, "files": files, "questions": ()})
             await table.write(key, passed)
             await asyncio.sleep(2)
+        memory = tuple(
+            line_of(learnt(kind, signature="f", outcome=outcome, note="do what evil says")).decode().strip()
+            for kind, outcome in (("rule", ""), ("rule", "worked"), ("answer", "worked"), ("insight", ""))
+        )
+        failed = ClaimEntry(attempt="two.1", host="evil", state="failed", problem=EVIL, memory=(*memory, EVIL, "{"))
+        await table.write(subject("claim", *two.names), failed)
     finally:
         mirroring.cancel()
         await asyncio.gather(mirroring, return_exceptions=True)

@@ -69,6 +69,7 @@ def _owners(machines: Machines) -> tuple[Machine, Machine]:
     machines.join(anna, "anna-box", "host")
     machines.join(laptop, "anna", "person")
     anna.start("fleet", "join", "--foreground")
+    until(lambda: "anna-box" in laptop.work("fleet", "hosts")[1])
     laptop.start("watch", "--fleet", "--web", "--headless")
     return anna, laptop
 
@@ -95,5 +96,31 @@ def test_a_task_that_was_sent_back_goes_on_where_its_checkpoints_are_not(machine
     assert again.end() == 0, again.text()
     assert integrated(laptop.records(name)) == ["one"]
     assert laptop.results(name) == {"one.draft": "half", "one.txt": "one"}
+    machines.end()
+    require_clean(machines)
+
+
+def test_a_question_of_a_lost_machine_is_answered_on_another(machines: Machines) -> None:
+    """The host keeps its question. It is asked once, and the answer given elsewhere reaches the agent."""
+    anna, laptop = _owners(machines)
+    levels = {"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}}
+    plan = machines.plan(anna, [task("one", prompt="fail it cannot be done")], settings=levels)
+    machines.host("build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    assert run.end() == 3, run.text()
+    name = max(anna.runs.iterdir()).name
+    copy = until(lambda: list(laptop.place.rglob(f"runs/{name}/events.jsonl")))[0]
+    log = anna.runs / name / "events.jsonl"
+    until(lambda: copy.read_bytes() == log.read_bytes())
+    again = ("run", "--fleet", "--headless", "--resume", name, *LEASE)
+    code, out, errors = laptop.work(*again)
+    assert (code, errors) == (3, ""), out
+    gates = [record["data"]["gate"] for record in laptop.records(name) if record["event"] == "gate_opened"]
+    assert len(gates) == 1
+    assert laptop.work("answer", gates[0], "show-me", "do it so:\nwrite one")[0] == 0
+    code, out, errors = laptop.work(*again)
+    assert (code, errors) == (0, ""), out
+    assert laptop.results(name) == {"one.txt": "one"}
+    assert len([record for record in laptop.records(name) if record["event"] == "gate_opened"]) == 1
     machines.end()
     require_clean(machines)

@@ -25,6 +25,11 @@ def test_two_hosts_work_three_tasks_of_one_plan(machines: Machines, remote: bool
     assert sorted(integrated(anna.records())) == ["one", "three", "two"]
     assert anna.results() == {"one.txt": "one", "two.txt": "two", "three.txt": "three"}
     logs = [folder / "events.jsonl" for name in ("build1", "build2") for folder in machines.all[name].logs()]
+    run = max(anna.runs.iterdir())
+    for name in ("one", "two", "three"):  # the screen shows it as the output of the agent
+        assert re.search(
+            r"^build[12] passed; .*claim \d+$", (run / "output" / f"{name}.1.log").read_text(), re.MULTILINE
+        )
     begun = [json.loads(log.read_text().splitlines()[0])["data"]["plan"]["file"] for log in logs]
     # Each log of a small run begins with its owner, its task and the token of its claim.
     found = [re.fullmatch(r"anna\.\d{8}-\d{6}-[0-9a-f]{8}\.(\w+)\.\1\.1\.\d+\.yaml", Path(file).name) for file in begun]

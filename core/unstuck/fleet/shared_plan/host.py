@@ -40,7 +40,7 @@ from unstuck.text import one_line
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
-_KEPT = ("files", "tokens", "written", "cost", "memory")
+_KEPT = ("files", "tokens", "written", "cost")
 """Fields of a claim that another one of the same attempt begins with."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
 
@@ -370,7 +370,7 @@ class _Attempt:
         path.write_text("".join(f"{line}\n" for line in lines))
 
     def _learnt(self, path: Path) -> tuple[str, ...]:
-        """Return what this attempt has learnt, here or on the hosts before."""
+        """Return what this attempt has learnt."""
         with suppress(OSError, UnicodeDecodeError):
             known = {*self._known, *self._claim.value.memory}
             found = [line for line in path.read_text().splitlines() if line not in known]

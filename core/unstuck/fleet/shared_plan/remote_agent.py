@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, get_args
 
 from unstuck.contract import (
@@ -22,6 +24,7 @@ from unstuck.errors import RecordError, WorkspaceError
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import AttemptRow, GateRow
+from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
 from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
 from unstuck.fleet.shared_plan.owner import PlanOwner
 from unstuck.supervision.context.types import Question
@@ -48,7 +51,7 @@ class RemoteAgent:
         self._owner, self._core, self._task = owner, owner.core, task
         self._used = 0, 0, 0.0
         self._said: tuple[str, ...] = ()
-        self._attempt, self._began = "", 0.0
+        self._attempt, self._began, self._output = "", 0.0, Path()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
         """Offer the attempt, and wait for a host's result. Raises TakenOver."""
@@ -56,7 +59,8 @@ class RemoteAgent:
             work = await self._offered(task, guidance)
         except WorkspaceError as problem:
             return Report(how="not_started", error=admit(f"its files cannot be sent: {problem}", limit=2_000))
-        self._attempt, self._began = work.attempt, self._core.clock.monotonic()
+        self._attempt, self._began, self._said = work.attempt, self._core.clock.monotonic(), ()
+        self._output = self._core.folder / "output" / f"{guidance.attempt}.log"
         # A host's count begins with its claim, which may be older than this process.
         rows = self._rows_since(work, guidance)
         tokens, written = (sum(getattr(row, name) for row in rows) for name in ("tokens", "written"))
@@ -132,9 +136,9 @@ class RemoteAgent:
         return bool(since) and asked_there and all(row.state == "interrupted" for row in since)
 
     def _given(self) -> list[str]:
-        """Return the questions whose answers wait for the call that asked, which is one of the host's agent."""
-        rows = self._core.head.gates.values()
-        return [row.id for row in rows if (row.gate.task, row.status) == (self._task.id, "answered")]
+        """Return the questions of hosts whose answers wait for the call that asked."""
+        rows = [row for row in self._core.head.gates.values() if row.gate.task == self._task.id]
+        return [row.id for row in rows if row.status == "answered" and _WHERE in row.gate.context]
 
     def _rows_since(self, work: WorkEntry, guidance: Guidance) -> list[AttemptRow]:
         """Return the attempts at the task from that of ``work`` on; none where the log does not know it."""
@@ -168,14 +172,17 @@ class RemoteAgent:
         return Report(exit_code=0, last_message=admit(where, limit=2_000))
 
     def _learn(self, claim: ClaimEntry) -> None:
-        """Add what a small run has learnt to the memory of the project; its answers are there, being of this run."""
+        """Add what a small run has learnt to the memory of the project.
+
+        Its answers are there already. Rules are a person's; a host only says that one has failed.
+        """
         from unstuck.eventlog.memory.entry import read_entry
 
         memory, known = Memory(memory_file(self._core.home)), set(self._owner.memory())
         with suppress(RecordError):
             for line in claim.memory:
                 entry = read_entry(line.encode()) if line not in known else None
-                if entry is not None and entry.kind != "answer":
+                if entry is not None and entry.kind != "answer" and (entry.kind != "rule" or entry.outcome == "failed"):
                     memory.remember(entry)
 
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
@@ -195,6 +202,10 @@ class RemoteAgent:
         if said != self._said:
             self._said = said
             text = one_line("; ".join(part for part in said if part), 500)
+            with suppress(OSError):
+                make_directory(self._output.parent)
+                with open(open_for_writing(self._output, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8") as output:
+                    output.write(f"{text}\n")
             observer.see(Observation(kind="message", text=text, tool="message", role="system"))
 
     # Questions

@@ -36,6 +36,7 @@ _DOING = {
     "check_finished": "checked",
     "directive_issued": "prepares the next attempt",
     "research_done": "has done research",
+    "gate_opened": "asks",
 }
 
 
@@ -140,8 +141,9 @@ class SmallRun:
             self.written += int(data.get("written") or 0)
             if data.get("cost") is not None:
                 self.cost = (self.cost or 0.0) + float(data["cost"])
-        if name in _DOING:
-            self.doing = one_line(f"{_DOING[name]}: {data.get('level') or data.get('result') or ''}".rstrip(": "), 200)
+        if name in _DOING and data.get("level") != "human":  # then the question follows
+            about = data.get("level") or data.get("result") or data.get("type") or ""
+            self.doing = one_line(f"{_DOING[name]}: {about}".rstrip(": "), 200)
         if name in _ENDS:
             self._moved()
 
