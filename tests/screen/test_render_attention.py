@@ -173,7 +173,7 @@ def test_a_watch_says_what_to_start() -> None:
 def test_a_newcomer_reads_every_line_of_the_guide_in_eighty_cells() -> None:
     """It says how a question is opened and left, and explains the signs; it goes with the first question."""
     asked, signs, tries = guide_lines(State(run=RunRow(id="r", kind="run", state="running")), {})
-    assert "a opens a question, esc leaves it open" in asked
+    assert "a opens a question, esc puts it aside" in asked
     assert "! needs you" in signs
     assert "●●○" in tries
     assert all(cell_len(line) <= 80 for line in (asked, signs, tries))

@@ -138,7 +138,7 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
         return _watch_lines(hooks)
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
-        f" {answer} opens a question, {leave} leaves it open. A stuck task's question opens at once.",
+        f" {answer} opens a question, {leave} puts it aside. A stuck task's question opens at once.",
         " ▶ working  ▷ its check runs  ◌ waits for a task  ! needs you  ↻ same failure",
         f" ●●○ ○○○ ○○ retries, new approaches, research used; then you are asked.  {help_key} help",
     )
