@@ -6,4 +6,4 @@ from importlib import import_module
 
 if __name__ == "__main__":
     # By its name: the core imports no screen.
-    import_module("unstuck_tui.cli").main()
+    import_module("unstuck_tui").main()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+# Runs the installed script, and interrupts it when it looks for the module that is the last argument.
 STARTED = """
-import importlib.abc, os, signal, sys
-from unstuck_tui.cli import main
+import os, runpy, signal, sys
 
-class Interrupted(importlib.abc.MetaPathFinder):
+class Interrupted:
     def find_spec(self, name, path, target=None):
         if name == sys.argv[-1]:
             os.kill(os.getpid(), signal.SIGINT)
@@ -19,15 +20,33 @@ class Interrupted(importlib.abc.MetaPathFinder):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupted())
 sys.argv[1:] = ["run", "--headless", "--", "true", sys.argv[-1]]
-main()
+runpy.run_path(SCRIPT, run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("module", ["unstuck.processes.process_title", "psutil", "unstuck_tui.cli.run_execution"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "unstuck_tui.cli",
+        "click",
+        "unstuck_tui.cli.catalogue",
+        "unstuck.processes.process_title",
+        "psutil",
+        "unstuck_tui.cli.run_execution",
+    ],
+)
 def test_an_interrupt_while_it_is_loaded_shows_no_traceback(module: str) -> None:
     """Whatever it was about to load, it ends with 130 and says nothing of its inside."""
+    program = STARTED.replace("SCRIPT", repr(str(Path(sys.executable).with_name("unstuck"))))
     done = subprocess.run(
-        [sys.executable, "-c", STARTED, module], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program, module], capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 130
     assert done.stderr.strip() == ""
+    assert done.returncode == 130
+
+
+def test_nothing_is_imported_before_an_interrupt_is_caught() -> None:
+    """The module that the script imports brings in no other, so there is no time for a traceback."""
+    program = "import sys; before = set(sys.modules); import unstuck_tui; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "['unstuck_tui']"
