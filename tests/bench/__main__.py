@@ -39,7 +39,11 @@ def measure(name: str) -> None:
         subprocess.run([sys.executable, str(HERE / f"bench_{name}.py")], check=False)
         return
     for bench in module.benches():
-        print(run(bench), flush=True)
+        try:
+            print(run(bench), flush=True)
+        except Exception as error:
+            # One row that cannot be measured must not hide the others.
+            print(f"  {bench.name}: not measured: {type(error).__name__}: {error}", flush=True)
 
 
 def main(wanted: list[str]) -> int:

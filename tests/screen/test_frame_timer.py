@@ -22,10 +22,11 @@ class Time:
     def __init__(self) -> None:
         self.now, self.timers, self.drawn, self.full = 0.0, list[Timer](), list[float](), list[float]()
         loop: Any = self
-        self.pace = FrameTimer(self._draw, loop)
+        self.pace, self.costs = FrameTimer(self._draw, loop), 0.0
 
     def _draw(self, is_full: bool) -> None:
         self.drawn.append(self.now)
+        self.pace.spent(self.costs)
         if is_full:
             self.full.append(self.now)
 
@@ -83,6 +84,24 @@ def test_what_changes_all_the_time_is_drawn_five_times_a_second() -> None:
     assert 45 <= len(time.drawn) <= 51
     gaps = [later - earlier for earlier, later in zip(time.full, time.full[1:], strict=False)]
     assert all(0.8 <= gap <= 1.25 for gap in gaps)
+
+
+def test_dear_drawings_are_fewer() -> None:
+    """A drawing of 8 ms is followed by 400 ms of rest; nobody waits longer than half a second for one, however dear."""
+    for costs, most in ((0.008, 26), (0.1, 21)):
+        time = Time()
+        time.costs = costs
+        time.run(10, [number / 50 for number in range(500)])
+        assert 15 <= len(time.drawn) <= most
+        assert max(later - earlier for earlier, later in zip(time.drawn, time.drawn[1:], strict=False)) <= 0.53
+
+
+def test_a_long_burst_of_dear_changes_is_drawn_once() -> None:
+    """Changes that come for 150 ms in each second are gathered where a drawing takes 8 ms."""
+    time = Time()
+    time.costs = 0.008
+    time.run(30, [second + place / 100 for second in range(30) for place in range(15)])
+    assert len([drawn for drawn in time.drawn if drawn > 10]) <= 21
 
 
 def test_a_screen_that_is_gone_is_not_drawn() -> None:

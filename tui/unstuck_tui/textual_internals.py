@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -88,9 +89,13 @@ class SteadyScreen(Screen[ScreenResultType]):
 
     def _compositor_refresh(self) -> None:
         """Draw a change below a dialog once: Textual would draw all of the screen with whatever comes next."""
-        required = self._repaint_required
+        required, begun = self._repaint_required, thread_time()
         super()._compositor_refresh()
         self._repaint_required = required
+        self.painted(thread_time() - begun)
+
+    def painted(self, seconds: float) -> None:
+        """A frame was painted, which took so many seconds of the processor."""
 
     def check_message_enabled(self, message: Message) -> bool:
         if isinstance(message, events.Resize) and message.size != self.app.size:

@@ -122,7 +122,7 @@ def needs_person(state: State, row: TaskRow) -> bool:
 def asks_in_terminal(state: State, row: TaskRow) -> str:
     """The question to the person in the agent's own terminal; empty without one."""
     attempt = state.attempts.get(row.attempt) if row.state == "running" else None
-    return attempt.asks if attempt is not None and attempt.is_live else ""
+    return attempt.asks if attempt is not None and attempt.asks and attempt.is_live else ""
 
 
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
@@ -130,9 +130,11 @@ def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
 
     ``still``: nothing can be recorded, so all of them do, which no record says.
     """
+    if row.state != "running":
+        return False
     attempt = state.attempts.get(row.attempt)
     stands = still or (attempt is not None and attempt.state == "held")
-    return row.state == "running" and stands and not needs_person(state, row)
+    return stands and not needs_person(state, row)
 
 
 def held_word(state: State, row: TaskRow) -> str:
@@ -150,11 +152,11 @@ def is_checking(state: State, row: TaskRow) -> bool:
 
 
 def _live(state: State, row: TaskRow, still: bool) -> str:
-    if row.state == "ready" and is_checking(state, row):
-        return "judging"
-    if asks_in_terminal(state, row):
-        return "asks"
-    return "held" if is_held(state, row, still=still) else row.state
+    if row.state == "running":
+        if asks_in_terminal(state, row):
+            return "asks"
+        return "held" if is_held(state, row, still=still) else "running"
+    return "judging" if row.state == "ready" and is_checking(state, row) else row.state
 
 
 def glyph_of(state: State, row: TaskRow, *, still: bool = False) -> str:

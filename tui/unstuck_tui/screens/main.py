@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from time import thread_time
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events, on
@@ -135,10 +136,16 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     def _draw(self, is_full: bool) -> None:
         if not any(isinstance(child, RunHeader) for child in self.children):
             return  # the screen is being closed
+        begun = thread_time()
         if is_full:
             self.tick()
         else:
             self.frame()
+        self._timer.spent(thread_time() - begun)
+
+    def painted(self, seconds: float) -> None:
+        if self._is_up:
+            self._timer.spent(seconds)
 
     def frame(self) -> None:
         """Show what has changed since the last frame."""

@@ -159,9 +159,11 @@ class TaskTable(Lines, can_focus=True):
 
     def _measure_failures(self, tasks: Iterable[str]) -> None:
         """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
-        rows = (row for task in tasks if (row := self._state.tasks.get(task)) is not None)
-        failed = (row for row in rows if row.diagnosis is not None or row.state in ("blocked", "ready"))
-        widest = max((problem_width(self._state, row) for row in failed), default=0)
+        state, widest = self._state, 0
+        for task in tasks:
+            row = state.tasks.get(task)
+            if row is not None and (row.diagnosis is not None or row.state in ("blocked", "ready")):
+                widest = max(widest, problem_width(state, row))
         if widest > self._needs.failure:
             self._needs = replace(self._needs, failure=widest)
             self.refresh()
