@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from unstuck.errors import RecordDamaged, RecordError
-from unstuck.eventlog.log.log_format import SCHEMA, START, Line, Position, holds, read_lines
+from unstuck.eventlog.log.log_format import SCHEMA, START, Line, Position, holds, read_lines, verify
 from unstuck.eventlog.log.snapshot import load as load_snapshot
 from unstuck.eventlog.storage.lock import read_holders
 from unstuck.version import __version__
@@ -23,7 +23,6 @@ LOG_NAME = "events.jsonl"
 SNAPSHOT_NAME = "state.json"
 FULL_CHECK_BYTES = 16 * 1024 * 1024
 """Size in bytes up to which a log is checked whole, even if a snapshot covers its records."""
-_TOLD_BYTES = 1024 * 1024
 FOLD = 8
 """Version of the fold. Raise it when the same records fold into other rows; older snapshots are ignored then."""
 STATE_PREFIX = b'{"version":"%b","fold":%d,"state":' % (__version__.encode(), FOLD)
@@ -113,18 +112,15 @@ def _read(
     path = folder / LOG_NAME
     state, place, safe = restored(folder / SNAPSHOT_NAME, path)
     end = place if place.offset > FULL_CHECK_BYTES and not whole else START
-    told = end.offset
     try:
-        for line in read_lines(path, start=end, safe=safe):
+        for line in read_lines(path, after=place.seq - 1, start=end, safe=safe, report=report):
             end = line.end
             if whole:
                 require_schema(path, line)
             if line.seq > place.seq:
                 _fold(state, path, line)
-            if end.offset - told > _TOLD_BYTES:
-                report(end.offset - told)
-                told = end.offset
-        report(end.offset - told)
+        if end.seq < place.seq:
+            end = verify(path, safe=safe).end  # it has lost records that the snapshot covers
         require_end(path, end, safe)
     except RecordDamaged as damage:
         state = state if damage.line > place.seq else _state_before(path, damage.line)

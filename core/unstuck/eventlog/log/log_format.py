@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,6 +25,7 @@ LINE_LIMIT = 16 * 1024 * 1024
 """Largest size of a line in bytes. Longer texts belong in files of their own."""
 
 _HOLE = bytes(SECTOR)
+_TOLD_BYTES = 1 << 20
 _SEAL = b',"crc":"%08x"}\n'
 _SEAL_SIZE = len(_SEAL % 0)
 _THIS = b'{"v":%d,"seq":%%d,' % SCHEMA
@@ -71,14 +72,23 @@ class Inspection(NamedTuple):
         return Position(self.records, self.bytes, self.last_crc)
 
 
-def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int = 0) -> Iterator[Line]:
+def read_lines(
+    path: Path,
+    *,
+    after: int = 0,
+    start: Position = START,
+    safe: int = 0,
+    report: Callable[[int], None] = lambda size: None,
+) -> Iterator[Line]:
     """Yield the records after number ``after``, each checked from ``start`` on. Stops before a torn tail.
 
     Holds one line at a time. ``start`` skips the records that a snapshot covers. Records up to ``safe`` are known to
-    have been synced, so zeros there are damage. A line of a newer schema is not damage and has another ``version``.
+    have been synced, so zeros there are damage. A line of a newer schema is not damage and has another ``version``;
+    it is yielded wherever it stands. ``report`` gets the bytes of each part that was read.
     Raises RecordDamaged, and RecordError where the file cannot be read.
     """
     seq, offset, crc = start
+    told = offset
     try:
         refuse_links(path.parent)
         with open_for_reading(path) as file:
@@ -90,11 +100,15 @@ def read_lines(path: Path, *, after: int = 0, start: Position = START, safe: int
                 version = SCHEMA if raw.startswith(_THIS % seq) else _version(raw, seq)
                 if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
                     if not _is_relined(raw, crc) and _is_torn(raw, file, Position(seq, offset), safe):
-                        return
+                        break
                     raise RecordDamaged(path, seq, offset, _problem(raw, seq))
-                if seq > after:
+                if seq > after or version != SCHEMA:
                     yield Line(seq, offset, raw, version, crc)
                 offset += len(raw)
+                if offset - told > _TOLD_BYTES:
+                    report(offset - told)
+                    told = offset
+            report(offset - told)
     except OSError as problem:
         raise RecordError(f"{path}: cannot be read: {problem.strerror or problem}") from problem
 
