@@ -289,7 +289,7 @@ class AcpAgent(ConversationAgent[Turns]):
         try:
             return await super().attempt(task, guidance, observer)
         finally:
-            if self._quirks.logs:
+            with suppress(OSError):  # it goes with the run, too
                 await asyncio.to_thread(self._log(guidance).unlink, missing_ok=True)
 
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
