@@ -95,6 +95,7 @@ class Agent:
 
     def serve(self) -> None:
         self.note("pids", os.getpid())
+        self.note("log", os.environ.get("GEMINI_DEBUG_LOG_FILE"))
         while (message := self.inbox.get()) is not None:
             method, params = message["method"], message.get("params") or {}
             try:

@@ -273,30 +273,43 @@ async def test_an_agent_that_is_not_signed_in_is_asked_about(talking: Talks) -> 
         await asyncio.gather(work, return_exceptions=True)
 
 
-@pytest.mark.parametrize(("agent", "log"), [("qwen", "debug/ses_0.txt"), ("opencode", "opencode/log/opencode.log")])
+TELL_LOGS = [
+    ("qwen", "qwen.txt", "data/debug/ses_0.txt"),
+    ("opencode", "opencode.log", "data/opencode/log/opencode.log"),
+    ("gemini", "gemini_acp.log", ""),
+    ("gemini", "gemini_acp.log", "data/debug.log"),
+]
+"""Each with what it logged, and where; empty for a log that it is given for the attempt."""
+
+
+@pytest.mark.parametrize(("agent", "recorded", "log"), TELL_LOGS)
 @pytest.mark.parametrize("deaf", [False, True])
 async def test_an_agent_that_tells_its_log_alone_is_ended(
-    agent: str, log: str, deaf: bool, talking: Talks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    agent: str, recorded: str, log: str, deaf: bool, talking: Talks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Refusals in a row in its log are an outage, also where it does not hear that its turn is over."""
+    """Refusals in a row in its log are an outage, also where it does not hear that its turn is over; a log that is its
+    user's stays, and none else does."""
     monkeypatch.setattr("unstuck.agents.command.refused_requests._LOOK_S", 0.05)
     monkeypatch.setattr("unstuck.agents.acp.turns._CANCEL_S", 0.2)
     monkeypatch.setenv("QWEN_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    file = tmp_path / "data" / log
-    file.parent.mkdir(parents=True)
-    recorded = (REFUSED / f"{agent}.{log.rpartition('.')[2]}").read_text("utf-8")
-    lines = re.sub(r"ses_\w{26}", "ses_0", recorded)
+    if log and agent == "gemini":
+        monkeypatch.setenv("GEMINI_DEBUG_LOG_FILE", str(tmp_path / log))
+    lines = re.sub(r"ses_\w{26}", "ses_0", (REFUSED / recorded).read_text("utf-8"))
     async with talking(rule(act("hang")), program=agent, deaf=deaf) as talk:
         work = talk.work(verify="false")
         await talk.until_noted("told")
-        while not reports(talk):
-            with file.open("a", encoding="utf-8") as appended:
+        file = tmp_path / log if log else Path(talk.noted("log")[0])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as appended:  # once: a log that is removed does not come again
+            while not reports(talk):
                 appended.write(lines)
-            await asyncio.sleep(0.05)
+                appended.flush()
+                await asyncio.sleep(0.05)
         report = reports(talk)[0]
         assert (report.how, report.marked, report.session, report.program) == ("ended", True, "ses_0", agent)
-        status = "503 " if agent == "qwen" else ""
+        assert file.exists() is bool(log)
+        status = "" if agent == "opencode" else "503 "
         said = f"{status}The server is overloaded or not ready yet."
         assert report.error == f"{agent} repeats a request that its provider refuses: {said}"
         await talk.until(lambda: talk.events(e.TransientErrorRetry))

@@ -224,6 +224,24 @@ def test_a_resumed_session_is_not_told_again(tmp_path: Path) -> None:
     assert [entry.text for entry in OutputReader(file).read(is_ended=True) or ()] == ["New words."]
 
 
+def test_a_conversation_that_ends_before_its_session(tmp_path: Path) -> None:
+    """An agent that opens no session has said why; its protocol is not shown."""
+    file = tmp_path / "task.1.log"
+    why = "Internal error: --dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
+    file.write_text(
+        '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}\n'
+        "[session/create] phase=settings\n"
+        f'{{"jsonrpc":"2.0","id":1,"error":{{"code":-32603,"message":"{why}","data":{{}}}}}}\n',
+        encoding="utf-8",
+    )
+    entries = OutputReader(file).read(is_ended=True)
+    assert entries is not None
+    told = "\n".join(line.text for entry in entries for line in lines_of(entry))
+    assert why in told
+    assert "[session/create]" in told
+    assert "jsonrpc" not in told
+
+
 def test_hostile_text_is_cleaned() -> None:
     """Escapes that hide in the JSON of a call's arguments act on no terminal, and secrets are not shown."""
     given = json.dumps({"file_path": "a\x1b]0;title\x07b", "content": "\x1b[2J\x9b31mx\u202e\ntoken ghp_" + "a" * 36})

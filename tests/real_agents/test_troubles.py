@@ -167,6 +167,7 @@ def test_an_agent_that_only_repeats_its_request_is_ended_and_waited_for(outage: 
 
 OPENCODE = ("opencode", "run", "{prompt}")
 WITHOUT_PRESET = {
+    "gemini over ACP": ("gemini", ("--agent", "acp:gemini", TASK), ("--yolo", "--model", "gemini-2.5-flash")),
     "qwen over ACP": ("qwen", ("--agent", "acp:qwen", TASK), ("--auth-type", "openai", "--yolo")),
     "opencode over ACP": ("opencode", ("--agent", "acp:opencode", TASK), ()),
     "opencode by its own command": ("opencode", ("--task", TASK), (*OPENCODE, "--format", "json")),

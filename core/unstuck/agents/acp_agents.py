@@ -20,7 +20,8 @@ class Quirks(NamedTuple):
     ``mode`` is the session mode that edits files without a question and asks about the rest. An option of ``instead``
     in the command replaces it. ``sums_session``: the token count at the end of a turn is the whole session's.
     ``sign_in`` is the command that signs its user in. ``keeps`` is the file of a session below the user's home, by the
-    beginning of its id, for an agent that counts cached tokens and does not report which they are.
+    beginning of its id, for an agent that counts cached tokens and does not report which they are. ``logs``: only a log
+    whose file its environment names tells of requests that its provider refuses.
     """
 
     words: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Quirks(NamedTuple):
     sums_cost: bool = False
     sign_in: str = ""
     keeps: str = ""
+    logs: bool = False
 
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -56,6 +58,7 @@ _QUIRKS: Mapping[str, Quirks] = {
         instead=_APPROVAL,
         sign_in="gemini",
         keeps=".gemini/tmp/*/chats/session-*-{}.jsonl",
+        logs=True,
     ),
     "qwen": Quirks(words=_FLAGS, mode="auto-edit", instead=_APPROVAL, sign_in="qwen"),
     "opencode": Quirks(words=("acp",), sign_in="opencode auth login"),

@@ -214,8 +214,8 @@ def _proved(event: e.CheckProved, record: Record) -> _Text:
 
 
 _UNREAD = (
-    "the agent did not read its prompt, so it cannot hear what failed: put {prompt} into its command, "
-    "or let it read the file that UNSTUCK_PROMPT_FILE names"
+    "the agent did not read its prompt, so it hears of no failure: put {prompt} into its command, "
+    "or read $UNSTUCK_PROMPT_FILE"
 )
 
 

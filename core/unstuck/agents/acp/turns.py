@@ -19,7 +19,7 @@ from unstuck.agents.command.agent_output import own
 from unstuck.agents.command.conversation_agent import ConversationAgent, Outcome
 from unstuck.agents.command.observation_queue import ObservationQueue
 from unstuck.agents.command.process_agent import CommandSpec
-from unstuck.agents.command.refused_requests import LOGGING, refused_in_log
+from unstuck.agents.command.refused_requests import GEMINI_LOG, LOGGING, refused_in_log
 from unstuck.agents.streams.stream import text
 from unstuck.clock import Clock, SystemClock
 from unstuck.contract import Directive, Guidance, Observation, Observer, Report, Task
@@ -284,11 +284,26 @@ class AcpAgent(ConversationAgent[Turns]):
         self._used: dict[str, tuple[int, float]] = {}
         self._used_before = used
 
+    async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
+        """Run one attempt, and remove the log that the agent was given for it."""
+        try:
+            return await super().attempt(task, guidance, observer)
+        finally:
+            with suppress(OSError):  # it goes with the run, too
+                await asyncio.to_thread(self._log(guidance).unlink, missing_ok=True)
+
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
         return self._program
 
+    def _environment(self, guidance: Guidance) -> Mapping[str, str]:
+        # Over the protocol it repeats a refused request for minutes and says nothing; a log of the person's is kept.
+        return {GEMINI_LOG: str(self._log(guidance)), **self._environ} if self._quirks.logs else self._environ
+
+    def _log(self, guidance: Guidance) -> Path:
+        return self._output(guidance.attempt).with_suffix(".debug")
+
     def _conversation(self, guidance: Guidance, observer: Observer) -> Turns:
-        session, agent = guidance.session or "", known_agent(self._program)
+        session, agent, environ = guidance.session or "", known_agent(self._program), self._environment(guidance)
         return Turns(
             guidance,
             observer,
@@ -296,8 +311,8 @@ class AcpAgent(ConversationAgent[Turns]):
             quirks=self._quirks,
             before=self._used.get(session) or self._used_before(session),
             is_suspended=lambda: guidance.attempt in self._suspended,
-            cache_reads=CacheReads(self._quirks.keeps, self._environ),
-            refused=partial(refused_in_log, agent, self._environ, guidance.workdir) if agent in LOGGING else None,
+            cache_reads=CacheReads(self._quirks.keeps, environ),
+            refused=partial(refused_in_log, agent, environ, guidance.workdir) if agent in LOGGING else None,
         )
 
     def _report(self, task: Task, guidance: Guidance, conversation: Turns, done: Exit, problem: str) -> Report:

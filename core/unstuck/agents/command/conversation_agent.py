@@ -93,6 +93,10 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
     def _command(self, guidance: Guidance) -> tuple[str, ...]:
         """Return the command of an attempt."""
 
+    def _environment(self, guidance: Guidance) -> Mapping[str, str]:
+        """Return the environment of an attempt."""
+        return self._environ
+
     @abstractmethod
     def _conversation(self, guidance: Guidance, observer: Observer) -> C:
         """Return the conversation of an attempt."""
@@ -103,7 +107,9 @@ class ConversationAgent(ProcessAgent, ABC, Generic[C]):
         launch = Launch(
             command=self._command(guidance),
             cwd=guidance.workdir,
-            environment=surroundings(self._environ, task, guidance, await prompt_file(self._folder, guidance)),
+            environment=surroundings(
+                self._environment(guidance), task, guidance, await prompt_file(self._folder, guidance)
+            ),
             output=output,
             limit=self._limit,
             talks=True,

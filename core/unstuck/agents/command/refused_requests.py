@@ -13,13 +13,15 @@ from typing import Protocol
 from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.text import Clean, one_line
 
+GEMINI_LOG = "GEMINI_DEBUG_LOG_FILE"
+"""Variable that names the file in which Gemini CLI notes what it does."""
 _FIRST_TOLD = 4
 """Refusals in a row that the agent may settle by repeating its request."""
 _LOOK_S = 1.0
 _READ_LIMIT = 64 * 1024
 _ATTEMPT = re.compile(
-    r"^(?:\S+ \[(?:WARN|ERROR)\] \[RETRY\] )?Attempt (\d{1,3}) failed(?: with status (\d{3}))?\. Retrying with backoff"
-    r"\.\.\. (.{0,2000})",
+    r"^(?:\S+ \[(?:WARN|ERROR)\] (?:\[RETRY\] )?)?Attempt (\d{1,3}) failed(?: with status (\d{3}))?\. "
+    r"Retrying with backoff\.\.\. (.{0,2000})",
     re.MULTILINE,
 )
 _STREAM_ERROR = re.compile(
@@ -83,6 +85,20 @@ class _QwenLog:
         return _last_attempt("qwen", text)
 
 
+class _GeminiLog:
+    """Log of Gemini CLI, in the file that its environment names; without it there is none."""
+
+    def __init__(self, environ: Mapping[str, str], directory: Path) -> None:
+        named = environ.get(GEMINI_LOG)
+        self._file = directory / named if named else None
+
+    def file(self, session: str) -> Path | None:
+        return self._file
+
+    def refusal(self, text: str, session: str, heard: int) -> Clean:
+        return _last_attempt("gemini", text)
+
+
 class _OpencodeLog:
     """Log of opencode, one file of all its processes. A session that is not known is one created in the directory."""
 
@@ -108,7 +124,11 @@ class _OpencodeLog:
         return _repeats("opencode", errors[-1]) if errors and self._refused >= _FIRST_TOLD else Clean("")
 
 
-_LOGS: Mapping[str, Callable[[Mapping[str, str], Path], _Log]] = {"qwen": _QwenLog, "opencode": _OpencodeLog}
+_LOGS: Mapping[str, Callable[[Mapping[str, str], Path], _Log]] = {
+    "gemini": _GeminiLog,
+    "qwen": _QwenLog,
+    "opencode": _OpencodeLog,
+}
 LOGGING = frozenset(_LOGS)
 """Agents that note refused requests in a log."""
 

@@ -100,6 +100,14 @@ RULES: tuple[_Rule, ...] = (
         r"\bno (?:tty|terminal) (?:is )?(?:present|available|detected)\b(?!.*\baskpass\b)",
         _SETS_IN + r"not (?:running in )?a (?:tty|terminal)\b",
     ),
+    # Without a terminal to ask in they want their prompt at once.
+    _rule(
+        "terminal",
+        r"\binput must be provided either through stdin or as a prompt argument\b",
+        r"^no (?:input|prompt) provided via stdin\.",
+        r"^(?:error: )?you must provide a message or a command\b",
+        agents=ANY_KNOWN,
+    ),
     _rule(
         "configuration",
         r"\bno (?:model )?provider (?:is )?configured\b",
@@ -255,7 +263,6 @@ RULES: tuple[_Rule, ...] = (
         "option",
         rf"^[^A-Za-z]{{0,12}}(?:(?:error|fatal|{'|'.join(_NAMES)})\W{{1,4}}){{0,3}}(?:unknown|unrecogni[sz]ed|unexpected"
         r"|invalid|unsupported|bad|no such) (?:option|argument|flag|command|subcommand)s?:? \S",
-        r"\binput must be provided either through stdin or as a prompt argument\b",
         r": it printed only its help\b",
         r"^[^A-Za-z]{0,12}flag provided but not defined\b",
         r"^[^A-Za-z]{0,12}(?:error: )?invalid value ['\"`].{1,80}['\"`] for ['\"`]?-",
@@ -437,8 +444,18 @@ def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool
     return None
 
 
+def without_prompt(agent: str) -> AgentTrouble:
+    """Return the trouble of a known ``agent`` that ended without a prompt, as in a terminal where nobody types."""
+    message = one_line(f"{agent} got no prompt: its command has no place for one")
+    return AgentTrouble("terminal", message, _cure("terminal", agent, message))
+
+
 def _cure(kind: TroubleKind, agent: str, line: str) -> Clean:
     """Return the cure: the agent's own where it is known, else the command that its message names."""
+    if "use `--skip-trust`" in line:
+        return Clean(
+            "Add `--skip-trust` to the agent's arguments, or start the agent in this folder once and trust it."
+        )
     if known := CURES.get((agent, kind)) or _by_message(kind, line):
         return Clean(known)
     if named := _NAMED_CURE.search(line):

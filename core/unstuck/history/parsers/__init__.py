@@ -55,6 +55,8 @@ def format_of(data: Mapping[str, Any]) -> Format | None:
     kind, method, params = text(data, "type"), text(data, "method"), mapping(data, "params")
     if method == "session/update" and text(mapping(params, "update"), "sessionUpdate"):
         return Format("acp", "protocol")
+    if "jsonrpc" in data and "agentCapabilities" in mapping(data, "result"):
+        return Format("acp", "protocol")
     if method.partition("/")[0] in ("thread", "turn", "item") and (text(params, "threadId") or "thread" in params):
         return Format("codex", "protocol")
     if isinstance(data.get("payload"), Mapping) and kind in _CODEX_RECORDS:

@@ -37,3 +37,5 @@ class AcpOutput(Updates):
                 yield from self.turn_over(mapping(data, "result"))
             elif not text(result, "outcome"):
                 self._replies, self._pieces = self._replies + 1, ""
+        elif "error" in data and "method" not in data:
+            self.error = text(mapping(data, "error"), "message") or self.error

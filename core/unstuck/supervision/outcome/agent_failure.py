@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
 from unstuck.diagnosis.agent_messages.outages import OUTAGE, AgentOutage, agent_outage
-from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble
+from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble, without_prompt
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose
@@ -131,6 +131,8 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
 
     words = f"{ending.said}\n{report.error}" if report.error and report.error not in ending.said else ending.said
     trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
+    if trouble is None and not failed and report.unread and report.program:
+        trouble = without_prompt(report.program)
     if trouble is None and not failed and (denied := unsettled(core.head, row, report)):
         trouble = AgentTrouble(
             PERMISSION, one_line(not_allowed(denied[0], report.program).splitlines()[0], 400), denied[0].cure
@@ -193,7 +195,8 @@ def about_ending(row: TaskRow) -> dict[str, str]:
     check = row.check
     if check is None or not check.ending:
         return {}
-    return {"ending": f"the agent {check.ending}", **({"said": check.said} if check.said else {})}
+    unread = " and did not read its prompt" if row.report is not None and row.report.unread else ""
+    return {"ending": f"the agent {check.ending}{unread}", **({"said": check.said} if check.said else {})}
 
 
 def own_failure(row: TaskRow) -> str:

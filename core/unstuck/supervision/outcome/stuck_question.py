@@ -52,7 +52,7 @@ async def reported(core: RunContext, row: TaskRow, *, reason: str, saved: str = 
         tokens=tokens_by_level(core.head, row.id),
         consequences=consequences(core.head, row),
         weakened=(await weakened_by(core, row)).lines,
-        ending=row.check.ending if row.check else "",
+        ending=about_ending(row).get("ending", "").removeprefix("the agent "),
         said=row.check.said if row.check else "",
     )
 
