@@ -151,7 +151,8 @@ class ClaimEntry(_Entry):
     """A host's claim on an attempt. ``token`` is the revision of its first entry, 0 in that one itself.
 
     ``files`` are the last ones that were pushed, ``memory`` what the small run has learnt. ``tokens`` (``written`` is a
-    part of them) and ``cost`` are the use of all hosts that have held the attempt.
+    part of them) and ``cost`` are the use of all hosts that have held the attempt. ``asked`` are the questions of hosts
+    that are gone, and those of this one whose answers count for the next: a permission does until its agent has it.
     """
 
     attempt: Name
@@ -167,6 +168,7 @@ class ClaimEntry(_Entry):
     doing: Line = ""
     problem: Line = ""
     questions: tuple[QuestionEntry, ...] = ()
+    asked: tuple[QuestionEntry, ...] = ()
     memory: tuple[Text, ...] = ()
 
 

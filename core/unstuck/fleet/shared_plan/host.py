@@ -26,6 +26,7 @@ from unstuck.fleet.shared_plan.entries import (
     LeaseEntry,
     OfferEntry,
     PlanEntry,
+    QuestionEntry,
     WorkEntry,
     newest,
     subject,
@@ -40,8 +41,10 @@ from unstuck.text import one_line
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
-_KEPT = ("files", "tokens", "written", "cost")
+_KEPT = ("files", "tokens", "written", "cost", "memory")
 """Fields of a claim that another one of the same attempt begins with."""
+_ASKED, _WHOLE = 20, 1_900
+"""Questions that a claim keeps, and characters up to which one shows all of the call that it asks about."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
 
 
@@ -229,7 +232,8 @@ class PlanHost:
         assert plan is not None
         value = ClaimEntry(attempt=work.attempt, host=self.table.name)
         if before is not None and before.attempt == work.attempt:
-            value = value.model_copy(update={name: getattr(before, name) for name in _KEPT})
+            asked = tuple({one.id: one for one in (*before.asked, *before.questions)}.values())[-_ASKED:]
+            value = value.model_copy(update={"asked": asked, **{name: getattr(before, name) for name in _KEPT}})
         claim = Claim(self.table, entry.names, value, work, plan.lease_s)
         try:
             await claim.take()
@@ -324,12 +328,16 @@ class _Attempt:
         used = claim.value
         self._run.tokens, self._run.written, self._run.cost = used.tokens, used.written, used.cost
         self._heard: set[str] = set()
+        self._earlier = list(used.asked)
+        self._given: dict[str, str] = {}
+        """Questions that have an answer, with the question to which the person gave it."""
         self._known: tuple[str, ...] = ()
+        self._memory = Path()
 
     async def work(self, work: WorkEntry, command: tuple[str, ...]) -> None:
         """Work until the attempt is over. Raises WorkspaceError and OSError where this host cannot."""
         claim, run, file = self._claim, self._run, self._host.plan_file(self._claim)
-        memory = memory_file((await run.place()).home)
+        memory = self._memory = memory_file((await run.place()).home)
         await asyncio.to_thread(memory.unlink, missing_ok=True)
         run.write_plan(file, self._plan, work, command)
         while (wanted := claim.work()) is not None:
@@ -342,7 +350,7 @@ class _Attempt:
             code, ended = await self._run_once(file)
             if not ended:
                 continue
-            claim.change(memory=await asyncio.to_thread(self._learnt, memory))
+            await self._send_memory()
             if code == _PAUSED:
                 await self._ask()
                 continue
@@ -417,28 +425,65 @@ class _Attempt:
         said = {name: getattr(run, name) for name in ("run", "doing", "tokens", "written", "cost")}
         if any(getattr(claim.value, name) != value for name, value in said.items()):
             claim.change(**said)
+        had = {self._given.get(gate) for gate in run.delivered}
+        asked = tuple(one for one in claim.value.asked if one.type != "permission" or one.id not in had)
+        if asked != claim.value.asked:
+            claim.change(asked=asked)
 
     async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""
+        await self._send_memory()
         with suppress(UnstuckError, OSError):
             await self._host.send(self._claim, self._plan, await self._run.snapshot())
+
+    async def _send_memory(self) -> None:
+        """Say what the run has learnt so far, so that it outlives this host."""
+        learnt = await asyncio.to_thread(self._learnt, self._memory)
+        if learnt != self._claim.value.memory:
+            self._claim.change(memory=learnt)
 
     async def _ask(self) -> None:
         """Pass on the questions of the paused run, and write the answers that come into its log."""
         await self.send_so_far()
         questions = await self._run.questions()
-        self._claim.change(state="asked", questions=questions)
         if any(question.id in self._heard for question in questions):
             raise WorkspaceError("the answer to its question does not fit")
+        if await self._answer_as_before(questions):
+            return
+        self._claim.change(state="asked", questions=questions)
         while (work := self._claim.work()) is not None:
             for gate in [question.id for question in questions if question.id in work.answers]:
                 if gate not in self._heard:
                     self._heard.add(gate)
+                    self._given[gate] = gate
+                    given = tuple(question for question in questions if question.id == gate)
+                    self._claim.change(asked=(*self._claim.value.asked, *given)[-_ASKED:])
                     await self._run.answer(gate, work.answers[gate])
             answered = any(question.id in self._heard for question in questions)
             if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
+
+    async def _answer_as_before(self, questions: tuple[QuestionEntry, ...]) -> bool:
+        """Answer what a person has answered to a host that is gone; return whether there was any such question."""
+        work, found = self._claim.work(), False
+        for question in questions:
+            about = _about(question)
+            same = [one for one in self._earlier if about and _about(one) == about and work and one.id in work.answers]
+            if work and same:
+                self._earlier.remove(same[0])
+                self._heard.add(question.id)
+                self._given[question.id] = same[0].id
+                await self._run.answer(question.id, work.answers[same[0].id])
+                found = True
+        return found
+
+
+def _about(question: QuestionEntry) -> tuple[Any, ...]:
+    """Return what makes a question the same on another host; empty where it does not show all that it asks about."""
+    context = question.context
+    about = tuple(str(context.get(name) or "") for name in ("problem", "question", "tool"))
+    return (question.type, question.choices, *about) if max(map(len, about)) < _WHOLE else ()
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:
