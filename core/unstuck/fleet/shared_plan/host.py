@@ -28,6 +28,7 @@ from unstuck.fleet.shared_plan.entries import (
     PlanEntry,
     QuestionEntry,
     WorkEntry,
+    digest,
     newest,
     subject,
 )
@@ -41,10 +42,8 @@ from unstuck.text import one_line
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
-_KEPT = ("files", "tokens", "written", "cost", "memory")
+_KEPT = ("files", "tokens", "written", "cost", "memory", "used")
 """Fields of a claim that another one of the same attempt begins with."""
-_ASKED, _WHOLE = 20, 1_900
-"""Questions that a claim keeps, and characters up to which one shows all of the call that it asks about."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
 
 
@@ -232,8 +231,7 @@ class PlanHost:
         assert plan is not None
         value = ClaimEntry(attempt=work.attempt, host=self.table.name)
         if before is not None and before.attempt == work.attempt:
-            asked = tuple({one.id: one for one in (*before.asked, *before.questions)}.values())[-_ASKED:]
-            value = value.model_copy(update={"asked": asked, **{name: getattr(before, name) for name in _KEPT}})
+            value = value.model_copy(update={name: getattr(before, name) for name in _KEPT})
         claim = Claim(self.table, entry.names, value, work, plan.lease_s)
         try:
             await claim.take()
@@ -328,9 +326,10 @@ class _Attempt:
         used = claim.value
         self._run.tokens, self._run.written, self._run.cost = used.tokens, used.written, used.cost
         self._heard: set[str] = set()
-        self._earlier = list(used.asked)
-        self._given: dict[str, str] = {}
-        """Questions that have an answer, with the question to which the person gave it."""
+        self._given: set[str] = set()
+        """Answers that this run has, by the question to which the person gave them."""
+        self._permissions: dict[str, str] = {}
+        """The same for questions for permission, by the question of this run."""
         self._known: tuple[str, ...] = ()
         self._memory = Path()
 
@@ -425,10 +424,9 @@ class _Attempt:
         said = {name: getattr(run, name) for name in ("run", "doing", "tokens", "written", "cost")}
         if any(getattr(claim.value, name) != value for name, value in said.items()):
             claim.change(**said)
-        had = {self._given.get(gate) for gate in run.delivered}
-        asked = tuple(one for one in claim.value.asked if one.type != "permission" or one.id not in had)
-        if asked != claim.value.asked:
-            claim.change(asked=asked)
+        had = [self._permissions[gate] for gate in sorted(run.delivered) if gate in self._permissions]
+        if new := [id for id in had if id not in claim.value.used]:
+            claim.change(used=(*claim.value.used, *new))
 
     async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""
@@ -452,38 +450,36 @@ class _Attempt:
             return
         self._claim.change(state="asked", questions=questions)
         while (work := self._claim.work()) is not None:
-            for gate in [question.id for question in questions if question.id in work.answers]:
-                if gate not in self._heard:
-                    self._heard.add(gate)
-                    self._given[gate] = gate
-                    given = tuple(question for question in questions if question.id == gate)
-                    self._claim.change(asked=(*self._claim.value.asked, *given)[-_ASKED:])
-                    await self._run.answer(gate, work.answers[gate])
+            for question in questions:
+                if question.id in work.answers and question.id not in self._heard:
+                    await self._give(question, question.id, work.answers[question.id])
             answered = any(question.id in self._heard for question in questions)
             if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
 
     async def _answer_as_before(self, questions: tuple[QuestionEntry, ...]) -> bool:
-        """Answer what a person has answered to a host that is gone; return whether there was any such question."""
+        """Answer what a person has answered to a host that is gone; return whether there was any such question.
+
+        The owner says what an answer is about, because the other host may be hostile.
+        """
         work, found = self._claim.work(), False
         for question in questions:
-            about = _about(question)
-            same = [one for one in self._earlier if about and _about(one) == about and work and one.id in work.answers]
-            if work and same:
-                self._earlier.remove(same[0])
-                self._heard.add(question.id)
-                self._given[question.id] = same[0].id
-                await self._run.answer(question.id, work.answers[same[0].id])
+            about, over = digest(question), {*self._given, *self._claim.value.used}
+            answers = work.answers.items() if work is not None and about else ()
+            same = next(((id, answer) for id, answer in answers if answer.about == about and id not in over), None)
+            if same is not None:
+                await self._give(question, *same)
                 found = True
         return found
 
-
-def _about(question: QuestionEntry) -> tuple[Any, ...]:
-    """Return what makes a question the same on another host; empty where it does not show all that it asks about."""
-    context = question.context
-    about = tuple(str(context.get(name) or "") for name in ("problem", "question", "tool"))
-    return (question.type, question.choices, *about) if max(map(len, about)) < _WHOLE else ()
+    async def _give(self, question: QuestionEntry, id: str, answer: AnswerEntry) -> None:
+        """Answer ``question`` of the paused run with the answer to ``id``."""
+        self._heard.add(question.id)
+        self._given.add(id)
+        if question.type == "permission":
+            self._permissions[question.id] = id
+        await self._run.answer(question.id, answer)
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -26,7 +26,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import AttemptRow, GateRow
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
-from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
+from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry, digest
 from unstuck.fleet.shared_plan.owner import PlanOwner
 from unstuck.supervision.attempt.guidance import first_guidance
 from unstuck.supervision.context.types import Question
@@ -265,7 +265,7 @@ class RemoteAgent:
         context |= {"task_id": self._task.id, "agent_id": self._task.agent}
         choices = tuple(choice for choice in question.choices if choice in get_args(Choice))
         alike = question.type in _ASKED_ALIKE
-        context[_WHERE] = [host, question.id, alike]
+        context[_WHERE] = [host, question.id, alike, digest(question)]
         kind: GateTypeName = question.type  # type: ignore[assignment]
         if not alike:
             said = context.get("problem") or context.get("question") or ""
@@ -331,9 +331,10 @@ def _answer_of(row: GateRow) -> AnswerEntry:
     assert answer is not None
     choice, text = str(answer.choice), str(answer.text)
     where = row.gate.context.get(_WHERE)
+    about = str(where[3]) if where and len(where) > 3 else ""  # one that an older version asked has none
     if where and not where[2] and choice == "choose":  # the option was one of the host's own choices
-        return AnswerEntry(choice=text.replace(" ", "_"), by=row.by or "")
-    return AnswerEntry(choice=choice, text=text, number=answer.number, scope=answer.scope, by=row.by or "")
+        return AnswerEntry(choice=text.replace(" ", "_"), by=row.by or "", about=about)
+    return AnswerEntry(choice=choice, text=text, number=answer.number, scope=answer.scope, by=row.by or "", about=about)
 
 
 def _clean(value: Any, deep: int = 0) -> Any:
