@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.acp.conftest import PROGRAM, rule
 from tests.acp.conftest import run as runs
-from tests.shared_plan.conftest import Machine, Machines, require_clean, task, until
+from tests.shared_plan.conftest import Machine, Machines, Started, require_clean, task, until
 
 
 def test_a_loop_on_a_host_is_a_question_of_the_run(machines: Machines) -> None:
@@ -37,17 +37,7 @@ def test_a_loop_on_a_host_is_a_question_of_the_run(machines: Machines) -> None:
 def test_permission_for_an_agent_on_a_host(machines: Machines, allows: bool, tmp_path: Path) -> None:
     """A call waits for a person at the run's machine. A no and its reason reach the agent."""
     anna = machines.owner()
-    folder = tmp_path / "agent"
-    folder.mkdir()
-    script = folder / "script.json"
-    asks = rule(runs("echo one > one.txt", ask=True, why="the task wants it"), told="Make it")
-    other = rule(runs("echo one > one.txt"), told="another way")
-    script.write_text(json.dumps({"rules": [other, asks], "loads": True}))
-    machines.machine("build1", "host")
-    build1 = machines.all["build1"]
-    assert build1.work("fleet", "trust", machines.key("anna"))[0] == 0
-    agent = f"fix=acp:{sys.executable} -I -S {PROGRAM} {script} {folder}"
-    build1.start("fleet", "work", "--agent", agent, name="work")
+    _asking_host(machines, "build1", tmp_path)
     plan = machines.plan(anna, [task("one", prompt="Make it")])
     run = anna.start("run", str(plan), "--fleet", "--headless")
     gate = until(lambda: _gate(anna), about=run.text)
@@ -63,6 +53,43 @@ def test_permission_for_an_agent_on_a_host(machines: Machines, allows: bool, tmp
     assert len([one for one in anna.records() if one["event"] == "gate_answered"]) == 1
     machines.end()
     require_clean(machines)
+
+
+def test_a_permission_outlives_the_host_that_asked_for_it(machines: Machines, tmp_path: Path) -> None:
+    """The host dies before its agent has the answer. Another one goes on with it, and nobody is asked again."""
+    anna = machines.owner()
+    first = _asking_host(machines, "build1", tmp_path)
+    plan = machines.plan(anna, [task("one", prompt="Make it")])
+    run = anna.start("run", str(plan), "--fleet", "--headless", "--lease", "3s")
+    gate = until(lambda: _gate(anna), about=run.text)
+    assert run.end() == 3, run.text()
+    first.kill()
+    code, _, errors = anna.work("answer", gate["gate"], "allow")
+    assert code == 0, errors
+    second = _asking_host(machines, "build2", tmp_path)
+    code, out, errors = anna.work("run", "--fleet", "--headless", "--resume", "last", "--lease", "3s")
+    assert (code, errors) == (0, ""), out + second.text()
+    assert anna.results() == {"one.txt": "one"}
+    assert [one["event"] for one in anna.records() if one["event"] in ("gate_opened", "gate_answered")] == [
+        "gate_opened",
+        "gate_answered",
+    ]
+    machines.end()
+    require_clean(machines)
+
+
+def _asking_host(machines: Machines, name: str, place: Path) -> Started:
+    """Start a host whose agent asks before it makes its file."""
+    folder = place / f"agent-of-{name}"
+    folder.mkdir()
+    script = folder / "script.json"
+    asks = rule(runs("echo one > one.txt", ask=True, why="the task wants it"), told="Make it")
+    other = rule(runs("echo one > one.txt"), told="another way")
+    script.write_text(json.dumps({"rules": [other, asks], "loads": True}))
+    machine = machines.machine(name, "host")
+    assert machine.work("fleet", "trust", machines.key("anna"))[0] == 0
+    agent = f"fix=acp:{sys.executable} -I -S {PROGRAM} {script} {folder}"
+    return machine.start("fleet", "work", "--agent", agent, name="work")
 
 
 def _gate(machine: Machine) -> dict[str, Any] | None:

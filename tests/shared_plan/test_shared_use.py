@@ -41,6 +41,27 @@ def test_a_rule_from_one_host_helps_on_another(machines: Machines) -> None:
     require_clean(machines)
 
 
+def test_what_a_host_has_learnt_outlives_it(machines: Machines) -> None:
+    """The approach that failed reaches the project while the task is worked, and the next host knows it."""
+    anna = machines.owner()
+    levels = {"failure_handler": {"max_retries": 0, "max_pivots": 9, "max_research": 0}}
+    plan = machines.plan(anna, [task("one", prompt=f"sleep 1\n{FAILS}")], settings=levels)
+    first = machines.host("build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: [entry for entry in _memory(anna) if entry.outcome == "failed"], about=run.text)
+    first.kill()
+    learnt = _memory(anna)
+    machines.host("build2", SLOW="60")
+    home = machines.all["build2"].place / "state" / "fleet-plans"
+
+    def known() -> list[Any]:
+        return [read_entry(line) for file in home.rglob("memory.jsonl") for line in file.read_bytes().splitlines()]
+
+    until(lambda: all(entry in known() for entry in learnt), about=run.text)
+    assert _events(anna, "task_ended") == []
+    run.stop()
+
+
 def test_a_token_budget_ends_all_hosts_and_counts_each_token_once(machines: Machines) -> None:
     """Neither the owner's new process nor another host counts again what was counted."""
     anna = machines.owner()

@@ -143,7 +143,8 @@ class AttemptRow:
     ``tokens`` and ``cost`` (US dollars, None if unknown) are its reported usage. ``note`` is the end of its guidance
     that is only for this attempt. ``own_check`` is the result of the check as the agent ran it last, with nothing
     done since; ``asked`` while it runs. ``spawns`` are the processes of its approaches where several are worked at the
-    same time, ``ways`` those of them that have ended: slot and result.
+    same time, ``ways`` those of them that have ended: slot and result. ``awaits`` is why no host of a shared plan works
+    it yet.
     """
 
     id: str
@@ -165,6 +166,7 @@ class AttemptRow:
     spawned: float = 0.0
     session: str = ""
     asks: str = ""
+    awaits: str = ""
     report: Report | None = None
     steps: int = 0
     repeats: int = 0

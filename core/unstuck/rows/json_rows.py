@@ -12,6 +12,7 @@ from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow, collisio
 from unstuck.eventlog.usage import usage_by_rung, usage_of
 from unstuck.rows.timed_fields import count_down, state_now
 from unstuck.text import one_line
+from unstuck.words.labels import awaited_host
 from unstuck.words.questions import question_facts
 
 _ABOUT = 100
@@ -19,7 +20,7 @@ _ABOUT = 100
 
 def run_row(run: str, state: State, now: float, *, live: bool = True) -> dict[str, Any]:
     """Return the row of one run; ``now`` is in seconds since 1970. ``live``: a process works it."""
-    counts = Counter(row.status or row.state for row in state.tasks.values())
+    counts = Counter(row.status or _state(state, row) for row in state.tasks.values())
     return {
         "run": run,
         "state": state_now(state.run.state, lambda: live),
@@ -68,8 +69,15 @@ def show_rows(run: str, state: State, now: float, *, live: bool = True) -> Itera
         }
 
 
-def _waits(row: TaskRow, now: float) -> dict[str, Any] | None:
-    """Return the wait for a service that the task is in, with the seconds that are left of it; None for no wait."""
+def _state(state: State, row: TaskRow) -> str:
+    """Return the state of a task; one that no host works yet is only ready."""
+    return "ready" if awaited_host(state, row) else row.state
+
+
+def _waits(state: State, row: TaskRow, now: float) -> dict[str, Any] | None:
+    """Return the wait for a host or a service, with the seconds that are left of the latter; None for no wait."""
+    if awaited := awaited_host(state, row):
+        return {"for": "host", "reason": awaited}
     if row.state != "backoff":
         return None
     kind = "quota" if row.backoff_quota else "transient" if row.backoff_outage is None else "outage"
@@ -84,7 +92,7 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
     diagnosis, used = row.diagnosis, usage_of(state, row)
     return {
         "task": row.id,
-        "state": row.state,
+        "state": _state(state, row),
         "status": row.status,
         "agent": row.task.agent or row.task.agent_type,
         "failovers": [asdict(change) for change in row.failovers],
@@ -99,7 +107,7 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
         "reason": row.reason,
         "baseline_check": _baseline_check(row),
         "passed_before_work": row.passed_before_work,
-        "waits": _waits(row, now),
+        "waits": _waits(state, row, now),
         "proof": asdict(row.proof) if row.proof else None,
         "flaky": row.flaky,
         "collisions": [asdict(one) for one in collisions_of(state, row)],

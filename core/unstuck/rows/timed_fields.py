@@ -14,7 +14,9 @@ def state_now(recorded: str, is_live: Callable[[], bool]) -> str:
 
 
 def count_down(wait: dict[str, Any], seconds: float) -> None:
-    """Take ``seconds`` off the rest of a task's ``wait`` for a service."""
+    """Take ``seconds`` off the rest of a task's ``wait`` for a service; one for a host has no end that is known."""
+    if "left" not in wait:
+        return
     left = max(0.0, wait["left"] - max(0.0, seconds))
     if "asks_in" in wait:
         wait["asks_in"] = round(wait["asks_in"] - wait["left"] + left, 1)

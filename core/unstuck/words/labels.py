@@ -100,6 +100,7 @@ LIVE: dict[str, tuple[str, str, Tone, str]] = {
     "parked": ("‖", "paused", "wait", "waiting"),
     "interrupted": ("↯", "interrupted", "wait", "waiting"),
     "held": ("‖", "held", "wait", "waiting"),
+    "awaits": ("○", "queued", "plain", "queued"),
 }
 """Glyph, word, tone and group of every state of a task that has not ended."""
 GROUPS: dict[str, tuple[str, Tone]] = {
@@ -123,6 +124,12 @@ def asks_in_terminal(state: State, row: TaskRow) -> str:
     """The question to the person in the agent's own terminal; empty without one."""
     attempt = state.attempts.get(row.attempt) if row.state == "running" else None
     return attempt.asks if attempt is not None and attempt.asks and attempt.is_live else ""
+
+
+def awaited_host(state: State, row: TaskRow) -> str:
+    """The reason why no host of a shared plan works the task yet; empty once one does."""
+    attempt = state.attempts.get(row.attempt) if row.state == "running" else None
+    return attempt.awaits if attempt is not None and attempt.awaits and attempt.is_live else ""
 
 
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
@@ -155,7 +162,9 @@ def _live(state: State, row: TaskRow, still: bool) -> str:
     if row.state == "running":
         if asks_in_terminal(state, row):
             return "asks"
-        return "held" if is_held(state, row, still=still) else "running"
+        if is_held(state, row, still=still):
+            return "held"
+        return "awaits" if awaited_host(state, row) else "running"
     return "judging" if row.state == "ready" and is_checking(state, row) else row.state
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "FilesCollide",
     "HandedBack",
     "HandedOver",
+    "HostAwaited",
     "LoopTold",
     "LoopWarned",
     "ProofStarted",
@@ -148,6 +149,12 @@ class TerminalAsked(Event):
 
 class TerminalAnswered(Event):
     """The question in the agent's own terminal has its answer, or the agent works on without one."""
+
+
+class HostAwaited(Event):
+    """A task of a shared plan waits for a host that can take it; without a ``reason`` one has."""
+
+    reason: Clean
 
 
 class AttemptEnded(Event):

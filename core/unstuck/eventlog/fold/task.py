@@ -172,6 +172,12 @@ def _change_asks(state: State, record: Record, text: str) -> None:
     change_task(state, record)
 
 
+@_on(e.HostAwaited)
+def _host_awaited(state: State, record: Record, event: e.HostAwaited) -> None:
+    change_attempt(state, record.attempt, awaits=event.reason)
+    change_task(state, record)
+
+
 @_on(e.SessionNamed)
 def _session_named(state: State, record: Record, event: e.SessionNamed) -> None:
     change_attempt(state, record.attempt, session=event.session)

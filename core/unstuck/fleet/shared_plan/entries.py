@@ -15,6 +15,8 @@ result of a holder whose claim was taken is refused by the server itself.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -26,6 +28,7 @@ from unstuck.fleet.nats import subjects as s
 VERSION = 1
 LEASE_S = 30.0
 """Seconds after the last word of a holder at which others may take its claim."""
+_WHOLE = 1_900
 _MEMORY_LINES, _MEMORY_SIZE = 200, 128 * 1024
 
 Kind = Literal["plan", "lease", "work", "claim", "offer", "drain"]
@@ -110,13 +113,14 @@ class LeaseEntry(_Entry):
 
 
 class AnswerEntry(_Entry):
-    """A person's answer to a question of a host, or to a hold."""
+    """A person's answer to a question of a host, or to a hold. ``about`` is the digest of the question."""
 
     choice: Line
     text: Text = ""
     number: float | None = None
     scope: Line = "once"
     by: Line = ""
+    about: Line = ""
 
 
 class WorkEntry(_Entry):
@@ -147,11 +151,20 @@ class QuestionEntry(_Entry):
     choices: tuple[Line, ...] = ()
 
 
+def digest(question: QuestionEntry) -> str:
+    """Return the same for the same question on another host; empty where it does not show all that it asks about."""
+    about = [str(question.context.get(name) or "") for name in ("problem", "question", "tool")]
+    if max(map(len, about)) >= _WHOLE:
+        return ""
+    return hashlib.sha256(json.dumps([question.type, question.choices, *about]).encode()).hexdigest()
+
+
 class ClaimEntry(_Entry):
     """A host's claim on an attempt. ``token`` is the revision of its first entry, 0 in that one itself.
 
     ``files`` are the last ones that were pushed, ``memory`` what the small run has learnt. ``tokens`` (``written`` is a
-    part of them) and ``cost`` are the use of all hosts that have held the attempt.
+    part of them) and ``cost`` are the use of all hosts that have held the attempt. ``used`` are the questions for
+    permission whose answers an agent has had.
     """
 
     attempt: Name
@@ -167,6 +180,7 @@ class ClaimEntry(_Entry):
     doing: Line = ""
     problem: Line = ""
     questions: tuple[QuestionEntry, ...] = ()
+    used: tuple[Line, ...] = ()
     memory: tuple[Text, ...] = ()
 
 

@@ -26,7 +26,9 @@ from unstuck.fleet.shared_plan.entries import (
     LeaseEntry,
     OfferEntry,
     PlanEntry,
+    QuestionEntry,
     WorkEntry,
+    digest,
     newest,
     subject,
 )
@@ -40,7 +42,7 @@ from unstuck.text import one_line
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
-_KEPT = ("files", "tokens", "written", "cost")
+_KEPT = ("files", "tokens", "written", "cost", "memory", "used")
 """Fields of a claim that another one of the same attempt begins with."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
 
@@ -324,12 +326,17 @@ class _Attempt:
         used = claim.value
         self._run.tokens, self._run.written, self._run.cost = used.tokens, used.written, used.cost
         self._heard: set[str] = set()
+        self._given: set[str] = set()
+        """Answers that this run has, by the question to which the person gave them."""
+        self._permissions: dict[str, str] = {}
+        """The same for questions for permission, by the question of this run."""
         self._known: tuple[str, ...] = ()
+        self._memory = Path()
 
     async def work(self, work: WorkEntry, command: tuple[str, ...]) -> None:
         """Work until the attempt is over. Raises WorkspaceError and OSError where this host cannot."""
         claim, run, file = self._claim, self._run, self._host.plan_file(self._claim)
-        memory = memory_file((await run.place()).home)
+        memory = self._memory = memory_file((await run.place()).home)
         await asyncio.to_thread(memory.unlink, missing_ok=True)
         run.write_plan(file, self._plan, work, command)
         while (wanted := claim.work()) is not None:
@@ -342,7 +349,7 @@ class _Attempt:
             code, ended = await self._run_once(file)
             if not ended:
                 continue
-            claim.change(memory=await asyncio.to_thread(self._learnt, memory))
+            await self._send_memory()
             if code == _PAUSED:
                 await self._ask()
                 continue
@@ -417,28 +424,62 @@ class _Attempt:
         said = {name: getattr(run, name) for name in ("run", "doing", "tokens", "written", "cost")}
         if any(getattr(claim.value, name) != value for name, value in said.items()):
             claim.change(**said)
+        had = [self._permissions[gate] for gate in sorted(run.delivered) if gate in self._permissions]
+        if new := [id for id in had if id not in claim.value.used]:
+            claim.change(used=(*claim.value.used, *new))
 
     async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""
+        await self._send_memory()
         with suppress(UnstuckError, OSError):
             await self._host.send(self._claim, self._plan, await self._run.snapshot())
+
+    async def _send_memory(self) -> None:
+        """Say what the run has learnt so far, so that it outlives this host."""
+        learnt = await asyncio.to_thread(self._learnt, self._memory)
+        if learnt != self._claim.value.memory:
+            self._claim.change(memory=learnt)
 
     async def _ask(self) -> None:
         """Pass on the questions of the paused run, and write the answers that come into its log."""
         await self.send_so_far()
         questions = await self._run.questions()
-        self._claim.change(state="asked", questions=questions)
         if any(question.id in self._heard for question in questions):
             raise WorkspaceError("the answer to its question does not fit")
+        if await self._answer_as_before(questions):
+            return
+        self._claim.change(state="asked", questions=questions)
         while (work := self._claim.work()) is not None:
-            for gate in [question.id for question in questions if question.id in work.answers]:
-                if gate not in self._heard:
-                    self._heard.add(gate)
-                    await self._run.answer(gate, work.answers[gate])
+            for question in questions:
+                if question.id in work.answers and question.id not in self._heard:
+                    await self._give(question, question.id, work.answers[question.id])
             answered = any(question.id in self._heard for question in questions)
             if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
+
+    async def _answer_as_before(self, questions: tuple[QuestionEntry, ...]) -> bool:
+        """Answer what a person has answered to a host that is gone; return whether there was any such question.
+
+        The owner says what an answer is about, because the other host may be hostile.
+        """
+        work, found = self._claim.work(), False
+        for question in questions:
+            about, over = digest(question), {*self._given, *self._claim.value.used}
+            answers = work.answers.items() if work is not None and about else ()
+            same = next(((id, answer) for id, answer in answers if answer.about == about and id not in over), None)
+            if same is not None:
+                await self._give(question, *same)
+                found = True
+        return found
+
+    async def _give(self, question: QuestionEntry, id: str, answer: AnswerEntry) -> None:
+        """Answer ``question`` of the paused run with the answer to ``id``."""
+        self._heard.add(question.id)
+        self._given.add(id)
+        if question.type == "permission":
+            self._permissions[question.id] = id
+        await self._run.answer(question.id, answer)
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -17,6 +17,7 @@ from unstuck.errors import UnstuckError, UsageError, WorkspaceError
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.fleet.nats.session import Fenced
 from unstuck.fleet.shared_plan.entries import (
+    OVER,
     AgentEntry,
     ClaimEntry,
     Files,
@@ -279,17 +280,30 @@ class PlanOwner:
             self._warned.add(problem)
             self._warn(problem)
 
+    def silent_host(self, task: str, claim: ClaimEntry) -> str:
+        """Return the reason why the host of a claim does not work it any more; empty while it does."""
+        entry = self.table.entries.get(self.subject("claim", task))
+        work = self.work(task)
+        if claim.state == "released" or (claim.state == "stopped" and not (work and work.stop)):
+            return f"waits for another host: {claim.host} gave it back" + (
+                f" ({claim.problem})" if claim.problem else ""
+            )
+        if entry is not None and claim.state not in OVER and self.table.unchanged_for(entry) > self._lease_s:
+            return f"waits for another host: {claim.host} is silent"
+        return ""
+
     def nobody_for(self, task: Task) -> str:
-        """Return why no host that is known offers what ``task`` needs; empty where one does."""
+        """Return what ``task`` waits for where no host that is known can take it; empty where one can."""
         heard = [one for one in self.table.entries.values() if self.table.unchanged_for(one) < _OFFERED_S]
         offers = [one.value for one in heard if isinstance(one.value, OfferEntry) and not one.value.drained]
         labels = set(self.plan.tasks[task.id].labels)
         if not offers:
-            return "no host offers to work: unstuck fleet work"
+            return "waits for a host: unstuck fleet work"
         if not any(task.agent in offer.agents for offer in offers):
-            return f"no host offers the agent {task.agent}"
+            return f"waits for a host that offers the agent {task.agent}"
         if not any(labels <= set(offer.labels) and task.agent in offer.agents for offer in offers):
-            return f"no host with the agent {task.agent} has the labels {', '.join(sorted(labels))}"
+            named = f"the {'label' if len(labels) == 1 else 'labels'} {', '.join(sorted(labels))}"
+            return f"waits for a host that offers the agent {task.agent} with {named}"
         return ""
 
 

@@ -42,8 +42,11 @@ class Placement:
         self._credentials, self._via, self._lease_s, self._warn = credentials, via, lease_s, warn
 
     @asynccontextmanager
-    async def table(self) -> AsyncIterator[PlanTable]:
-        """Yield the entries of all plans, once they are known. Raises FleetError where the server cannot be reached."""
+    async def table(self, *, patient: bool = False) -> AsyncIterator[PlanTable]:
+        """Yield the entries of all plans, once they are known.
+
+        Where the server cannot be reached, ``patient`` waits for it and warns of that; else it raises FleetError.
+        """
         table = PlanTable(self._credentials)
         running = asyncio.create_task(table.run())
         try:
@@ -51,7 +54,10 @@ class Placement:
                 async with asyncio.timeout(_CONNECT_S):
                     await table.connected()
             except TimeoutError:
-                raise FleetError(table.problem) from None
+                if not patient:
+                    raise FleetError(table.problem) from None
+                self._warn(f"{table.problem} The run goes on once it is.")
+                await table.connected()
             yield table
         finally:
             running.cancel()
@@ -76,7 +82,7 @@ class Placement:
         if core.worktrees is None or not core.head.run.base:
             raise UsageError("--fleet needs a git repository with a commit: hosts work on its files")
         remote = await remote_of(core.root, self._via)
-        async with self.table() as table:
+        async with self.table(patient=True) as table:  # the server was there when the run was asked for
             owner = PlanOwner(table, core, plan, remote, self._lease_s, self._warn)
             await owner.begin()
             core.worktrees = SharedWorktrees(core, owner)

@@ -21,12 +21,14 @@ from unstuck.contract import (
     Task,
 )
 from unstuck.errors import RecordError, WorkspaceError
+from unstuck.escalation.prompts import Brief, compose
 from unstuck.eventlog import events as e
 from unstuck.eventlog.memory.store import Memory, memory_file
 from unstuck.eventlog.state import AttemptRow, GateRow
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
-from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry
+from unstuck.fleet.shared_plan.entries import AnswerEntry, ClaimEntry, Files, QuestionEntry, WorkEntry, digest
 from unstuck.fleet.shared_plan.owner import PlanOwner
+from unstuck.supervision.attempt.guidance import first_guidance
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import Clean, admit, one_line
@@ -51,6 +53,8 @@ class RemoteAgent:
         self._owner, self._core, self._task = owner, owner.core, task
         self._used = 0, 0, 0.0
         self._said: tuple[str, ...] = ()
+        self._learnt: tuple[str, ...] = ()
+        """Lines of memory that came from the host and are in the project's."""
         self._attempt, self._began, self._output = "", 0.0, Path()
 
     async def attempt(self, task: Task, guidance: Guidance, observer: Observer) -> Report:
@@ -71,6 +75,8 @@ class RemoteAgent:
             while True:
                 claim, token = self._owner.claim(task.id, work.attempt)
                 self._tell(observer, claim, token)
+                if claim is not None and claim.memory != self._learnt:
+                    await asyncio.to_thread(self._learn, claim)
                 for gate, call in list(asking.items()):
                     if call.done():
                         call.result()
@@ -118,7 +124,7 @@ class RemoteAgent:
         work = WorkEntry(
             attempt=guidance.attempt,
             agent=task.agent,
-            prompt=guidance.text,
+            prompt=self._words(task, guidance),
             check=task.verify,
             timeout_s=task.timeout_s,
             idle_s=task.idle_s,
@@ -128,6 +134,14 @@ class RemoteAgent:
         )
         await self._owner.offer(task.id, work)
         return work
+
+    def _words(self, task: Task, guidance: Guidance) -> str:
+        """Return the text for the host without what its own run adds: the check and the template of a first attempt."""
+        first = first_guidance(self._core.row(task.id), self.can, self._core.settings.prompts).text
+        if guidance.text.startswith(first):
+            return task.prompt + guidance.text[len(first) :]
+        done = compose(Brief(prompt="", check=task.verify or ""))
+        return guidance.text.replace(f"\n\n{done}", "", 1) if done else guidance.text
 
     def _goes_on(self, work: WorkEntry, guidance: Guidance) -> bool:
         """Return whether every attempt since the one of ``work`` was cut off, so that its host may have gone on."""
@@ -163,7 +177,6 @@ class RemoteAgent:
                 await trees.take(task.id, await trees.captured(task.id), commit)
             except WorkspaceError as problem:
                 return Report(how="crashed", error=admit(f"the files of {claim.host}: {problem}", limit=2_000))
-        await asyncio.to_thread(self._learn, claim)
         if claim.state == "stopped":
             return Report(how="stopped")
         where = f"worked by {claim.host}, run {claim.run}"
@@ -178,7 +191,11 @@ class RemoteAgent:
         """
         from unstuck.eventlog.memory.entry import read_entry
 
-        memory, known = Memory(memory_file(self._core.home)), set(self._owner.memory())
+        file = memory_file(self._core.home)
+        memory, known = Memory(file), set(self._learnt)
+        with suppress(OSError, UnicodeDecodeError):
+            known |= set(file.read_text().splitlines())
+        self._learnt = claim.memory
         with suppress(RecordError):
             for line in claim.memory:
                 entry = read_entry(line.encode()) if line not in known else None
@@ -187,13 +204,10 @@ class RemoteAgent:
 
     def _tell(self, observer: Observer, claim: ClaimEntry | None, token: int) -> None:
         """Tell the run of the use since the last time, and of the host's doing."""
-        if claim is None:
-            nobody = self._owner.nobody_for(self._task)
-            said: tuple[str, ...] = (nobody or "waits for a host with a free slot",)
-            if nobody and self._core.clock.monotonic() - self._began > _PATIENCE_S:
-                self._owner.warn_of(nobody)
-        else:
-            said = (f"{claim.host} {claim.state}", claim.doing, claim.problem, f"claim {token}")
+        awaited = self._note_awaited(claim)
+        said: tuple[str, ...] = (awaited,)
+        if claim is not None:
+            said = said if awaited else (f"{claim.host} {claim.state}", claim.doing, claim.problem, f"claim {token}")
             tokens, written, cost = self._used
             self._used = max(tokens, claim.tokens), max(written, claim.written), max(cost, claim.cost or 0.0)
             tokens, written, cost = self._used[0] - tokens, self._used[1] - written, self._used[2] - cost
@@ -206,7 +220,21 @@ class RemoteAgent:
                 make_directory(self._output.parent)
                 with open(open_for_writing(self._output, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8") as output:
                     output.write(f"{text}\n")
-            observer.see(Observation(kind="message", text=text, tool="message", role="system"))
+            if not awaited:  # else the log says it already
+                observer.see(Observation(kind="message", text=text, tool="message", role="system"))
+
+    def _note_awaited(self, claim: ClaimEntry | None) -> str:
+        """Record what the task waits for while no host works it, and return it."""
+        left = (
+            self._owner.silent_host(self._task.id, claim) if claim is not None else "waits for a host with a free slot"
+        )
+        nobody = self._owner.nobody_for(self._task) if left else ""
+        if nobody and self._core.clock.monotonic() - self._began > _PATIENCE_S:
+            self._owner.warn_of(nobody)
+        awaited, attempt = one_line(nobody or left, 300), self._core.head.attempts.get(self._attempt)
+        if attempt is not None and attempt.is_live and attempt.awaits != awaited:
+            self._core.append(e.HostAwaited(reason=awaited), task=self._task.id, attempt=self._attempt)
+        return awaited
 
     # Questions
 
@@ -237,7 +265,7 @@ class RemoteAgent:
         context |= {"task_id": self._task.id, "agent_id": self._task.agent}
         choices = tuple(choice for choice in question.choices if choice in get_args(Choice))
         alike = question.type in _ASKED_ALIKE
-        context[_WHERE] = [host, question.id, alike]
+        context[_WHERE] = [host, question.id, alike, digest(question)]
         kind: GateTypeName = question.type  # type: ignore[assignment]
         if not alike:
             said = context.get("problem") or context.get("question") or ""
@@ -303,9 +331,10 @@ def _answer_of(row: GateRow) -> AnswerEntry:
     assert answer is not None
     choice, text = str(answer.choice), str(answer.text)
     where = row.gate.context.get(_WHERE)
+    about = str(where[3]) if where and len(where) > 3 else ""  # one that an older version asked has none
     if where and not where[2] and choice == "choose":  # the option was one of the host's own choices
-        return AnswerEntry(choice=text.replace(" ", "_"), by=row.by or "")
-    return AnswerEntry(choice=choice, text=text, number=answer.number, scope=answer.scope, by=row.by or "")
+        return AnswerEntry(choice=text.replace(" ", "_"), by=row.by or "", about=about)
+    return AnswerEntry(choice=choice, text=text, number=answer.number, scope=answer.scope, by=row.by or "", about=about)
 
 
 def _clean(value: Any, deep: int = 0) -> Any:

@@ -50,6 +50,8 @@ class SmallRun:
         self._known: State | None = None
         self.run, self.doing, self.tokens, self.written = "", "", 0, 0
         self.cost: float | None = None
+        self.delivered: set[str] = set()
+        """Questions whose answers an agent has."""
         self.said = ""
         """The last line that it wrote to standard error."""
         self.started = asyncio.Event()
@@ -141,6 +143,8 @@ class SmallRun:
             self.written += int(data.get("written") or 0)
             if data.get("cost") is not None:
                 self.cost = (self.cost or 0.0) + float(data["cost"])
+        if name == "answer_delivered":
+            self.delivered.add(str(data["gate"]))
         if name in _DOING and data.get("level") != "human":  # then the question follows
             about = data.get("level") or data.get("result") or data.get("type") or ""
             self.doing = one_line(f"{_DOING[name]}: {about}".rstrip(": "), 200)

@@ -125,6 +125,8 @@ def _task(row: Row) -> list[str]:
 def _waiting(wait: Row) -> list[str]:
     if not wait:
         return []
+    if wait["for"] == "host":
+        return [f"    … {one_line(wait['reason'], 160)}"]
     asks = f", asks you in {span(wait['asks_in'])} at the latest" if "asks_in" in wait else ""
     what = {"quota": "for a quota", "outage": "for an outage to pass"}.get(wait["for"], "for a passing trouble")
     return [f"    … waits {what}: {span(wait['left'])} of {span(wait['seconds'])} left{asks}"]

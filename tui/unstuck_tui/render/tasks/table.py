@@ -16,6 +16,7 @@ from unstuck.words.labels import (
     Tone,
     agent_mark,
     asked_about,
+    awaited_host,
     collision_words,
     doubts_about,
     failure_of,
@@ -241,7 +242,7 @@ def _time(state: State, row: TaskRow, columns: Columns, now: float, spent: float
         text, tone = "paused", "wait"
     elif row.state == "undecided":
         text = "next step"
-    elif row.state == "running":
+    elif row.state == "running" and not awaited_host(state, row):
         attempt = state.attempts.get(row.attempt)
         text = span(attempt.used(now)) if attempt is not None else ""
     elif is_checking(state, row) and spent:
@@ -261,6 +262,8 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     if row.state == "blocked":
         needs = ", ".join(need for need in row.task.needs if not _is_done(state, need))
         return f"waits for {needs}" if width_of(needs) + 10 <= width else f"for {needs}"
+    if awaited := awaited_host(state, row):
+        return awaited
     diagnosis = row.diagnosis
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
         return "before any work" if is_checking(state, row) else "waits for a free place"
@@ -286,7 +289,7 @@ def problem_width(state: State, row: TaskRow) -> int:
     """The cells that the last failure of a task needs to stand there whole, without its type."""
     if words := collision_words(state, row):
         return min(_MOST, width_of(words))
-    if row.state in ("blocked", "ready"):
+    if row.state in ("blocked", "ready") or awaited_host(state, row):
         return width_of(problem_of(state, row, _MOST))
     if row.diagnosis is None or row.state == "ended":
         return 0
