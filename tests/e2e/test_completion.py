@@ -41,6 +41,19 @@ def test_open_questions_and_their_choices_are_completed(unstuck: Unstuck, parked
     assert completed(unstuck, "unstuck answer ") == []
 
 
+def test_tasks_of_a_run_are_completed(unstuck: Unstuck, parked: dict[str, Any]) -> None:
+    """`show --transcript` and `events --task` offer the tasks of the run that was named, else of the last one."""
+    for line in (
+        "show --transcript ",
+        "show last --transcript ",
+        "events --task ",
+        f"events {unstuck.runs[-1].name} --task ",
+    ):
+        assert completed(unstuck, f"unstuck {line}") == [f"plain,{parked['task']}"]
+    assert completed(unstuck, "unstuck show --transcript zz") == []
+    assert completed(unstuck, "unstuck show nope --transcript ") == []
+
+
 def test_what_an_id_means_is_beside_it(unstuck: Unstuck, parked: dict[str, Any]) -> None:
     """zsh and fish show what the question is about."""
     assert completed(unstuck, "unstuck answer ", "zsh") == ["plain", parked["gate"], "stuck task"]

@@ -19,7 +19,7 @@ from unstuck.runs.queries.run_list import find_run, is_live
 from unstuck.words.did_you_mean import suggestion
 from unstuck.words.log_text import event_line
 from unstuck_tui.cli.common import echo, here, json_option, moment_of, project_option
-from unstuck_tui.cli.names import OneOf, events, run_ids
+from unstuck_tui.cli.names import OneOf, events, run_ids, task_ids
 
 _PAUSE_S = 0.2
 _ACTORS = ("human", "timer", "policy", "agent")
@@ -28,7 +28,14 @@ _ACTORS = ("human", "timer", "policy", "agent")
 @click.command(name="events")
 @click.argument("run", default="last", shell_complete=run_ids)
 @click.option("--follow", "-f", is_flag=True, help="Follow new events until the run ends.")
-@click.option("--task", "tasks", multiple=True, metavar="TASK", help="Filter by task; * matches any text.")
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="TASK",
+    shell_complete=task_ids,
+    help="Filter by task; * matches any text.",
+)
 @click.option("--type", "types", multiple=True, metavar="EVENT", shell_complete=events, help="Filter by event name.")
 @click.option("--actor", "actors", multiple=True, type=OneOf(_ACTORS), help="Filter by actor.")
 @click.option("--signature", default="", metavar="FAILURE", help="Filter by failure id, or its first characters.")

@@ -169,6 +169,16 @@ def _recoveries(ctx: click.Context) -> Iterable[str]:
     return [f"{row.id}={choice}" for row in state.tasks.values() if was_cut_off(row) for choice in CHOICES]
 
 
+def _tasks(ctx: click.Context) -> Iterable[str]:
+    """The tasks of the run that was named before, else of the last one."""
+    from unstuck.runs.queries.run_list import find_run, state_of
+
+    place = _project(ctx)
+    # An option whose value is still to come leaves what stands before it unread.
+    wanted = next(iter(ctx.args), ctx.params.get("run") or "last")
+    return state_of(place, find_run(place, wanted))[0].tasks
+
+
 def _permissions(ctx: click.Context) -> Iterable[str]:
     from unstuck.runs.answers.permissions import permission_rows
 
@@ -193,4 +203,5 @@ recoveries = names_in(_recoveries)
 scenarios = names_in(_scenarios)
 schemas = names_in(_schemas)
 settings = names_in(_settings)
+task_ids = names_in(_tasks)
 judged_settings = names_in(_judged)

@@ -10,7 +10,7 @@ from unstuck.clock import SystemClock
 from unstuck.errors import RecordDamaged, UsageError
 from unstuck.runs.queries.run_list import find_run, rows_of
 from unstuck_tui.cli.common import echo, here, json_option, print_json, project_option
-from unstuck_tui.cli.names import run_ids
+from unstuck_tui.cli.names import run_ids, task_ids
 from unstuck_tui.render.printed.summaries import row_lines
 
 
@@ -19,7 +19,7 @@ from unstuck_tui.render.printed.summaries import row_lines
 @click.option("--recovery", is_flag=True, help="Show what an interrupted run left, and how each task can continue.")
 @click.option("--check", is_flag=True, help="With --recovery: run the check of each interrupted task now.")
 @click.option("--evaluate", is_flag=True, help="With --recovery: ask the `evaluator` of your settings for proposals.")
-@click.option("--transcript", metavar="TASK", help="Show what the agent of TASK said and did.")
+@click.option("--transcript", metavar="TASK", shell_complete=task_ids, help="Show what the agent of TASK said and did.")
 @click.option("--attempt", type=click.IntRange(1), help="With --transcript: that of this attempt, not of the last.")
 @click.option("--full", is_flag=True, help="With --transcript: all lines of commands, results and changes.")
 @click.option("--raw", is_flag=True, help="With --transcript: what the agent printed, as it printed it.")
