@@ -36,7 +36,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def lasting(folder: Path) -> dict[str, bytes]:
     """The files but the rows of a run, which its supervisor saves when it comes to it."""
-    return {path: content for path, content in files(folder).items() if not path.endswith(ROWS_NAME)}
+    return {path: content for path, content in files(folder).items() if ROWS_NAME not in path}
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(NAMES))[::2])
