@@ -94,7 +94,9 @@ class AppServerConversation:
         self.stream = AppServerStream()
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue = ObservationQueue(observer, lambda directive: self._spawn(self._pass_on(directive)))
+        self._passing: list[asyncio.Task[None]] = []
+        passing = self._passing
+        self._queue = ObservationQueue(observer, lambda told: passing.append(self._spawn(self._pass_on(told))))
         self._waiting = 0
         self._late: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -113,6 +115,8 @@ class AppServerConversation:
         while told:
             await self._turn(told)
             await self._queue.drained()  # a step may lead to a question whose answer adds a turn
+            await asyncio.gather(*self._passing)
+            self._passing.clear()
             # Messages that came too late for the turn make another one.
             told, self._late = "\n\n".join(self._late), []
 
@@ -249,7 +253,7 @@ class AppServerConversation:
 
     # --- tasks beside the turns --------------------------------------------------------------------------------------
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def watched() -> None:
             try:
                 await work
@@ -261,6 +265,7 @@ class AppServerConversation:
         task = asyncio.create_task(watched())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _fail(self, error: Exception) -> None:
         if not self._over.done():
