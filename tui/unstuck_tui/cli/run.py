@@ -58,7 +58,7 @@ class _Run(click.Command):
 @click.option("--fleet", "fleet", is_flag=True, help="Have hosts of the fleet work the tasks of the plan.")
 @click.option("--via", metavar="REMOTE", help="With --fleet: git remote through which files travel, or `bundle`.")
 @click.option(
-    "--lease", metavar="DURATION", help="With --fleet: time after its last word at which a machine's claims end; 30s."
+    "--lease", metavar="DURATION", help="With --fleet: time without a sign of a host after which its claims end; 30s."
 )
 @parallel_option
 @ask_option
