@@ -11,6 +11,8 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 MODE = sys.argv[1]
@@ -83,6 +85,13 @@ def turn(messages: Iterator[dict[str, Any]]) -> None:
         case "silent":
             starts("c1", "sleep 600")
             answered(messages)
+        case "at-once":
+            starts("c1", "make test")
+            with redirect_stdout(StringIO()) as together:
+                command("c1", "make test", code=3, status="failed")
+                ends()
+            sys.stdout.write(together.getvalue())
+            sys.stdout.flush()
         case "early":
             sys.stderr.write("panicked at core.rs\n")
             sys.exit(7)

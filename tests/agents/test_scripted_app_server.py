@@ -316,6 +316,22 @@ async def test_an_answer_after_the_turn_is_another_one(lab: Lab) -> None:
     assert [one["input"][0]["text"] for one in lab.heard("turn/start")] == ["Do it", "Leave that alone."]
 
 
+async def test_words_that_come_as_the_turn_ends_make_another_one(lab: Lab) -> None:
+    """A failing step and the end of its turn are heard in the same moment; the agent is told about the step all the
+    same."""
+    words = Directive(kind="tell", text=Clean("Leave that alone."), gate="g1")
+
+    async def step(observation: Observation, *, within: float | None = None) -> Directive:
+        lab.person.see(observation)
+        failures = sum(one.kind == "failure" for one in lab.person.seen)
+        return words if observation.kind == "failure" and failures == 1 else Directive(kind="go_on")
+
+    lab.person.step = step  # type: ignore[method-assign]
+    await lab.attempt("at-once")
+    assert [one["input"][0]["text"] for one in lab.heard("turn/start")] == ["Do it", "Leave that alone."]
+    assert lab.person.told == [words]
+
+
 async def test_a_flood_of_requests_is_not_asked_about(lab: Lab) -> None:
     """Of hundreds at once a person is asked about some; the others are declined at once."""
     never = asyncio.Event()

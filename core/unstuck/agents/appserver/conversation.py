@@ -95,8 +95,7 @@ class AppServerConversation:
         self._thread = self._server = ""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._passing: list[asyncio.Task[None]] = []
-        passing = self._passing
-        self._queue = ObservationQueue(observer, lambda told: passing.append(self._spawn(self._pass_on(told))))
+        self._queue = ObservationQueue(observer, self._nudged)
         self._waiting = 0
         self._late: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -198,6 +197,9 @@ class AppServerConversation:
     async def _listen(self) -> None:
         while True:
             await self._pass_on(await self._observer.next_answer())
+
+    def _nudged(self, directive: Directive) -> None:
+        self._passing.append(self._spawn(self._pass_on(directive)))
 
     async def _pass_on(self, directive: Directive) -> None:
         if await self._steer(directive.text, later=directive.gate is not None):
