@@ -14,7 +14,8 @@ import pytest
 from tests.waiting import has_ended
 
 from unstuck.agents.command.agent_output import MOST_STEPS
-from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
+from unstuck.agents.command.presets import require_program
 from unstuck.contract import Directive, Guidance, Observation, Report, Task
 from unstuck.errors import AgentNotFound
 from unstuck.text import Clean

@@ -1,30 +1,88 @@
-"""The first frame of a run's screen waits for nothing that only the work needs."""
+"""The first frame of a run's screen waits for nothing that only the run needs."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
+import ptyprocess
 import pytest
+from tests.waiting import become
 
-_LATER = {
-    "unstuck.detection.agent_monitor",
-    "unstuck.diagnosis.pipeline",
-    "unstuck.escalation.precedence",
-    "unstuck.supervision.outcome.decision",
-    "unstuck.supervision.run.coordinator",
-    "unstuck.supervision.run.session",
-    "unstuck.workspace.checkpoints.manager",
-    "unstuck_tui.dialogs.question_dialog",
+LATER = {
+    "aiofiles",
+    "psutil",
+    "pydantic",
+    "textual.document",
+    "unstuck.agents.factory",
+    "unstuck.contract",
+    "unstuck.diagnosis.model",
+    "unstuck.eventlog.envelope",
+    "unstuck.eventlog.events",
+    "unstuck.eventlog.state",
+    "unstuck.processes",
+    "unstuck.runs.run",
+    "unstuck.runs.view",
+    "unstuck.settings.loading",
+    "unstuck.settings.models",
+    "unstuck.supervision.run.supervisor",
+    "unstuck.words.narration",
+    "unstuck_tui.control.question_controller",
+    "unstuck_tui.dialogs",
+    "unstuck_tui.keys.keymap",
+    "unstuck_tui.runs",
+    "unstuck_tui.screens.main",
+    "yaml",
 }
+UNTIL_DRAWN = """
+import os, sys
+from unstuck_tui.app import unstuck_app
+
+def drawn(self):
+    with open({file!r}, "w") as file:
+        file.write("\\n".join(sys.modules))
+    os._exit(0)
+
+unstuck_app.UnstuckApp.on_ready = drawn
+sys.argv = ["unstuck", *{arguments!r}]
+from unstuck_tui import main
+main()
+"""
 
 
-@pytest.mark.parametrize("command", ["watch", "run_execution"])
-def test_diagnosis_escalation_and_dialogs_are_not_loaded_for_it(command: str) -> None:
-    """They take longer to load than the frame takes to draw, and no session has begun yet."""
-    code = (
-        f"import sys, unstuck_tui.cli.{command}, unstuck_tui.app.host\n"
-        f"print(*sorted({_LATER!r} & set(sys.modules)), sep='\\n')"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert loaded.split() == []
+def loaded(project: Path, *arguments: str) -> set[str]:
+    """Return the modules that ``unstuck`` has loaded when its first frame is on the terminal."""
+    file = project.parent / "loaded"
+    code = UNTIL_DRAWN.format(file=str(file), arguments=arguments)
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    terminal = ptyprocess.PtyProcess.spawn([sys.executable, "-c", code], cwd=str(project), env=environment)
+    said = b""
+    try:
+        while True:
+            said += terminal.read(65_536)
+    except EOFError:
+        pass
+    terminal.close(force=True)
+    assert file.exists(), said.decode(errors="replace")
+    return set(file.read_text().split())
+
+
+@pytest.mark.parametrize("arguments", [("watch",), ("run", "--check", "true", "--", "sleep", "600")])
+def test_the_run_is_not_loaded_for_it(repo: Path, arguments: tuple[str, ...]) -> None:
+    """Models, events, settings and supervision take longer to load than the frame takes to draw."""
+    assert loaded(repo, *arguments) & LATER == set()
+
+
+async def test_a_run_of_another_process_is_not_loaded_for_it(
+    repo: Path, start: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    """Its tasks come from the rows that are saved beside its log."""
+    run = start("run", "--headless", "--check", "true", "--", "sleep", "600", cwd=repo, stdout=subprocess.DEVNULL)
+    try:
+        await become(lambda: loaded(repo, "watch") & (LATER - {"psutil"}) == set())  # which finds its process
+    finally:
+        run.kill()
+        run.wait()

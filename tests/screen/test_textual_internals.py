@@ -14,9 +14,8 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import Input, Static, TextArea
 
-from unstuck_tui.textual_internals import (
-    PasteInput,
-    PasteTextArea,
+from unstuck_tui.textual_internals.fields import PasteInput, PasteTextArea
+from unstuck_tui.textual_internals.screens import (
     RedirectedDriver,
     SteadyApp,
     SteadyScreen,
@@ -32,11 +31,13 @@ USED = {
     "App._clipboard": lambda: App(),
     "App._display": lambda: App,
     "App._driver": lambda: App(),
+    "App._exit": lambda: App(),
     "App._exit_renderables": lambda: App(),
     "App._handle_exception": lambda: App,
     "App._print_error_renderables": lambda: App,
     "Input._on_paste": lambda: Input,
     "Screen._compositor_refresh": lambda: Screen,
+    "Screen._push_result_callback": lambda: Screen,
     "Screen._on_screen_resume": lambda: Screen,
     "Screen._repaint_required": lambda: Screen(),
     "Screen._screen_resized": lambda: Screen,

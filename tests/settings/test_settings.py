@@ -12,7 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
 from unstuck.settings.regex import matches
 

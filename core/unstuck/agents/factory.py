@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from unstuck.agents.acp_agents import program_of
-from unstuck.agents.command.command_agent import CommandAgent, CommandSpec, require_program
-from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of
+from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
+from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of, require_program
 from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_program
 from unstuck.contract import Agent
 from unstuck.errors import UsageError

@@ -27,7 +27,8 @@ from unstuck.eventlog.log.load_state import LOG_NAME, checked_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
 from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.context.next_step import fallen

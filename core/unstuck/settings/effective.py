@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unstuck.errors import SettingsError
-from unstuck.settings.loading import MAPPINGS, Kind, Layer, checked, layers, merge
+from unstuck.settings.layers import Kind, Layer, layers
+from unstuck.settings.loading import MAPPINGS, checked, merge
 from unstuck.settings.models import Settings
 from unstuck.settings.yaml_file import line_of
 

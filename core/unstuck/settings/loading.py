@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from unstuck.errors import SettingsError, UsageError
+from unstuck.settings.layers import Layer, default_user_file, layers
 from unstuck.settings.messages import printable, shown
 from unstuck.settings.models import BudgetSettings, Settings, plain_name
 from unstuck.settings.screen_settings import SCREEN_NAMES
-from unstuck.settings.yaml_file import line_of, read_mapping, read_value
+from unstuck.settings.yaml_file import line_of
 
-_PREFIX = "UNSTUCK_"
-# Variables for agents, for directories, and for the number of rounds of the project's tests.
-_OUR_OWN = {
-    "TASK",
-    "ATTEMPT",
-    "PROMPT_FILE",
-    "RUNG",
-    "STATE_DIR",
-    "RUNTIME_DIR",
-    "SOCKET",
-    "PROCESS",
-    "SLOT",
-    "PORT",
-    "PORTS",
-}
-_NO_SETTINGS = _OUR_OWN | {"KILLS", "TREES", "EVENTS", "BENCH_EVENTS"}
 MAPPINGS = (
     "failure_handler", "pivot", "timeouts", "timers", "budget", "prices", "prompts", "keys", "check_policy", "memory",
 )  # fmt: skip
@@ -42,31 +25,6 @@ USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
-
-
-Kind = Literal["default", "user", "project", "environment", "option"]
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One source of settings. ``trusted`` is true if only the user can write it, not an agent.
-
-    ``own`` is true if it applies to the user in every project, not to one run. ``read`` raises SettingsError.
-    """
-
-    kind: Kind
-    source: str
-    read: Callable[[], dict[str, Any]]
-    trusted: bool
-    file: Path | None = None
-    own: bool = False
-
-
-def default_user_file() -> Path:
-    """Return the path of the user settings, which may not exist."""
-    from platformdirs import user_config_path
-
-    return user_config_path("unstuck") / "config.yaml"
 
 
 def load_settings(
@@ -131,51 +89,6 @@ def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None and (limits.get(name) is None or limits[name] > value):
             limits[name] = value
     return limits
-
-
-def project_file(project: Path) -> Path:
-    """Return the path of the project's settings, which may not exist."""
-    return project / "unstuck.yaml"
-
-
-def layers(
-    project: Path | None,
-    user_file: Path | None,
-    environ: Mapping[str, str],
-    overrides: Mapping[str, Any],
-) -> Iterator[Layer]:
-    """Yield the sources of settings, the weakest first."""
-    if user_file is not None:
-        yield Layer("user", str(user_file), partial(read_mapping, user_file), trusted=True, file=user_file, own=True)
-    if project is not None:
-        shared, own = project / ".claude" / "config.yaml", project_file(project)
-        yield Layer("project", str(shared), partial(_handler_in, shared), trusted=False, file=shared)
-        yield Layer("project", str(own), partial(read_mapping, own), trusted=False, file=own)
-    for variable in sorted(environ):
-        key = variable.removeprefix(_PREFIX)
-        if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():
-            read = partial(_in_variable, key.lower().split("__"), environ[variable].strip(), variable)
-            yield Layer("environment", variable, read, trusted=True, own=True)
-    for dotted, value in overrides.items():
-        if value is not None:
-            yield Layer("option", "flags", partial(_nested, dotted.split("."), value), trusted=True)
-
-
-def _handler_in(shared: Path) -> dict[str, Any]:
-    return {name: value for name, value in read_mapping(shared).items() if name == "failure_handler"}
-
-
-def _in_variable(path: list[str], text: str, variable: str) -> dict[str, Any]:
-    """Return the value of a variable: a list or mapping given as YAML, any other value as text."""
-    return _nested(path, read_value(text, variable) if text.startswith(("[", "{")) else text)
-
-
-def _nested(path: list[str], value: Any) -> dict[str, Any]:
-    """Return ``value`` nested under the keys of ``path``."""
-    for key in reversed(path):
-        value = {key: value}
-    nested: dict[str, Any] = value
-    return nested
 
 
 def _checked(layer: Layer) -> dict[str, Any]:

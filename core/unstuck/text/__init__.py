@@ -7,12 +7,14 @@ invisible characters, replaces secrets, and bounds the length. The result is ``C
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NewType
+from typing import TYPE_CHECKING, Any, NewType
 
 from unstuck.errors import ArgumentError
-from unstuck.text._redact import PLACEHOLDER, known_values, redact, secret_values, set_secret_values
 from unstuck.text._sanitise import sanitise
 from unstuck.text._shorten import clip, ends, join, shorten
+
+if TYPE_CHECKING:
+    from unstuck.text._redact import PLACEHOLDER, known_values, redact, secret_values, set_secret_values
 
 __all__ = [
     "PLACEHOLDER",
@@ -36,6 +38,16 @@ Clean = NewType("Clean", str)
 _SLACK = 65_536
 
 
+def __getattr__(name: str) -> Any:
+    """Load the rules about secrets when they are needed first: no first frame and no help waits for them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from unstuck.text import _redact
+
+    globals().update({known: getattr(_redact, known) for known in __all__ if hasattr(_redact, known)})
+    return globals()[name]
+
+
 def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
     """Clean, redacted text of at most ``limit`` characters; head and tail are kept around a visible marker.
 
@@ -45,6 +57,8 @@ def admit(raw: str | bytes | bytearray | None, *, limit: int = 20_000) -> Clean:
     """
     if not isinstance(limit, int):
         raise ArgumentError(f"admit: limit must be a whole number, not {type(limit).__name__}")
+    from unstuck.text._redact import redact
+
     limit = max(0, limit)
     head, tail, missing = ends(_decoded(raw), 4 * limit + _SLACK)
     head = redact(sanitise(head))
@@ -91,6 +105,8 @@ def _fitted(cut: Callable[[int], str], limit: int) -> Clean:
     A cut can make a secret's shape out of something longer, and redacting that can make the text longer again;
     only text that is both short enough and free of secrets is stable when it is admitted again.
     """
+    from unstuck.text._redact import PLACEHOLDER, redact
+
     room = limit
     while len(text := redact(cut(room))) > limit:
         room -= len(PLACEHOLDER)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from unstuck.text import one_line
-
-if TYPE_CHECKING:
-    from unstuck.eventlog.state import RunRow
-    from unstuck.eventlog.usage import Usage
 
 _MOST = 1e12
 
@@ -42,7 +38,16 @@ def ago(time: str, now: float) -> str:
     return then.astimezone().date().isoformat()
 
 
-def spent_of(used: RunRow | Usage) -> str:
+class Spent(Protocol):
+    """Figures of what agents have used."""
+
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def cost(self) -> float | None: ...
+
+
+def spent_of(used: Spent) -> str:
     """The agents' own figures of what they used: dollars, else tokens; empty where there are none."""
     if used.cost:
         return f"${used.cost:,.2f}" if used.cost >= 0.01 else "<$0.01"

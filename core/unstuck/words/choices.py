@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from unstuck.contract import Gate
+if TYPE_CHECKING:
+    from unstuck.contract import Gate
 
 Group = Literal[
     "stuck", "loop", "timeout", "question", "permission", "remediation", "integration", "budget", "room", "recovery",
@@ -14,8 +14,7 @@ Group = Literal[
 """Questions with the same choices; ``room`` is a full disk of the run, ``decide`` a decision without a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceWords:
+class ChoiceWords(NamedTuple):
     """A choice as people read it: ``name`` is the choice, with its scope after two underscores.
 
     A key means the same in every question. ``also`` is the letter of a choice whose ``key`` is a digit.

@@ -16,7 +16,6 @@ from unstuck.workspace.git.repository import (
     record_home,
     refuse_home_links,
 )
-from unstuck.workspace.storage.exclusions import refuse_git_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,8 @@ def _usable(given: str | Path) -> Path:
 
 def _project(directory: Path, repository: Repository | None, *, links: bool) -> Project:
     if repository is None:
+        from unstuck.workspace.storage.exclusions import refuse_git_directory
+
         try:
             refuse_git_directory(directory)
         except WorkspaceError as error:

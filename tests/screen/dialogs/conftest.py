@@ -26,7 +26,6 @@ from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.dialogs.quit import QuitDialog
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.runs.tracker import Tracker
-from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 PATIENCE = 60
 QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivots": 0, "max_research": 0}})
@@ -34,9 +33,6 @@ QUICK = Settings.model_validate({"failure_handler": {"max_retries": 1, "max_pivo
 
 class Bare(App[None]):
     """Nothing but what asks: a field to type in, and dialogs over it."""
-
-    COMPONENT_CLASSES = TONE_CLASSES
-    DEFAULT_CSS = TONE_CSS.replace("BaseApp", "Bare")
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__()

@@ -387,6 +387,23 @@ async def test_a_key_for_the_dialog_above_is_not_for_the_one_below(opening: Open
         await world.leaves()
 
 
+async def test_a_key_that_comes_with_a_question_is_ignored_and_said(opening: Opening) -> None:
+    """My key falls into the moment in which a question comes up: it answers nothing, and the question says so."""
+    async with opening() as world:
+        await world.hangs()
+        world.supervisor.add(Task(id="shop", prompt=admit("x")))
+        gate = str(open_gate(world.supervisor.core, "stuck", task="shop", key="k", context=STUCK))
+        await world.asked()
+        await world.pilot.press(key_of("stuck.skip"))
+        assert world.supervisor.core.head.gates[gate].status == "open"
+        await world.awake()
+        assert "A key was ignored" in world.shown()
+        await world.pilot.press(key_of("stuck.skip"))
+        await world.pilot.pause()
+        assert world.supervisor.core.head.gates[gate].status != "open"
+        await world.leaves()
+
+
 async def test_without_an_editor_of_ones_own(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither VISUAL nor EDITOR is set: to edit by hand is refused with that, and the question stays open."""
     monkeypatch.delenv("VISUAL", raising=False)

@@ -105,7 +105,7 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     assert (desk.folder() / "unsent.txt").read_text() == "--- works, show me\nNot so fast\n\n"
     assert first.poll() is None, "the run goes on"
     last = desk.terminal("watch", size=(80, 24))
-    last.until("ATTACHED", "1 done", "1 working")
+    last.until("ATTACHED", "1 of 2 done", "1 working")
     Path(desk.environment["GO"]).write_text("go\n")
     last.until("2 done")
     last.press(key_of("app.quit"))

@@ -7,35 +7,38 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from textual import events
 from textual.binding import Binding
 from textual.command import CommandPalette
-from textual.widgets import Input, TextArea
 
-from unstuck.settings.screen_settings import ScreenSettings
 from unstuck_tui.app.themes import GROUNDS, themes
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
-from unstuck_tui.terminal.uncoloured import Uncoloured
-from unstuck_tui.textual_internals import SteadyApp, driver_of
-from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.textual_internals.screens import SteadyApp, driver_of
 from unstuck_tui.widgets.minimum_size import is_below
-from unstuck_tui.widgets.styles import TONE_CLASSES, TONE_CSS
 
 if TYPE_CHECKING:
     from textual.command import Provider
     from textual.filter import LineFilter
     from textual.message_pump import MessagePump
+    from textual.widget import Widget
+    from textual.widgets import Input, TextArea
+
+    from unstuck.settings.screen_settings import ScreenSettings
 
 _HANDLED_S = 0.2
 _ANSI = "ansi-dark"
 """The theme that has no colours but the terminal's own sixteen, and none without those."""
 
-# Textual keeps what a filter made by the filter itself, so each is made once.
-_UNCOLOURED = {dark: Uncoloured(dark=dark) for dark in (True, False)}
+
+def is_field(widget: Widget | None) -> TypeGuard[Input | TextArea]:
+    """True for a field in which text is written."""
+    from textual.widgets import Input, TextArea  # asked at a key, and slow to load
+
+    return isinstance(widget, Input | TextArea)
 
 
 def _commands() -> type[Provider]:
@@ -50,30 +53,47 @@ class BaseApp(SteadyApp, inherit_bindings=False):
     # A screen's own way back comes before, wherever there is one.
     BINDINGS = [*bindings_of("app"), Binding("escape", "clear", show=False)]  # noqa: RUF012
     COMMANDS = {_commands}  # noqa: RUF012
-    COMPONENT_CLASSES = TONE_CLASSES
-    DEFAULT_CSS = TONE_CSS
+    DEFAULT_CSS = """
+    CommandPalette CommandList:nocolor > .option-list--option-highlighted {
+        background: $foreground; color: $background;
+    }
+    """
     TITLE = "unstuck"
 
     def __init__(self, settings: ScreenSettings | None = None) -> None:
         super().__init__()
-        self.settings = settings or ScreenSettings()
-        found = themes(self.settings.theme, self.settings.colours)
+        self._given = settings
+        chosen, colours = ("dark", {}) if settings is None else (settings.theme, settings.colours)
+        found = themes(chosen, colours)
         for theme in found.values():
             self.register_theme(theme)
         names = {name: theme.name for name, theme in found.items()} | ({} if self.no_color else {"ansi": _ANSI})
         self._themes = list(names.values())
-        self.theme = names.get(self.settings.theme, self._themes[0])
+        self.theme = names.get(chosen, self._themes[0])
+
+    @property
+    def settings(self) -> ScreenSettings:
+        """The person's settings; where none are given, the defaults, which no first frame waits for."""
+        if self._given is None:
+            from unstuck.settings.screen_settings import ScreenSettings
+
+            self._given = ScreenSettings()
+        return self._given
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters of what is drawn; without colours it is drawn in the terminal's own."""
-        return [_UNCOLOURED[self.current_theme.dark]] if self.no_color else super().get_line_filters()
+        if not self.no_color:
+            return super().get_line_filters()
+        from unstuck_tui.terminal.uncoloured import UNCOLOURED
+
+        return [UNCOLOURED[self.current_theme.dark]]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of our own that a theme of Textual's lacks."""
         return dict(GROUNDS)
 
     def on_mount(self) -> None:
-        self.set_keymap(dict(self.settings.keys))
+        self.set_keymap(dict(self._given.keys) if self._given is not None else {})
 
     def save_unsent(self) -> str:
         """Keep what the person wrote and did not send. Return where, for one line; empty if there is nothing."""
@@ -99,7 +119,7 @@ class BaseApp(SteadyApp, inherit_bindings=False):
 
         Not while a text is written, nor where that key with alt does something.
         """
-        if not event.key.startswith("alt+") or not event.character or isinstance(self.focused, Input | TextArea):
+        if not event.key.startswith("alt+") or not event.character or is_field(self.focused):
             return False
         return event.key not in self.screen.active_bindings
 
@@ -110,17 +130,21 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         first would go to what had the focus before it, and the rest of a word to look for would be commands.
         """
         self.app_focus = True
-        field = self.focused
-        if isinstance(field, Input | TextArea) and (event.is_printable or not isinstance(field, LineField)):
-            return False
+        field, line = self.focused, None
+        if is_field(field):
+            from unstuck_tui.widgets.inputs import LineField
+
+            line = field if isinstance(field, LineField) else None
+            if event.is_printable or line is None:
+                return False
         bound = self.screen.active_bindings.get(event.key)
-        if not isinstance(field, LineField):
+        if line is None:
             return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
-        if bound is None or not bound.enabled or (bound.node is field and bound.binding.action != "submit"):
+        if bound is None or not bound.enabled or (bound.node is line and bound.binding.action != "submit"):
             return False
-        await self._handled(field)  # what was typed before
+        await self._handled(line)  # what was typed before
         acts = await self.run_action(bound.binding.action, bound.node)
-        await self._handled(*takewhile(lambda node: node is not self, field.ancestors_with_self))
+        await self._handled(*takewhile(lambda node: node is not self, line.ancestors_with_self))
         return acts
 
     async def _handled(self, *nodes: MessagePump) -> None:

@@ -92,7 +92,7 @@ class FleetApp(UnstuckApp):
         self._fleet, self._notice_line = view, notice
         self._following: asyncio.Task[None]
 
-    def get_default_screen(self) -> MainScreen:
+    def main_screen(self) -> MainScreen:
         return FleetScreen(self._fleet, self)
 
     def on_mount(self) -> None:

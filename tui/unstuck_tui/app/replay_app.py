@@ -16,5 +16,5 @@ class ReplayApp(UnstuckApp):
         super().__init__(run, settings)
         self._run = run
 
-    def get_default_screen(self) -> MainScreen:
+    def main_screen(self) -> MainScreen:
         return ReplayScreen(self._run, self.tracker, self.questions, self.notifier)

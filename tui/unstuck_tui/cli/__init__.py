@@ -92,16 +92,10 @@ def main() -> None:
     # What modules are made of is no garbage: to look for some in it, now and at the end, takes a sixth of a start.
     gc.disable()
     try:
-        # Not for a help, whose time this import would double.
-        works = sys.argv[1:2] in (["run"], ["demo"], ["watch"]) and sys.argv[2:3] not in (["-h"], ["--help"])
         if "_UNSTUCK_COMPLETE" in os.environ:
             from unstuck_tui.cli.completion import complete_whole_words
 
             complete_whole_words()
-        elif works:
-            from unstuck.processes.process_title import show_as
-
-            show_as(f"unstuck {sys.argv[1]}")
         if len(sys.argv) == 1:
             from unstuck_tui.cli.default import begin
 

@@ -9,16 +9,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from unstuck.errors import UsageError
-from unstuck.eventlog.log.records import read_records
-from unstuck.eventlog.storage.lock import Holder
-from unstuck.supervision.run.finish import RunResult
-from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain
-from unstuck_tui.cli.output import Output
-from unstuck_tui.cli.streams import can_show
+from unstuck_tui.cli.streams import can_show, uncollected
 
 if TYPE_CHECKING:
+    from unstuck.eventlog.storage.lock import Holder
     from unstuck.runs.view.followed_run import FollowedRun
+    from unstuck.supervision.run.finish import RunResult
+    from unstuck.workspace.project import Project
+    from unstuck_tui.cli.output import Output
+    from unstuck_tui.render.tasks.opening import Opening
 
 _OVER = ("ended", "parked")
 
@@ -38,25 +38,52 @@ async def attach(
         )
     if live.host:
         raise UsageError(f"run {live.run} is active on {live.host}: attach from there")
-    from unstuck.runs.view.followed_run import FollowedRun
-
-    run = FollowedRun(place, live.run, os.environ)
     if options["headless"] or options["plain"] or options["as_json"] or not can_show(dict(os.environ)):
-        return await _lines(run, output, whole=bool(options["as_json"]))
-    from unstuck_tui.app.attached_app import AttachedApp
-    from unstuck_tui.app.host import show_alone
-    from unstuck_tui.keys.preferences import preferences
+        return await _lines(_followed(place, live.run), output, whole=bool(options["as_json"]))
+    with uncollected():
+        from unstuck_tui.app.attached_app import AttachedApp
+        from unstuck_tui.app.host import show_alone, show_opening
+        from unstuck_tui.keys.preferences import preferences
 
-    app = AttachedApp(run, preferences(os.environ))
-    await show_alone(app)
+    settings = preferences(os.environ)
+    if (known := _known(place, live.run)) is not None:
+        app = AttachedApp(known, settings)
+        await show_opening(app, lambda: _followed(place, live.run))
+    else:
+        app = AttachedApp(_followed(place, live.run), settings)
+        await show_alone(app)
     if app.trouble is not None:
         raise app.trouble
+    from unstuck.supervision.run.finish import RunResult
+
     return RunResult(exit_reason="left", exit_code=0)
+
+
+def _followed(place: Project, run: str) -> FollowedRun:
+    from unstuck.runs.view.followed_run import FollowedRun
+
+    return FollowedRun(place, run, os.environ)
+
+
+def _known(place: Project, run: str) -> Opening | None:
+    """Return what the rows beside the log of ``run`` say; None where they do not fit it."""
+    from unstuck.clock import SystemClock
+    from unstuck.eventlog.attention_stats import seconds_of
+    from unstuck.rows.saved_rows import saved_rows
+    from unstuck_tui.render.tasks.opening import opening_of
+
+    now = SystemClock().now()
+    rows = saved_rows(place.runs / run, now, is_live=lambda: True)
+    if rows is None:
+        return None
+    return opening_of(rows, "ATTACHED", elapsed=max(0.0, now - (seconds_of(rows[0]["started"]) or now)))
 
 
 async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:
     """Print what happens from now on, or the ``whole`` log; the result is the run's own."""
+    from unstuck.eventlog.log.records import read_records
     from unstuck.runs.view.followed_run import LOOK_S
+    from unstuck.supervision.run.finish import RunResult
 
     output.started(run.run)
     if not whole:

@@ -170,7 +170,8 @@ def undo(project: Path, yes: bool, as_json: bool) -> None:
 
 
 def _settings(place: Project) -> Settings:
-    from unstuck.settings.loading import default_user_file, load_settings  # a list needs none
+    from unstuck.settings.layers import default_user_file
+    from unstuck.settings.loading import load_settings  # a list needs none
 
     return load_settings(place.root, user_file=default_user_file(), environ=dict(os.environ), overrides={})
 

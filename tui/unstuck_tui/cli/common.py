@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,6 @@ import click
 
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.text import sanitise
-from unstuck_tui.render.printed.columns import columns, paint
 
 if TYPE_CHECKING:
     from unstuck.workspace.project import Project
@@ -109,9 +109,9 @@ async def located(directory: Path, *, writes: bool = True, links: bool = False) 
 
     Otherwise one line says that there is one. Raises ProjectError, and RecordError as :func:`locate` does.
     """
-    from unstuck.workspace.project import locate
+    from unstuck.workspace import project
 
-    place = await locate(directory, links=links)
+    place = project.located(directory, links=links)
     if _may_hold_half(place):
         await _settle(place, writes=writes)
     return place
@@ -135,8 +135,27 @@ async def _settle(place: Project, *, writes: bool) -> None:
         )
 
 
+def is_free(place: Project) -> bool:
+    """True where a run can begin, as far as that can be seen at once: no screen opens only to close with an error."""
+    from unstuck.eventlog.storage.lock import read_holders
+
+    home = place.home
+    while not home.exists():
+        home = home.parent
+    return os.access(home, os.W_OK) and not read_holders(place.home)
+
+
+def entitle_process(command: str) -> None:
+    """Show ``unstuck`` and the name of this command as the command line of this process, before any agent works."""
+    from unstuck.processes.process_title import show_as  # loads what a first frame does not wait for
+
+    show_as(f"unstuck {command}")
+
+
 def echo(line: str, *, painted: bool = True) -> None:
     """One line for people, its signs in colour. Nothing in it steers the terminal, wherever it came from."""
+    from unstuck_tui.render.printed.columns import paint  # a screen needs none
+
     line = sanitise(line)
     # click writes UTF-8 of its own accord where the stream is ASCII, unless the stream is named.
     click.echo(paint(line) if painted else line, file=sys.stdout)
@@ -144,6 +163,8 @@ def echo(line: str, *, painted: bool = True) -> None:
 
 def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Rows of text below their head."""
+    from unstuck_tui.render.printed.columns import columns
+
     for line in columns(head, list(rows)):
         echo(line)
 

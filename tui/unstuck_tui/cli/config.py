@@ -13,7 +13,7 @@ import click
 
 from unstuck.errors import SettingsError, UsageError
 from unstuck.settings.effective import Checked, checked_sources, effective_rows
-from unstuck.settings.loading import default_user_file, project_file
+from unstuck.settings.layers import default_user_file, project_file
 from unstuck.settings.models import plain_name
 from unstuck.text import one_line
 from unstuck.words.did_you_mean import near

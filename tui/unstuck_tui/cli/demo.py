@@ -20,7 +20,7 @@ from unstuck.runs.run_end import RunEnd, end_of_run
 from unstuck.supervision.run.finish import RunResult
 from unstuck.testing import Part, Rehearsal, curated, load_scenario, scenario_names
 from unstuck.workspace.project import locate
-from unstuck_tui.cli.common import echo_table, json_option, print_json
+from unstuck_tui.cli.common import echo_table, entitle_process, json_option, print_json
 from unstuck_tui.cli.names import scenarios
 from unstuck_tui.cli.output import Output, answers_in, screen
 
@@ -83,6 +83,7 @@ def _task_of(name: str) -> str:
 
 
 async def _demo(cast: list[Part], options: dict[str, Any]) -> RunResult:
+    entitle_process("demo")
     kept: Path | None = options["keep"]
     answers = answers_in(options["answers"])
     directory = kept or Path(tempfile.mkdtemp(prefix="unstuck-demo-"))

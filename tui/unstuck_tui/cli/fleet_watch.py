@@ -16,7 +16,8 @@ from unstuck.fleet.fleet_view import FleetView
 from unstuck.fleet.link import HostLink, ProcessLink, ssh_command
 from unstuck.fleet.names import host_name
 from unstuck.processes import agent_sign
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.words.narration import lines_of
 from unstuck_tui.cli.common import agents_here, complain, echo
 from unstuck_tui.cli.streams import can_show

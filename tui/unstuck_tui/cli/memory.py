@@ -12,7 +12,8 @@ from unstuck.clock import SystemClock
 from unstuck.eventlog.memory.entry import Kind
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows, offer_in
 from unstuck.runs.queries.approaches import approach_rows, reason_of
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.supervision.context.context import limits_of
 from unstuck.text import one_line
 from unstuck.words.amounts import ago

@@ -148,7 +148,7 @@ def _settings(ctx: click.Context) -> Iterable[str]:
     import os
 
     from unstuck.settings.effective import effective_rows
-    from unstuck.settings.loading import default_user_file
+    from unstuck.settings.layers import default_user_file
 
     return [row["key"] for row in effective_rows(_project(ctx).root, default_user_file(), os.environ, {})]
 

@@ -8,19 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstuck.eventlog.envelope import Record
-from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
-from unstuck.runs.answers.answer_rules import AnswerRules
-from unstuck.runs.run import Beside, Served
-from unstuck.supervision.run.finish import RunResult
-from unstuck.words.narration import lines_of, no_room, summary
-from unstuck.workspace.project import Project
 from unstuck_tui.cli.common import complain, echo
-from unstuck_tui.cli.streams import can_show, discard
-from unstuck_tui.render.printed.truth import changes_line, claims_line
+from unstuck_tui.cli.streams import can_show, discard, uncollected
 
 if TYPE_CHECKING:
+    from unstuck.eventlog.envelope import Record
+    from unstuck.runs.answers.answer_rules import AnswerRules
+    from unstuck.runs.run import Served
     from unstuck.runs.run_end import RunEnd
+    from unstuck.supervision.run.finish import RunResult
+    from unstuck.workspace.project import Project
+    from unstuck_tui.app.host import ScreenHost
 
 
 def answers_in(file: Path | None) -> AnswerRules | None:
@@ -32,12 +30,13 @@ def answers_in(file: Path | None) -> AnswerRules | None:
     return load_answers(file)
 
 
-def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Output) -> Beside | None:
+def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Output) -> ScreenHost | None:
     """The screen, where one is wanted and there is a terminal to show it on. Raises SettingsError."""
     if options["headless"] or options.get("plain") or options["as_json"] or not can_show(dict(environ)):
         return None
-    from unstuck_tui.app.host import ScreenHost
-    from unstuck_tui.keys.preferences import preferences
+    with uncollected():
+        from unstuck_tui.app.host import ScreenHost
+        from unstuck_tui.keys.preferences import preferences
 
     return ScreenHost(output, preferences(environ))
 
@@ -61,7 +60,8 @@ class Output:
 
     def __init__(self, *, as_json: bool, plain: bool = False) -> None:
         self._as_json = as_json
-        self._lines_of: Callable[[Record], Iterable[str]] = _plain_lines() if plain else lines_of
+        self._plain = plain
+        self._told: Callable[[Record], Iterable[str]] | None = None
         self.run = ""
         self._gone = False
         self._painted = not plain
@@ -75,6 +75,8 @@ class Output:
 
     def notice(self, problem: str, gate: str) -> None:
         """Report that there is no room for records, which no record can say; on standard error beside rows."""
+        from unstuck.words.narration import no_room
+
         line = no_room(problem, gate) if problem else "the disk has space again: the agents continue"
         if not self._as_json:
             self._print(line)
@@ -85,6 +87,8 @@ class Output:
         if self._as_json:
             self._print(json.dumps(record.as_dict(), ensure_ascii=True))
             return
+        from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
+
         for line in self._lines_of(record):
             self._print(line)
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
@@ -95,6 +99,11 @@ class Output:
             self._watch = record.event.kind == "watch"
         elif isinstance(record.event, RunParked):
             self._gates = record.event.gates
+
+    def _lines_of(self, record: Record) -> Iterable[str]:
+        if self._told is None:
+            self._told = _plain_lines() if self._plain else _lines()
+        return self._told(record)
 
     def known(self, record: Record) -> None:
         """Take an earlier record: it is not printed, but later lines may refer to it."""
@@ -109,6 +118,9 @@ class Output:
 
     def end(self, result: RunResult, found: RunEnd, *, names_branch: bool = True) -> None:
         """Print the result of the run, with what was ``found`` at its end, and the branch of its results."""
+        from unstuck.words.narration import summary
+        from unstuck_tui.render.printed.truth import changes_line, claims_line
+
         branch = self._branch if names_branch else ""
         if self._as_json:
             row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
@@ -132,6 +144,12 @@ class Output:
         except OSError:
             self._gone = True
             discard(sys.stdout)
+
+
+def _lines() -> Callable[[Record], Iterable[str]]:
+    from unstuck.words.narration import lines_of
+
+    return lines_of
 
 
 def _plain_lines() -> Callable[[Record], Iterable[str]]:

@@ -8,7 +8,8 @@ import os
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
 from unstuck.runs.recovery_choices import what_is_left
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.supervision.recovery.evaluator import Evaluation, evaluate
 from unstuck.supervision.recovery.facts import RecoveryState
 from unstuck.workspace.project import Project

@@ -83,8 +83,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], project: Path, **opti
 
     from unstuck_tui.cli.run_execution import execute
 
-    result = asyncio.run(execute(words, project, bool(ctx.meta.get("agent") or options["agent"]), options))
-    ctx.exit(result.exit_code)
+    ctx.exit(asyncio.run(execute(words, project, bool(ctx.meta.get("agent") or options["agent"]), options)))
 
 
 def _preset(words: tuple[str, ...], after: int, options: dict[str, Any]) -> tuple[str, ...]:
@@ -106,4 +105,4 @@ def resumed(run: str, directory: Path) -> int:
     from unstuck_tui.cli.run_execution import execute
 
     options = command.make_context("run", ["--resume", run]).params
-    return asyncio.run(execute((), directory, False, options, hold=True)).exit_code
+    return asyncio.run(execute((), directory, False, options, hold=True))

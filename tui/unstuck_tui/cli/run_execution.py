@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstuck.agents.command.prompt_delivery import stated_task
 from unstuck.errors import UsageError
-from unstuck.eventlog.storage.run_store import run_names
-from unstuck.runs.plans.plan import Plan, one_task_plan
-from unstuck.runs.queries.run_list import find_run
-from unstuck.runs.run import RunOptions, resume_run, start_run
-from unstuck.supervision.run.finish import RunResult
 from unstuck.text import one_line
-from unstuck.workspace.project import Project
-from unstuck_tui.cli.common import complain, located, overrides_of, progress
+from unstuck_tui.cli.common import complain, entitle_process, is_free, located, overrides_of, progress
 from unstuck_tui.cli.output import Output, answers_in, page_of, screen
 
 if TYPE_CHECKING:
     from unstuck.fleet.shared_plan.placement import Placement
+    from unstuck.runs.plans.plan import Plan
+    from unstuck.workspace.project import Project
+    from unstuck_tui.app.host import ScreenHost
+    from unstuck_tui.render.tasks.opening import Opening
 
 _OFFERED = 64
 _LONG_LOG = 32 * 1024 * 1024
@@ -31,8 +29,11 @@ _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent
 
 async def execute(
     words: tuple[str, ...], directory: Path, has_agent: bool, options: dict[str, Any], *, hold: bool = False
-) -> RunResult:
-    """Run or resume what the command line says; with ``hold`` nothing begins before a person says so."""
+) -> int:
+    """Run or resume what the command line says; with ``hold`` nothing begins before a person says so.
+
+    Returns the exit code.
+    """
     place = await located(directory)
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     overrides = overrides_of(options)
@@ -40,37 +41,84 @@ async def execute(
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
     placed = _placed(options, overrides)
-    run_options = RunOptions(
-        overrides=overrides,
-        answers=answers_in(options["answers"]),
-        listener=output.show,
-        started=output.started,
-        notice=output.notice,
-        warn=complain,
-        beside=screen(options, environ, output),
-        served=page_of(options, place, output),
-        placed=None if placed is None else placed.placed,
-        chosen=_chosen(options["recover"]),
-        hold=hold,
-        environ=environ,
-        reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
-    )
-    if options["resume"]:
-        _refuse_with_resume(words, options)
-        if placed is not None:
-            await _bring_here(options["resume"], place, placed)
-        run = find_run(place, options["resume"])
-        output.started(run)
-        result = await resume_run(run, place, run_options)
-    else:
-        plan, place = await _plan(words, has_agent, place, options)
-        if placed is not None:
-            plan = _apart(plan, overrides)
-            await placed.require(plan, place)
-        kind = "command" if has_agent else "plan"
-        result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
+    beside = screen(options, environ, output)
+    shows_at_once = beside is not None and has_agent and placed is None
+    known = _known(words, place, options, overrides) if shows_at_once else None
+    async with _shown(beside, known) as is_there:
+        if not is_there:
+            return 130
+        from unstuck.runs.run import RunOptions, resume_run, start_run
+
+        entitle_process("run")
+        run_options = RunOptions(
+            overrides=overrides,
+            answers=answers_in(options["answers"]),
+            listener=output.show,
+            started=output.started,
+            notice=output.notice,
+            warn=complain,
+            beside=beside,
+            served=page_of(options, place, output),
+            placed=None if placed is None else placed.placed,
+            chosen=_chosen(options["recover"]),
+            hold=hold,
+            environ=environ,
+            reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
+        )
+        if options["resume"]:
+            from unstuck.runs.queries.run_list import find_run
+
+            _refuse_with_resume(words, options)
+            if placed is not None:
+                await _bring_here(options["resume"], place, placed)
+            run = find_run(place, options["resume"])
+            output.started(run)
+            result = await resume_run(run, place, run_options)
+        else:
+            plan, place = await _plan(words, has_agent, place, options)
+            if placed is not None:
+                plan = _apart(plan, overrides)
+                await placed.require(plan, place)
+            kind = "command" if has_agent else "plan"
+            result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
     await output.finish(result, place)
-    return result
+    return result.exit_code
+
+
+def _shown(beside: ScreenHost | None, known: Opening | None) -> AbstractAsyncContextManager[bool]:
+    """Context in which the screen shows what is ``known`` of the run already, where there is a screen."""
+    return beside.opened(known) if beside is not None and known is not None else nullcontext(enter_result=True)
+
+
+def _known(
+    words: tuple[str, ...], place: Project, options: dict[str, Any], overrides: dict[str, Any]
+) -> Opening | None:
+    """Return what a screen can show at once of the run of one command; None where more has to be looked at first.
+
+    Raises UsageError and SettingsError for what cannot begin, before there is a screen.
+    """
+    from unstuck.agents.command.presets import protocol_of, require_program
+    from unstuck.runs.plans.one_command import TASK, one_command, require_check
+    from unstuck.settings.layers import default_user_file, nothing_set
+    from unstuck_tui.render.tasks.opening import KnownTask, Opening
+
+    needs_more = options["resume"] or options["answers"] or options["web"] or not words or protocol_of(words)
+    if needs_more or not is_free(place):
+        return None
+    if not nothing_set(place.root, default_user_file(), os.environ, overrides):
+        from unstuck.settings.loading import load_settings
+
+        user_file = default_user_file()
+        settings = load_settings(place.root, user_file=user_file, environ=os.environ, overrides=overrides)
+        if settings.failover or any(settings.budget.model_dump().values()):
+            return None  # whether its agent can be used with these is found out before a screen opens
+    check = options["verify"]
+    names = {"agent_type": options["agent_type"], "timeout": options["timeout"], "name": options["agent"] or ""}
+    command = one_command(words, verify=check, **names)
+    require_program(words, place.directory, os.environ)
+    if check:
+        require_check(check, os.environ)
+    return Opening(one_line(place.root.name), tasks=[KnownTask(TASK, command.agent)])
 
 
 def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | None:
@@ -106,6 +154,7 @@ def _apart(plan: Plan, overrides: dict[str, Any]) -> Plan:
 
 async def _bring_here(run: str, place: Project, placed: Placement) -> None:
     """Bring the run of a machine that is lost here, where its log is not in this project."""
+    from unstuck.eventlog.storage.run_store import run_names
     from unstuck.fleet.shared_plan.takeover import bring_run
 
     if run not in run_names(place.runs):
@@ -132,6 +181,9 @@ async def _plan(
     if has_agent:
         if not words:
             raise UsageError("missing agent command after --: unstuck run --check CMD -- AGENT…")
+        from unstuck.agents.command.prompt_delivery import stated_task
+        from unstuck.runs.plans.plan import one_task_plan
+
         plan = one_task_plan(
             words,
             task=options["task"] or stated_task(words),

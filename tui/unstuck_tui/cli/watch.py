@@ -6,23 +6,20 @@ import asyncio
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstuck.eventlog.log.load_state import is_watch
-from unstuck.runs.queries.run_list import live_runs
-from unstuck.runs.run import Beside, reached, signals_heard
-from unstuck.runs.watch import watch
-from unstuck.settings.loading import default_user_file, load_settings
-from unstuck.supervision.context.signals import Subject
-from unstuck.supervision.run.finish import RunResult, result_of
-from unstuck.supervision.run.supervisor import Supervisor
+from unstuck.eventlog.storage.lock import read_holders
+from unstuck.settings.layers import default_user_file, nothing_set
+from unstuck.text import one_line
 from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import (
     budget_option,
     check_option,
     complain,
+    entitle_process,
+    is_free,
     json_option,
     limits_in,
     located,
@@ -30,6 +27,15 @@ from unstuck_tui.cli.common import (
     web_option,
 )
 from unstuck_tui.cli.output import Output, answers_in, page_of, screen
+
+if TYPE_CHECKING:
+    from unstuck.eventlog.storage.lock import Holder
+    from unstuck.runs.answers.answer_rules import AnswerRules
+    from unstuck.runs.run import Served
+    from unstuck.settings.models import Settings
+    from unstuck.supervision.run.supervisor import Supervisor
+    from unstuck.workspace.project import Project
+    from unstuck_tui.app.host import ScreenHost
 
 
 @click.command(name="watch")
@@ -67,23 +73,68 @@ def command(ctx: click.Context, /, verify: str | None, project: Path, **options:
         from unstuck_tui.cli.fleet_watch import watch_hosts
 
         ctx.exit(asyncio.run(watch_hosts(options, ["check"] if verify else [])))
-    ctx.exit(asyncio.run(_watch(project, verify, options)).exit_code)
+    ctx.exit(asyncio.run(_watch(project, verify, options)))
 
 
-async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> RunResult:
+async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -> int:
+    """Watch, or show the run that is live here. Returns the exit code."""
     output = Output(as_json=options["as_json"], plain=options["plain"] and not options["as_json"])
     place, limits = await located(directory), limits_in(options["budget"])
     given = [name for name in ("answers", "budget", "web") if options[name]] + (["check"] if verify else [])
+    if live := _live(place, sessions=options["sessions"]):
+        return (await attach(place, live[0], output, options, given)).exit_code
+    rules, page = answers_in(options["answers"]), page_of(options, place, output)
+    user_file = default_user_file()
+    is_plain = nothing_set(place.root, user_file, os.environ, limits)
+    settings = None if is_plain else _settings(place, limits)
+    beside = screen(options, os.environ, output)
+    if beside is None or not is_free(place):
+        return await _watched(place, settings or _settings(place, limits), verify, rules, output, options, beside, page)
+    from unstuck_tui.render.tasks.opening import Opening
+
+    async with beside.opened(Opening(one_line(place.root.name), kind="watch")) as is_there:
+        if not is_there:
+            return 130
+        settings = settings or _settings(place, limits)
+        return await _watched(place, settings, verify, rules, output, options, beside, page)
+
+
+def _live(place: Project, *, sessions: bool) -> list[Holder]:
+    """Return the processes that work here; with ``sessions`` those that a watch cannot stand beside."""
+    if not read_holders(place.home):
+        return []
+    from unstuck.eventlog.log.load_state import is_watch
+    from unstuck.runs.queries.run_list import live_runs
+
     live = live_runs(place)
-    if options["sessions"]:
-        live = [one for one in live if one.host or is_watch(place.runs / one.run)]
-    if live:
-        return await attach(place, live[0], output, options, given)
-    rules = answers_in(options["answers"])
-    beside, page = screen(options, os.environ, output), page_of(options, place, output)
+    return [one for one in live if one.host or is_watch(place.runs / one.run)] if sessions else live
+
+
+def _settings(place: Project, limits: dict[str, str]) -> Settings:
+    from unstuck.settings.loading import load_settings
+
+    return load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides=limits)
+
+
+async def _watched(
+    place: Project,
+    settings: Settings,
+    verify: str | None,
+    rules: AnswerRules | None,
+    output: Output,
+    options: dict[str, Any],
+    beside: ScreenHost | None,
+    page: Served | None,
+) -> int:
+    """Watch until it is left. Returns the exit code."""
+    from unstuck.runs.run import reached, signals_heard
+    from unstuck.runs.watch import watch
+    from unstuck.supervision.run.finish import result_of
+
+    entitle_process("watch")
     async with watch(
         place,
-        load_settings(place.root, user_file=default_user_file(), environ=os.environ, overrides=limits),
+        settings,
         verify=verify,
         policy=(lambda state: rules.match) if rules is not None else None,
         listener=output.show,
@@ -100,11 +151,13 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     core = supervisor.core
     result = result_of(core.head, accept_unverified=core.accept_unverified)
     await output.finish(result, place)
-    return result
+    return result.exit_code
 
 
-async def _until_left(supervisor: Supervisor, beside: Beside | None) -> None:
+async def _until_left(supervisor: Supervisor, beside: ScreenHost | None) -> None:
     """Until the run is stopped, its window is closed, or its screen while no agent works."""
+    from unstuck.supervision.context.signals import Subject
+
     core = supervisor.core
     while core.head.run.state not in ("draining", "ended") and not supervisor.left:
         if beside is not None and not core.person and not any(row.is_live for row in core.head.attempts.values()):

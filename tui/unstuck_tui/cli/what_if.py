@@ -16,7 +16,8 @@ from unstuck.history.reviews import Problem, Session, Wanted, ended_at_interrupt
 from unstuck.runs.queries.run_list import find_run
 from unstuck.runs.queries.what_if import Comparison, compare_run, compare_sessions, rows
 from unstuck.runs.queries.what_if_settings import changed, changes_in
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
 from unstuck_tui.cli.common import complain, echo, here, json_option, print_json, project_option

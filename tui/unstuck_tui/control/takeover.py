@@ -26,7 +26,7 @@ from unstuck_tui.control.external_editor import command_for, editor, locate, wai
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.runs.tracker import Tracker
 from unstuck_tui.terminal.driver import TerminalDriver
-from unstuck_tui.textual_internals import driver_of
+from unstuck_tui.textual_internals.screens import driver_of
 
 if TYPE_CHECKING:
     from unstuck_tui.dialogs.questions import Program

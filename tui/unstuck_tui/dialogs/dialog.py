@@ -29,6 +29,7 @@ from unstuck_tui.widgets.workers import start
 
 QUIET_S = 0.3
 """A key that was on its way when the dialog came up was meant for something else."""
+IGNORED = "A key was ignored: it came before you could read this. Press it again if you meant it."
 _LABEL = 32
 _FRAME = 2
 _LEAST = 3
@@ -79,7 +80,10 @@ class Reading(VerticalScroll):
 
 
 class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[Result, Choice]):
-    """A question over the screen. It takes no key for its first 300 ms; its hint appears when it does."""
+    """A question over the screen. It takes no key for its first 300 ms; its hint appears when it does.
+
+    A key that comes before that is ignored, lest it answers by accident, and the dialog says so then.
+    """
 
     BINDINGS = bindings_of("dialog")
     DEFAULT_CSS = """
@@ -113,7 +117,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def __init__(self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str) -> None:
         super().__init__()
         self.is_awake = False
-        self._is_over = self._is_tiny = False
+        self._is_over = self._is_tiny = self._has_ignored = False
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
 
     def compose(self) -> ComposeResult:
@@ -174,6 +178,13 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     async def _accept_keys(self) -> None:
         await self._clock.sleep(QUIET_S)
         self.is_awake = self.query_one("#hint").visible = True
+        if self._has_ignored:
+            self._has_ignored = False
+            self.complain(IGNORED)
+
+    def on_key(self) -> None:
+        """Note a key that nothing has taken while the dialog takes none."""
+        self._has_ignored = self._has_ignored or not self.is_awake
 
     @on(Reading.Moved)
     def fit_reading(self) -> None:

@@ -25,7 +25,7 @@ from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.render.diff import DiffLine, read_diff, unified
 from unstuck_tui.render.format import Cell, laid_out
-from unstuck_tui.textual_internals import bind_keys
+from unstuck_tui.textual_internals.screens import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
 from unstuck_tui.widgets.lines import Lines

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from textual.binding import Binding, BindingType
 
@@ -47,8 +46,7 @@ AREA_NAMES: dict[Area, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """One thing to do: ``id`` names it for remapping, ``does`` is the Textual action, ``footer`` its place there.
 
     One that is ``wide`` has a place in the footer only where all others have room.

@@ -79,7 +79,7 @@ def _names(id: str, text: str) -> Iterator[str]:
 
 
 def _named(character: str) -> str:
-    from unstuck_tui.textual_internals import key_name
+    from unstuck_tui.textual_internals.screens import key_name
 
     return key_name(character)
 

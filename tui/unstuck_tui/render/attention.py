@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from heapq import nsmallest
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.text import one_line
 from unstuck.words.amounts import span
 from unstuck.words.labels import TERMINAL, Tone, asks_in_terminal, broken_check, question_words, some, time_left
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.format import Cell, clock, fit, fit_middle
+
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import GateRow, State, TaskRow
 
 ALL = "all tasks"
 _TOLD = 20
@@ -22,8 +24,7 @@ _BLOCKS_NAMED = 3
 _ROOMS = ((50, 5), (30, 3), (20, 2))
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(NamedTuple):
     """One thing that waits for a person or will act without one; ``gate`` is empty where nothing can be answered."""
 
     task: str
@@ -135,7 +136,12 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
     if state.gates or state.run.state == "ended":
         return ()
     if state.run.kind == "watch" and not state.tasks:
-        return _watch_lines(hooks)
+        return watch_lines(hooks)
+    return first_lines()
+
+
+def first_lines() -> tuple[str, ...]:
+    """Lines that explain the screen of a run to a newcomer."""
     answer, leave, help_key = spoken("gate.answer"), spoken("dialog.back"), spoken("app.help")
     return (
         f" {answer} opens a question, {leave} puts it aside. A stuck task's question opens at once.",
@@ -144,7 +150,8 @@ def guide_lines(state: State, hooks: Mapping[str, bool]) -> tuple[str, ...]:
     )
 
 
-def _watch_lines(hooks: Mapping[str, bool]) -> tuple[str, ...]:
+def watch_lines(hooks: Mapping[str, bool]) -> tuple[str, ...]:
+    """Lines that say what to start in a watch without a session."""
     ready = [agent for agent, is_installed in hooks.items() if is_installed]
     if not hooks:
         return (" Watching this project.",)

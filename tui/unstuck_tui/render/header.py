@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from rich.cells import cell_len
 
-from unstuck.eventlog.state import RunRow
-from unstuck.words.amounts import spent_of
+from unstuck.words.amounts import Spent, spent_of
 from unstuck.words.labels import GROUPS, Tone, ended_as
 from unstuck_tui.render.format import Cell, clock, fit, flat
 
@@ -15,8 +15,23 @@ _LEAST_NAME = 16
 _SPOKEN = ("needs you", "working", "done", "failed")
 
 
+class HeaderRun(Spent, Protocol):
+    """The parts of a run that its header names."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def project(self) -> str: ...
+    @property
+    def exit_reason(self) -> str: ...
+    @property
+    def exit_code(self) -> int | None: ...
+
+
 def header_line(
-    run: RunRow,
+    run: HeaderRun,
     counts: Mapping[str, int],
     *,
     elapsed: float,
@@ -67,7 +82,7 @@ def _length(cells: Iterable[Cell]) -> int:
     return sum(cell_len(cell.text) for cell in cells)
 
 
-def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tuple[Cell, ...]:
+def _name(run: HeaderRun, name: str, elapsed: float, room: int, muted: str) -> tuple[Cell, ...]:
     """The longest way to say which run this is that fits into ``room``."""
     state, tone = _run_state(run)
     project, time = fit(name, min(24, cell_len(flat(name)))), clock(elapsed)
@@ -84,7 +99,7 @@ def _name(run: RunRow, name: str, elapsed: float, room: int, muted: str) -> tupl
     return (Cell(way), Cell(text, tone)) if text else (Cell(way),)
 
 
-def _run_state(run: RunRow) -> tuple[str, Tone]:
+def _run_state(run: HeaderRun) -> tuple[str, Tone]:
     if run.state == "ended" or run.state == "parked":
         return ended_as(run.exit_reason), "good" if run.exit_code == 0 else "wait"
     if run.state == "draining":

@@ -21,7 +21,6 @@ from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.notifications.notifier import Notifier
-from unstuck_tui.render.attention import lines_for
 from unstuck_tui.render.tasks.detail import failure_text
 from unstuck_tui.render.tasks.progress import progress_text
 from unstuck_tui.runs.tracker import Changes, Tracker
@@ -31,18 +30,12 @@ from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.minimum_size import ROOMY, FittingScreen, is_below
+from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
 if TYPE_CHECKING:
     from unstuck_tui.dialogs.questions import Program
-
-
-_LEAST_LINES = 3
-_HEADING, _FRAME = 1, 2
-_OTHER_LINES, _LEAST_OUTPUT = 3, 5
-_TABLE_SHARE = 0.5
 
 
 class MainScreen(FittingScreen[None], inherit_bindings=False):
@@ -223,21 +216,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         size = event.size
         stacked = is_below(size, ROOMY)
         self.set_class(stacked, "-stacked")
-        self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else _FRAME)
+        self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else FRAME)
         self._share_out(size)
 
     def _share_out(self, size: Size) -> None:
-        """The table takes as many lines as there are tasks, up to its share; what is left is the detail's."""
-        tasks = len(self._tracker.state.tasks)
-        lines = min(max(_LEAST_LINES, tasks), int(size.height * _TABLE_SHARE))
-        pane, stacked = self.query_one("#table"), self.has_class("-stacked")
-        left = size.height - _OTHER_LINES - lines_for(size.height) - max(_LEAST_LINES, tasks)
-        beside = stacked and not self.has_class("-opened") and left >= _LEAST_OUTPUT
-        self.set_class(beside, "-beside")
-        if stacked:
-            pane.styles.height = max(_LEAST_LINES, tasks) + _HEADING if beside else "1fr"
-        else:
-            pane.styles.height = lines + _HEADING + _FRAME
+        height, is_beside = table_height(size, len(self._tracker.state.tasks), is_opened=self.has_class("-opened"))
+        self.set_class(is_beside, "-beside")
+        self.query_one("#table").styles.height = "1fr" if height is None else height
         self._entitle()
 
     def _entitle(self) -> None:

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from unstuck.words.signs import signs
 from unstuck_tui.keys.actions import AREA_NAMES, Area, actions_of, keys_of, taken_of
-from unstuck_tui.textual_internals import SteadyScreen
+from unstuck_tui.textual_internals.screens import SteadyScreen
 
 
 class ReadingScreen(SteadyScreen[None], ModalScreen[None]):

@@ -28,7 +28,7 @@ from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
 from unstuck_tui.terminal.handoff import LEFT_BY_KILLED, LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.terminal.stand_ins import IN_CELLS
-from unstuck_tui.textual_internals import RedirectedDriver
+from unstuck_tui.textual_internals.screens import RedirectedDriver
 
 BEHIND = 4_000_000  # characters
 CLOSING_S = 1.0

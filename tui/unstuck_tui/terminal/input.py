@@ -12,7 +12,7 @@ from textual.events import Paste
 from textual.message import Message
 
 from unstuck.text import sanitise
-from unstuck_tui.textual_internals import XTermParser
+from unstuck_tui.textual_internals.screens import XTermParser
 
 _ESCAPE, _FOR_ESCAPE = "\x1b", "\ufdd0"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"

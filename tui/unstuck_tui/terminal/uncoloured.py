@@ -29,6 +29,10 @@ class Uncoloured(LineFilter):
         return [Segment(text, _uncoloured(style or Style(), self._dark), control) for text, style, control in segments]
 
 
+UNCOLOURED = {dark: Uncoloured(dark=dark) for dark in (True, False)}
+"""The filter of a dark and of a light theme: Textual keeps what a filter made by the filter itself."""
+
+
 @lru_cache(1024)
 def _uncoloured(style: Style, dark: bool) -> Style:
     ground = style.bgcolor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual import events
@@ -113,7 +113,7 @@ class AttentionList(Lines, can_focus=True):
     def _as_known(self, item: Attention) -> Attention:
         """The line of ``item``, without a countdown where nothing is heard of its task."""
         word, age = self._tracker.absent(item.task)
-        return replace(item, glyph="?", then=f"{word} for {age}" if age else word, tone="wait") if word else item
+        return item._replace(glyph="?", then=f"{word} for {age}" if age else word, tone="wait") if word else item
 
     @staticmethod
     def _keys() -> str:

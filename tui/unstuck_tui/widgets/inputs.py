@@ -6,7 +6,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from unstuck.contract import ANSWER_LIMIT
-from unstuck_tui.textual_internals import PasteInput, PasteTextArea
+from unstuck_tui.textual_internals.fields import PasteInput, PasteTextArea
 
 
 class LineField(PasteInput):

@@ -12,18 +12,35 @@ from textual.screen import ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from unstuck.runs.view.run_view import meanwhile
-from unstuck_tui.textual_internals import SteadyScreen
+from unstuck_tui.render.attention import lines_for
+from unstuck_tui.textual_internals.screens import SteadyScreen
 from unstuck_tui.widgets.key_hints import KeyHints
 
 MINIMUM = Size(60, 16)
 ROOMY = Size(84, 30)
 """The least size at which panes stand beside each other, in frames."""
+LEAST_LINES = 3
+HEADING, FRAME = 1, 2
+_OTHER_LINES, _LEAST_OUTPUT = 3, 5
+_TABLE_SHARE = 0.5
 
 
 def is_below(size: Size, least: Size = MINIMUM) -> bool:
     """True where ``size`` is too narrow or too low."""
     return size.width < least.width or size.height < least.height
+
+
+def table_height(size: Size, tasks: int, *, is_opened: bool = False) -> tuple[int | None, bool]:
+    """The height of the pane of the tasks, None for all that is left, and whether a task's output stands below it.
+
+    The table takes as many lines as there are tasks, up to its share; what is left is the detail's.
+    """
+    wanted = max(LEAST_LINES, tasks)
+    if not is_below(size, ROOMY):
+        return min(wanted, int(size.height * _TABLE_SHARE)) + HEADING + FRAME, False
+    left = size.height - _OTHER_LINES - lines_for(size.height) - wanted
+    is_beside = not is_opened and left >= _LEAST_OUTPUT
+    return (wanted + HEADING if is_beside else None), is_beside
 
 
 class SmallNotice(Static):
@@ -102,7 +119,12 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
     def update_notice(self) -> None:
         """Update the notice."""
         view = getattr(self.app, "view", None)
-        self.query_one(SmallNotice).show_sizes(self.app.size, self.LEAST, meanwhile(view) if view is not None else "")
+        told = ""
+        if view is not None:
+            from unstuck.runs.view.run_view import meanwhile  # before a run is open, nothing of one is loaded
+
+            told = meanwhile(view)
+        self.query_one(SmallNotice).show_sizes(self.app.size, self.LEAST, told)
 
     def _focus_again(self) -> None:
         before = self._focused_before

@@ -1,7 +1,6 @@
-"""The styles of tones and of the selected line, kept once for the whole app.
+"""The styles of tones and of the selected line, from the variables of the theme.
 
-Textual works out a component class again for each widget that has it, whenever that widget is styled: nine for every
-one that draws lines were most of what styling a screen cost.
+As classes of a style sheet they would be parsed at each start, and worked out again whenever a widget is styled.
 """
 
 from __future__ import annotations
@@ -13,60 +12,71 @@ from rich.style import Style
 from textual.color import Color
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.widget import Widget
 
-TONES = ("plain", "quiet", "work", "wait", "ask", "chip", "good", "bad")
+_TEXT = {
+    "plain": "foreground",
+    "quiet": "foreground-muted",
+    "work": "text-primary",
+    "wait": "text-warning",
+    "ask": "text-error",
+    "good": "text-success",
+    "bad": "text-error",
+    "keyword": "text-accent",
+    "string": "text-success",
+    "number": "text-warning",
+    "name": "text-primary",
+}
+"""The variable of the theme with the colour of each tone."""
 CODE = ("keyword", "string", "number", "name")
+TONES = (*(tone for tone in _TEXT if tone not in CODE), "chip")
 GROUNDS = ("added", "removed")
+_GROUND_OF = {"added": "added", "removed": "removed", "cursor": "cursor-blurred", "cursor-focused": "cursor"}
+_BOLD = Style(bold=True)
+_CLEAR = Color(0, 0, 0, 0)
 CURSORS = ("cursor", "cursor-focused")
 _WHITE, _BLACK = Color(255, 255, 255), Color(0, 0, 0)
 _LEAST, _STEPS = 4.5, 20
-TONE_CLASSES = {f"tone--{tone}" for tone in (*TONES, *CODE, *GROUNDS, *CURSORS)}
-"""The component classes that the app has to have."""
-
-TONE_CSS = """
-BaseApp {
-    .tone--plain { color: $foreground; }
-    .tone--quiet { color: $foreground-muted; }
-    .tone--work { color: $text-primary; }
-    .tone--wait { color: $text-warning; }
-    .tone--ask { color: $text-error; text-style: bold; }
-    .tone--chip { background: $error; color: white; text-style: bold; }
-    &:ansi .tone--chip { background: ansi_red; color: ansi_bright_white; }
-    &:nocolor .tone--chip { background: ansi_default; color: $text-error; text-style: bold reverse; }
-    .tone--good { color: $text-success; }
-    .tone--bad { color: $text-error; }
-    &:nocolor .tone--ask, &:nocolor .tone--bad { color: $foreground; }
-    .tone--keyword { color: $text-accent; }
-    .tone--string { color: $text-success; }
-    .tone--number { color: $text-warning; }
-    .tone--name { color: $text-primary; }
-    .tone--added { background: $added; }
-    .tone--removed { background: $removed; }
-    &:ansi .tone--added, &:ansi .tone--removed { background: ansi_default; }
-    &:nocolor .tone--added, &:nocolor .tone--removed { background: ansi_default; }
-    .tone--cursor { background: $cursor-blurred; }
-    .tone--cursor-focused { background: $cursor; }
-    CommandPalette CommandList:nocolor > .option-list--option-highlighted {
-        background: $foreground; color: $background;
-    }
-}
-"""
-"""The app's own default style sheet."""
 
 
 def style_of(widget: Widget, tone: str, ground: Color | None = None) -> Style:
     """The style of ``tone`` on the background of ``widget``, or on ``ground``; its text can be read there."""
-    styles = widget.app.get_component_styles(f"tone--{tone}")
-    below = (ground or widget.background_colors[1]) + styles.background
-    colour = readable(below + styles.color, below, is_limited=widget.app.console.color_system == "256")
-    look = widget.text_style + styles.text_style
-    return look + Style.from_color(colour.rich_color, below.rich_color if below.a else None)
+    app = widget.app
+    colour, own, look = _tone(app, tone)
+    below = (ground or widget.background_colors[1]) + own
+    colour = readable(below + colour, below, is_limited=app.console.color_system == "256")
+    return widget.text_style + look + Style.from_color(colour.rich_color, below.rich_color if below.a else None)
+
+
+def _tone(app: App[object], tone: str) -> tuple[Color, Color, Style]:
+    """The colour of a tone, the background that it brings, and how its text stands out."""
+    if tone == "chip":
+        if app.no_color:
+            return _variable(app, "text-error"), Color.parse("ansi_default"), _BOLD + Style(reverse=True)
+        if app.native_ansi_color:
+            return Color.parse("ansi_bright_white"), Color.parse("ansi_red"), _BOLD
+        return _WHITE, _variable(app, "error"), _BOLD
+    if app.no_color and tone in ("ask", "bad"):
+        colour = _variable(app, "foreground")
+    else:
+        colour = _variable(app, _TEXT[tone])
+    return colour, _CLEAR, _BOLD if tone == "ask" else Style()
 
 
 def ground_of(widget: Widget, name: str) -> Color:
     """The background ``cursor``, ``cursor-focused``, ``added`` or ``removed`` on ``widget``."""
-    return widget.background_colors[1] + widget.app.get_component_styles(f"tone--{name}").background
+    app = widget.app
+    if name not in CURSORS and (app.no_color or app.native_ansi_color):
+        return widget.background_colors[1] + Color.parse("ansi_default")
+    return widget.background_colors[1] + _variable(app, _GROUND_OF[name])
+
+
+def _variable(app: App[object], name: str) -> Color:
+    """The colour that the theme gives a variable, with the part of it that shows."""
+    colour, _, part = app.theme_variables[name].partition(" ")
+    found = Color.parse(colour)
+    return found.multiply_alpha(float(part.rstrip("%")) / 100) if part else found
 
 
 def readable(colour: Color, below: Color, *, is_limited: bool = False) -> Color:

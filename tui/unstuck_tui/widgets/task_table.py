@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.cells import cell_len
@@ -165,7 +165,7 @@ class TaskTable(Lines, can_focus=True):
             if row is not None and (row.diagnosis is not None or row.state in ("blocked", "ready")):
                 widest = max(widest, problem_width(state, row))
         if widest > self._needs.failure:
-            self._needs = replace(self._needs, failure=widest)
+            self._needs = self._needs._replace(failure=widest)
             self.refresh()
             self.post_message(self.Arranged())
 

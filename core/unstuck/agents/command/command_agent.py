@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from unstuck.agents.command.agent_output import AgentOutput, see
 from unstuck.agents.command.nudged_output import NudgedOutput
-from unstuck.agents.command.presets import PRESETS, allowing, can_resume, denials, model_in, resumed, stream_of
+from unstuck.agents.command.presets import allowing, can_resume, denials, model_in, resumed, stream_of
 from unstuck.agents.command.process_agent import (
     CommandSpec,
     How,
@@ -27,28 +26,13 @@ from unstuck.agents.command.usage_lines import usage_in
 from unstuck.contract import Guidance, Observation, Observer, Receipt, Report, Task
 from unstuck.diagnosis.agent_messages.help_page import help_instead
 from unstuck.diagnosis.agent_messages.troubles import known_agent
-from unstuck.errors import AgentNotFound
 from unstuck.eventlog.storage.text_files import is_unread, mark_unread
 from unstuck.processes import Exit, Launch, Process
 from unstuck.supervision.checks.check import read_output
 from unstuck.text import admit
 from unstuck.words.exit_words import signal_words
 
-__all__ = ["CommandAgent", "CommandSpec", "require_program"]
-
-
-def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
-    program = command[0]
-    if "/" in program:
-        path = Path(program) if Path(program).is_absolute() else directory / program
-        if not path.is_file():
-            raise AgentNotFound(f"agent program {admit(program, limit=200)} does not exist in {directory}")
-        if shutil.which(str(path), path=environ.get("PATH")) is None:
-            raise AgentNotFound(f"agent program {admit(program, limit=200)} may not be run (chmod +x?)")
-    elif shutil.which(program, path=environ.get("PATH")) is None:
-        cure = ": install it, and sign in to it once in its own terminal" if program in PRESETS else ""
-        raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH{cure}")
+__all__ = ["CommandAgent", "CommandSpec"]
 
 
 def _joined(first: Exit, last: Exit) -> Exit:

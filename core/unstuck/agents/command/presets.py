@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from unstuck.agents.acp_agents import KNOWN as ACP
 from unstuck.agents.acp_agents import PREFIX, program_of, speaks_acp
-from unstuck.agents.command.prompt_delivery import named_prompt
-from unstuck.errors import UsageError
-from unstuck.escalation.permission_rules import ANY, rules_for
+from unstuck.errors import AgentNotFound, UsageError
 from unstuck.text import admit, one_line
-from unstuck.words.did_you_mean import near
 
 if TYPE_CHECKING:
     from unstuck.contract import Denial
@@ -146,6 +144,8 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 def preset_command(name: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the command of a preset with more ``arguments``. Raises UsageError for an unknown name."""
     if name not in KNOWN:
+        from unstuck.words.did_you_mean import near
+
         raise UsageError(
             f"no agent is known as `{name}`{near(name, KNOWN)}: {', '.join(KNOWN)}; any other program goes after --"
         )
@@ -190,6 +190,8 @@ def allow_arguments(program: str, rules: Sequence[str], call: str = "cd") -> tup
     """
     if program not in _ALLOW:
         return ()
+    from unstuck.escalation.permission_rules import ANY  # a help allows nothing
+
     if program == "qwen":
         rules = [_ASSIGNMENTS.sub("", rule) for rule in rules]  # it compares what follows them
     if program == "gemini" and "cd" in call.split() and not all(rule.endswith("(*)") for rule in rules):
@@ -215,6 +217,7 @@ def allowing(command: Sequence[str], program: str, rules: Sequence[str]) -> tupl
 def denials(program: str, calls: Sequence[tuple[str, str]]) -> tuple[Denial, ...]:
     """Return the ``calls``, each a tool and what it was to do, as denials with their cures."""
     from unstuck.contract import Denial  # a help needs no model of values
+    from unstuck.escalation.permission_rules import rules_for
 
     found = []
     for tool, call in calls:
@@ -259,6 +262,8 @@ def can_resume(command: Sequence[str]) -> bool:
 
 def resumed(command: Sequence[str], session: str | None) -> tuple[str, ...]:
     """Return ``command`` with ``session`` resumed; unchanged without a session or if it cannot be resumed."""
+    from unstuck.agents.command.prompt_delivery import named_prompt
+
     words, name = named_prompt(command), stream_of(command)
     if not session or not name or not can_resume(command) or not _SESSION.fullmatch(session):
         return tuple(command)
@@ -269,3 +274,17 @@ def resumed(command: Sequence[str], session: str | None) -> tuple[str, ...]:
     else:
         at = words.index("run") + 1 if name == "opencode" else 1
     return (*words[:at], *more, *words[at:])
+
+
+def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
+    program = command[0]
+    if "/" in program:
+        path = Path(program) if Path(program).is_absolute() else directory / program
+        if not path.is_file():
+            raise AgentNotFound(f"agent program {admit(program, limit=200)} does not exist in {directory}")
+        if shutil.which(str(path), path=environ.get("PATH")) is None:
+            raise AgentNotFound(f"agent program {admit(program, limit=200)} may not be run (chmod +x?)")
+    elif shutil.which(program, path=environ.get("PATH")) is None:
+        cure = ": install it, and sign in to it once in its own terminal" if program in PRESETS else ""
+        raise AgentNotFound(f"agent program {admit(program, limit=200)} was not found on PATH{cure}")

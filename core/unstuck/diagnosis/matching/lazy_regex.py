@@ -12,6 +12,7 @@ class Lazy:
 
     match: Callable[[str], re.Match[str] | None]
     search: Callable[[str], re.Match[str] | None]
+    fullmatch: Callable[[str], re.Match[str] | None]
     findall: Callable[[str], list[Any]]
     finditer: Callable[[str], Iterator[re.Match[str]]]
     sub: Callable[..., str]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unstuck.eventlog.storage.durable_files import make_directory, write_private
-from unstuck.settings.loading import default_user_file
+from unstuck.settings.layers import default_user_file
 from unstuck.text import one_line
 
 _MOST_RULES = 500

@@ -20,7 +20,8 @@ from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.doctor.finding import Finding
 from unstuck.runs.memory_commands import memory_damage
 from unstuck.runs.queries.run_list import live_runs
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.text import one_line
 from unstuck.words.amounts import sized

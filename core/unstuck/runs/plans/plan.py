@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,9 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from unstuck.contract import Task
-from unstuck.errors import UsageError
-from unstuck.settings.durations import parse_duration
-from unstuck.text import is_text
+from unstuck.runs.plans.one_command import TASK, one_command
 
 AfterSkip = Literal["block", "run", "skip"]
 Mode = Literal["orchestrated", "direct"]
@@ -134,18 +131,10 @@ def one_task_plan(
 
     ``timeout`` is a duration as text or seconds. Raises UsageError for a missing command or a wrong duration.
     """
-    if not command or not command[0].strip():
-        raise UsageError("no command: name the agent's program after `--`")
-    if not all(map(is_text, (*command, verify or "", agent_type or ""))):
-        raise UsageError("the agent's command and its check must be UTF-8 text: put other bytes into a script")
-    try:
-        timeout_s = None if timeout is None else parse_duration(str(timeout))
-    except ValueError as error:
-        raise UsageError(f"--timeout: {error}") from None
-    program = re.sub(r"[^A-Za-z0-9._:-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
+    program, timeout_s = one_command(command, verify=verify, agent_type=agent_type, timeout=timeout, name=name)
     agent = PlannedAgent(name=program, command=tuple(command), type=agent_type or "default")
     work = Task(
-        id="task",
+        id=TASK,
         prompt=task or "",
         agent=program,
         agent_type=agent.type,

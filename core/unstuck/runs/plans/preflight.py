@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -16,11 +15,12 @@ from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
 from unstuck.runs.doctor.programs import hooks
 from unstuck.runs.plans.failover import failover_warnings
+from unstuck.runs.plans.one_command import require_check
 from unstuck.runs.plans.plan import Plan
 from unstuck.settings.models import Settings, plain_name
 from unstuck.supervision.checks.check import detect_check
-from unstuck.supervision.checks.check_command import check_warnings, missing_program
-from unstuck.text import Clean, admit, one_line
+from unstuck.supervision.checks.check_command import check_warnings
+from unstuck.text import Clean, admit
 from unstuck.workspace.git.repo_status import under_way
 from unstuck.workspace.git.repository import dirty
 from unstuck.workspace.project import Project
@@ -69,13 +69,8 @@ def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
     """Raise UsageError if the program of a check is missing, unless ``setup`` may still install it."""
     if plan.setup:
         return
-    path = environ.get("PATH")
     for check in _checks(plan):
-        if missing := missing_program(check, lambda name: shutil.which(name, path=path) is not None):
-            raise UsageError(
-                f"the check's program {missing} was not found: {one_line(check, 200)} "
-                "(install it, or name a check that can run)"
-            )
+        require_check(check, environ)
 
 
 async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str], *, apart: bool) -> list[Clean]:

@@ -7,7 +7,8 @@ from operator import attrgetter
 from typing import Any
 
 from unstuck.errors import SettingsError, UsageError
-from unstuck.settings.loading import checked, layers, merge
+from unstuck.settings.layers import layers
+from unstuck.settings.loading import checked, merge
 from unstuck.settings.models import FailureHandlerSettings, Settings, plain_name
 from unstuck.settings.yaml_file import read_value
 from unstuck.text import one_line

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
+
+from unstuck.diagnosis.matching.lazy_regex import Lazy
 
 _OPERATORS = ("&&", "||", "|&", ";;", "|", ";", "&", "\n")
 _IN_TURN = (";", "\n")
 _LAUNCHERS = ("env", "time", "nice", "exec", "npx", "bunx", "xvfb-run")
 _RUN_LAUNCHERS = ("uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "pnpm", "yarn", "bun", "dotenv")
 # Programs whose exit code is that of the tests, also where they start others.
-_RUNNERS = re.compile(
+_RUNNERS = Lazy(
     r"pytest|py\.test|unittest|jest|vitest|mocha|phpunit|pest|rspec|ctest|ava|playwright|prove|busted|nose2|trial"
     r"|mypy|pyright|ruff|eslint|tsc|rubocop|oxlint"
 )
@@ -31,7 +33,7 @@ _SUBCOMMANDS = {
     "mix": ("test",),
 }
 # What checks something, itself or by starting what does.
-_CHECKERS = re.compile(
+_CHECKERS = Lazy(
     rf"{_RUNNERS.pattern}|cargo|go|node|deno|dotnet|swift|mix|make|just|task|npm|pnpm|yarn|bun|tox|nox|mvn|gradle|rake|invoke"
     r"|black|flake8|pylint|prettier|stylelint|biome|golangci-lint|clippy-driver|shellcheck|coverage|hatch|sbt|lein|stack|cabal"
 )
@@ -41,7 +43,7 @@ _PASSING_ON = (
     "xargs", "less", "more", "perl", "ansi2txt", "jq",
 )  # fmt: skip
 # A search that only leaves lines out; any other one may be the check itself.
-_LEAVING_OUT = re.compile(r"(?:[ef]?grep|rg)\b(?=.* (?:-\w*v\w*|--invert-match)\b)")
+_LEAVING_OUT = Lazy(r"(?:[ef]?grep|rg)\b(?=.* (?:-\w*v\w*|--invert-match)\b)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SHELL_WORDS = re.compile(
     r"[\[!:.{}()]|test|true|false|cd|chdir|exit|set|unset|export|readonly|exec|shift|trap|umask|wait|echo|printf|read|return"
@@ -50,9 +52,9 @@ _SHELL_WORDS = re.compile(
 )
 # A loop or a condition: `;` and the end of a line join its parts.
 _COMPOUND = re.compile(r"(?:if|for|while|until|case|select|function|coproc)\b|\w+\s*\(\)")
-_HARMLESS = re.compile(r"(?:true|:|exit 0|(?:echo|printf|date|sleep|cat|tail|head|ls)\b.*)")
+_HARMLESS = Lazy(r"(?:true|:|exit 0|(?:echo|printf|date|sleep|cat|tail|head|ls)\b.*)")
 # The exit code is used, or the order of the parts has a meaning that a suggestion would lose.
-_UNCLEAR = re.compile(
+_UNCLEAR = Lazy(
     r"<<|\$\?|\$!|PIPESTATUS|\bwait\b|\btrap\b|\bset \+e|\bexit\s+\$|\"[^\"]*(?:\$\(|`)|\(\(|^\s*#|\s#", re.MULTILINE
 )
 _PROGRAM_UNKNOWN = re.compile(
@@ -61,23 +63,22 @@ _PROGRAM_UNKNOWN = re.compile(
     re.MULTILINE,
 )
 _BASH_ONLY = (
-    (re.compile(r"(?:^|[\s;&|!(])\[\[ "), "[[ … ]]"),
-    (re.compile(r"(?:^|[;&|]\s*)source\s"), "source"),
-    (re.compile(r"(?:^|\s)[<>]\("), "<(…)"),
-    (re.compile(r"<<<"), "<<<"),
-    (re.compile(r"&>"), "&>"),
-    (re.compile(r"\|&"), "|&"),
-    (re.compile(r"\bset -[a-z]*o pipefail\b"), "set -o pipefail"),
-    (re.compile(r"PIPESTATUS"), "PIPESTATUS"),
-    (re.compile(r"(?:^|[;&|]\s*)shopt\b"), "shopt"),
-    (re.compile(r"(?:^|[;&|]\s*)function\s"), "function"),
-    (re.compile(r"(?:^|\s)\{\d+\.\.\d+\}"), "{1..9}"),
+    (Lazy(r"(?:^|[\s;&|!(])\[\[ "), "[[ … ]]"),
+    (Lazy(r"(?:^|[;&|]\s*)source\s"), "source"),
+    (Lazy(r"(?:^|\s)[<>]\("), "<(…)"),
+    (Lazy(r"<<<"), "<<<"),
+    (Lazy(r"&>"), "&>"),
+    (Lazy(r"\|&"), "|&"),
+    (Lazy(r"\bset -[a-z]*o pipefail\b"), "set -o pipefail"),
+    (Lazy(r"PIPESTATUS"), "PIPESTATUS"),
+    (Lazy(r"(?:^|[;&|]\s*)shopt\b"), "shopt"),
+    (Lazy(r"(?:^|[;&|]\s*)function\s"), "function"),
+    (Lazy(r"(?:^|\s)\{\d+\.\.\d+\}"), "{1..9}"),
 )
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
+_QUOTED = Lazy(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A command between two top-level operators, and the operator behind it (empty for the last one)."""
 
     text: str

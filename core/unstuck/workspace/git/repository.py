@@ -5,7 +5,6 @@ Paths are decoded with ``os.fsdecode``, which keeps every byte of a name; admit 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -243,6 +242,8 @@ def above(path: str) -> list[str]:
 
 def path_hash(path: Path) -> str:
     """Return a name of 16 hex digits for ``path``, the same for every spelling of it."""
+    import hashlib  # loads slowly, and a first worktree needs none
+
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
 
 

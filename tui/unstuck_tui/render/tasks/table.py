@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from unstuck.escalation.ladder_state import Climb
-from unstuck.eventlog.state import State, TaskRow
 from unstuck.text import one_line
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span
@@ -34,6 +32,10 @@ from unstuck.words.labels import (
 from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle, width_of
 from unstuck_tui.render.tasks.progress import sparkline, spinner
 
+if TYPE_CHECKING:
+    from unstuck.escalation.ladder_state import Climb
+    from unstuck.eventlog.state import State, TaskRow
+
 NARROW = 84
 _BAR = 4
 _WORDS = 200
@@ -45,8 +47,7 @@ _TRIED, _PIPS, _PLACE = 5, 12, 12
 _COUNT = re.compile(r" \d+( of \d+)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The widths of a table's columns in cells; 0 leaves a column out."""
 
     task: int
@@ -61,8 +62,7 @@ class Columns:
     failure: int
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(NamedTuple):
     """The widths of the longest texts of a table in cells; 0 for a text that there is not."""
 
     task: int = 0
@@ -118,14 +118,14 @@ def columns_for(width: int, needs: Needs) -> Columns:
             found[name] = has + more - (0 if has else 1)
             room -= more
     found["failure"] += room
-    return Columns(**{name: found.get(name, 0) for name in Columns.__slots__})
+    return Columns(**{name: found.get(name, 0) for name in Columns._fields})
 
 
 def header_cells(columns: Columns, sorting: str = "plan") -> tuple[Cell, ...]:
     """The table's heading; the column that sorts is marked."""
     by = _SORTED.get(sorting)
     names = (f"{name}▾" if name == by else name for name in _NAMES)
-    text = " ".join(fit(name, width) for name, width in zip(names, astuple(columns), strict=True) if width)
+    text = " ".join(fit(name, width) for name, width in zip(names, columns, strict=True) if width)
     return (Cell(f"  {text}", "quiet"),)
 
 
@@ -156,7 +156,7 @@ def task_cells(
     cells = [
         Cell(f"{'?' if absent[0] else glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
         Cell(fit_middle(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
-        *_state(word, columns.state, tone),
+        *state_cells(word, columns.state, tone),
     ]
     if columns.agent:
         cells.append(Cell(fit_middle(agent_mark(row), columns.agent) + " ", "wait" if row.failovers else "quiet"))
@@ -194,7 +194,7 @@ def task_cells(
     return tuple(cells)
 
 
-def _state(word: str, width: int, tone: Tone) -> tuple[Cell, ...]:
+def state_cells(word: str, width: int, tone: Tone) -> tuple[Cell, ...]:
     """The state; one that needs the person is filled."""
     if tone != "ask":
         return (Cell(fit(word, width + 1), "quiet" if tone == "good" else tone),)

@@ -12,7 +12,8 @@ from textual.app import App
 
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.runs.view.run_view import RunView
-from unstuck.settings.loading import default_user_file, load_settings
+from unstuck.settings.layers import default_user_file
+from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
 from unstuck_tui.render.browse.columns import Column, heading_cells, would_lines

@@ -1,7 +1,4 @@
-"""Everything that Textual does not promise to keep: its private names, used here and nowhere else.
-
-A release of Textual that changes one of them breaks this module, and a test that names it.
-"""
+"""Apps, screens, keys and the driver, as far as they need private names of Textual's."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ from textual.geometry import Size
 from textual.keys import _character_to_key
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
-from textual.widgets import Input, TextArea
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,6 +57,16 @@ class SteadyApp(App[None]):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         self._has_dropped = self._has_dropped or (renderable is not None and self._batch_count > 0)
         super()._display(screen, renderable)
+
+    @property
+    def is_left(self) -> bool:
+        """True once it has been told to exit, which takes it a moment."""
+        return self._exit
+
+    async def turn_to(self, screen: Screen[Any]) -> None:
+        """Show ``screen`` in the place of the first one, of which Textual holds no caller that it could call back."""
+        self.screen._push_result_callback(self.screen, None)
+        await self.switch_screen(screen)
 
     def keep_copied(self, text: str) -> None:
         """Set the clipboard of this app's own fields to ``text``."""
@@ -119,30 +125,6 @@ class SteadyScreen(Screen[ScreenResultType]):
         """Skip the styling of each widget at the first time, when all have just been styled."""
         if not self.stack_updates:
             event.refresh_styles = False
-
-
-class PasteInput(Input):
-    """A field of one line. Subclasses say what ``pasted`` makes of a text."""
-
-    def pasted(self, text: str) -> str:
-        """The part of a pasted ``text`` that goes into the field."""
-        return text
-
-    def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default().stop()
-        super()._on_paste(events.Paste(self.pasted(event.text)))
-
-
-class PasteTextArea(TextArea):
-    """A field of several lines. Subclasses say what ``pasted`` makes of a text."""
-
-    def pasted(self, text: str) -> str:
-        """The part of a pasted ``text`` that goes into the field."""
-        return text
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.prevent_default().stop()
-        await super()._on_paste(events.Paste(self.pasted(event.text)))
 
 
 class RedirectedDriver(LinuxDriver):
