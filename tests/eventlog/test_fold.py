@@ -179,7 +179,7 @@ def test_nobody_waits_for_an_answer_that_cannot_come(events: list[tuple[e.Event,
 @given(any_records)
 @settings(max_examples=75)
 def test_open_questions_and_those_of_a_task_are_found(events: list[tuple[e.Event, str, str]]) -> None:
-    """What is kept beside the questions of a run is what a search through all of them finds, also after a snapshot."""
+    """Lists beside the questions of a run hold what a search through all of them finds, also after a snapshot."""
     state = State()
     for record in recorded(events):
         fold(state, record)
