@@ -1,8 +1,8 @@
 """Git repository of the checkpoints: bare, beside the event log.
 
 Checkpoints write their objects here and never into the user's object store. So deleting one frees its space, and the
-user's repository never grows. A tree borrows the files of the commit that was checked out at its first save. A
-reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
+user's repository never grows. A tree borrows the files and folders of the commit that was checked out at its first
+save. A reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
 """
 
 from __future__ import annotations
