@@ -11,6 +11,8 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median
 
@@ -57,38 +59,74 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def share(*, per_second: int, key: bytes = b"", shows: bytes = b"") -> Callable[[], float]:
+LOADS: dict[str, Callable[[], list[Spent]]] = {
+    "1 Hz": partial(seconds_of, "screen_load.py", 1, 1),
+    "floor": partial(seconds_of, "screen_floor.py"),
+    "10 Hz": partial(seconds_of, "screen_load.py", 1, 10),
+    "plan": partial(seconds_of, "screen_load.py", 1, 1, key=b"d", shows=b"plan of"),
+    "hosts": partial(seconds_of, "fleet_load.py", 1),
+    "alone": partial(seconds_of, "screen_load.py", 0, 1),
+}
+
+
+class Turns:
+    """Rounds in which each load is run once, one after the other; every row looks at the same rounds.
+
+    Half of the time of a row of its own would go to loads that other rows have, too, and it would compare what ran
+    minutes apart.
+    """
+
+    def __init__(self) -> None:
+        self._rounds: list[dict[str, list[Spent] | Exception]] = []
+
+    def look(self, figure: Callable[..., float], *names: str) -> Callable[[], float]:
+        """Return a measurement whose n-th call gives the ``figure`` of the loads ``names`` in round n."""
+        numbers = count()
+
+        def measure() -> float:
+            number = next(numbers)
+            while len(self._rounds) <= number:
+                self._rounds.append({name: _tried(load) for name, load in LOADS.items()})
+            found = [self._rounds[number][name] for name in names]
+            for one in found:
+                if isinstance(one, Exception):
+                    raise one
+            return figure(*found)
+
+        return measure
+
+
+def _tried(load: Callable[[], list[Spent]]) -> list[Spent] | Exception:
+    try:
+        return load()
+    except Exception as error:  # of this load's rows alone
+        return error
+
+
+def share(seconds: list[Spent]) -> float:
     """The screen's own share of a core in the median second: its callbacks, threads and writing, and its listening.
 
     Every second does the same, so what makes one dearer is the collector of garbage or the machine.
     """
-
-    def measure() -> float:
-        spent = seconds_of("screen_load.py", 1, per_second, key=key, shows=shows)
-        forgotten = median(abs(second.rest) for second in spent)
-        if forgotten > max(0.001, 0.05 * median(second.screen for second in spent)):
-            raise RuntimeError(f"{forgotten:.4f} s of a second are neither the screen's nor the run's")
-        return 100 * median(second.screen for second in spent)
-
-    return measure
+    forgotten = median(abs(second.rest) for second in seconds)
+    if forgotten > max(0.001, 0.05 * median(second.screen for second in seconds)):
+        raise RuntimeError(f"{forgotten:.4f} s of a second are neither the screen's nor the run's")
+    return 100 * median(second.screen for second in seconds)
 
 
-def difference() -> float:
+def share_of_screen(seconds: list[Spent]) -> float:
+    """The same of a load with nothing that could be forgotten, or with other processes that answer it."""
+    return 100 * median(second.screen for second in seconds)
+
+
+def share_of_process(seconds: list[Spent]) -> float:
+    """The share of a core of the whole process."""
+    return 100 * median(second.process for second in seconds)
+
+
+def difference(watched: list[Spent], alone: list[Spent]) -> float:
     """The same by another way: what the process uses in the median second, less that of one without a screen."""
-    watched, alone = (
-        median(second.process for second in seconds_of("screen_load.py", int(watched), 1)) for watched in (True, False)
-    )
-    return 100 * (watched - alone)
-
-
-def share_of_hosts(part: str) -> Callable[[], float]:
-    """The same of runs of many hosts: the share of the ``screen``, of the ``run``, or of the whole ``process``."""
-    return lambda: 100 * median(getattr(second, part) for second in seconds_of("fleet_load.py", 1))
-
-
-def floor() -> float:
-    """The share of a core of a Textual app that changes as many lines once a second, and does nothing else."""
-    return 100 * median(second.screen for second in seconds_of("screen_floor.py"))
+    return share_of_process(watched) - share_of_process(alone)
 
 
 async def _resident(count: int) -> float:
@@ -148,29 +186,32 @@ async def _pressed(app: UnstuckApp) -> float:
 
 
 def benches() -> Iterable[Bench]:
-    for rate, budget in ((1, "1.5 %"), (10, "3 %")):
+    """The first row takes as long as all rounds: the next five look at what was measured in them."""
+    look = Turns().look
+    for rate, budget in (("1 Hz", "1.5 %"), ("10 Hz", "3 %")):
         yield Bench(
-            name=f"10,000 tasks, every one changes in 10 s, {rate} Hz",
+            name=f"10,000 tasks, every one changes in 10 s, {rate}",
             unit="% core",
-            measure=share(per_second=rate),
-            against=floor,
+            measure=look(share, rate),
+            against=look(share_of_screen, "floor"),
             budget=budget,
             rounds=3,
         )
-    plan = share(per_second=1, key=b"d", shows=b"plan of")
-    yield Bench(name="the same as a plan, 1 Hz", unit="% core", measure=plan, budget="2 %", rounds=3)
+    yield Bench(name="the same as a plan, 1 Hz", unit="% core", measure=look(share, "plan"), budget="2 %", rounds=3)
     yield Bench(
         name="10,000 tasks of 20 other hosts, 1 Hz",
         unit="% core",
-        measure=share_of_hosts("screen"),
-        against=share(per_second=1),
+        measure=look(share_of_screen, "hosts"),
+        against=look(share, "1 Hz"),
         budget="1.5 %",
         rounds=3,
     )
     # A thousand records a second are copied, checked and folded here, which the process of a local run does itself.
-    yield Bench(name="the same with what takes them in", unit="% core", measure=share_of_hosts("process"), rounds=3)
+    whole = "the same with what takes them in"
+    yield Bench(name=whole, unit="% core", measure=look(share_of_process, "hosts"), rounds=3)
     # The difference of two figures that are ten times as large: noisy, but nothing can be left out of it.
-    yield Bench(name="1 Hz, as the difference of two processes", unit="% core", measure=difference, rounds=3)
+    apart = "1 Hz, as the difference of two processes"
+    yield Bench(name=apart, unit="% core", measure=look(difference, "1 Hz", "alone"), rounds=3)
     yield Bench(name="memory with 1,000 tasks", unit="MB", measure=memory, budget="80 MB", rounds=3)
     yield Bench(
         name="key to paint while a million lines are printed, p95",

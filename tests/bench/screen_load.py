@@ -25,7 +25,7 @@ from unstuck_tui.app.host import ScreenHost
 TASKS = 10_000
 CHANGES = 1_000
 """In a second: every task changes once in ten."""
-SECONDS = 20
+SECONDS = 15
 SETTLING_S = 2.0
 
 

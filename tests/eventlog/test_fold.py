@@ -176,6 +176,39 @@ def test_nobody_waits_for_an_answer_that_cannot_come(events: list[tuple[e.Event,
         ended = {row.id: row.status for row in state.tasks.values() if row.state == "ended"}
 
 
+@given(any_records)
+@settings(max_examples=75)
+def test_open_questions_and_those_of_a_task_are_found(events: list[tuple[e.Event, str, str]]) -> None:
+    """Lists beside the questions of a run hold what a search through all of them finds, also after a snapshot."""
+    state = State()
+    for record in recorded(events):
+        fold(state, record)
+    for known in (state, copied(state), load(dump(state))):
+        assert known is not None
+        every = tuple(known.gates.values())
+        assert known.open_gates() == tuple(row for row in every if row.status == "open")
+        for task in ("", *TASKS, "stranger"):
+            assert known.gates_of(task) == tuple(row for row in every if row.gate.task == task)
+
+
+def test_no_search_passes_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run of many questions, one more is opened, answered and withdrawn without a look at those of other tasks."""
+    state = State()
+    monkeypatch.setattr(type(state.gates), "values", lambda gates: pytest.fail("all questions are looked at"))
+    records = recorded([
+        (e.GateOpened(gate="g1", type="stuck", choices=("retry",)), "a", ""),
+        (e.GateOpened(gate="g2", type="stuck", choices=("retry",)), "b", ""),
+        (e.CheckpointCreated(id="c", reason="r"), "a", ""),
+        (e.GateAnswered(gate="g1", choice="retry", effect="prepare"), "a", ""),
+        (e.TaskEnded(task_id="b", status="skipped"), "b", ""),
+    ])  # fmt: skip
+    for record in records:
+        fold(state, record)
+        for row in state.tasks.values():
+            next_step(state, row, max_parallel=2, tree="/tree")
+    assert [row.status for row in (*state.gates_of("a"), *state.gates_of("b"))] == ["answered", "withdrawn"]
+
+
 @given(any_records, st.integers(0, 60))
 @settings(max_examples=75)
 def test_a_snapshot_and_the_rest_is_the_same_as_the_whole(events: list[tuple[e.Event, str, str]], at: int) -> None:

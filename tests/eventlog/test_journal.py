@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from unstuck.errors import LaggedBehind, RecordDamaged, RecordWriteFailed
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.log import journal as journals
+from unstuck.eventlog.log import log_format
 from unstuck.eventlog.log.journal import LOG_NAME, SNAPSHOT_NAME, Journal
 from unstuck.eventlog.log.log_format import verify
 from unstuck.eventlog.log.records import read_records, replay
@@ -49,6 +51,30 @@ async def journal_in(folder: Path) -> Journal:
 
 def warned(number: int) -> e.Event:
     return e.StopRequested(reason=str(number), attempt_id="none")
+
+
+async def test_old_records_are_read_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of a long log from its start holds up no agent: its records are read in other threads."""
+    journal = await journal_in(tmp_path)
+    for number in range(2 * journals.READ_SLICE):
+        journal.append(warned(number))
+    await journal.committed()
+    threads = set[int]()
+    for module, name in ((log_format, "open_for_reading"), (journals, "decoded")):
+        called = getattr(module, name)
+
+        def noted(*arguments: Any, called: Any = called) -> Any:
+            threads.add(threading.get_ident())
+            return called(*arguments)
+
+        monkeypatch.setattr(module, name, noted)
+    follower = journal.follow()
+    for number in range(2 * journals.READ_SLICE):
+        assert (await anext(follower)).seq == number + 1
+    await follower.aclose()  # type: ignore[attr-defined]
+    await journal.close()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_decided_at_once_and_safe_later(tmp_path: Path) -> None:

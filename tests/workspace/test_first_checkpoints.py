@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
 from unstuck.clock import SystemClock
@@ -91,6 +92,37 @@ async def test_first_checkpoints_of_several_processes(project: Project, trees: l
     finally:
         for program in programs:
             program.communicate()
+
+
+async def test_folders_as_committed_are_not_saved_again(project: Project) -> None:
+    """A first checkpoint of a large project writes what differs from the commit: the file, its folder and the top."""
+    project.write({f"part-{number}/file.txt": f"{number}\n" for number in range(20)})
+    project.commit()
+    project.write({"part-3/file.txt": "other\n"})
+    store = await project.store(ManualClock())
+    saved = await store.create("start", run="r")
+    objects = project_home(project.root, await project.repository()) / "checkpoints" / "store.git" / "objects"
+    assert len([file for file in objects.rglob("*") if file.is_file()]) == 3
+    project.write({"part-3/file.txt": "later\n", "part-4/file.txt": "later\n"})
+    await store.restore(saved.id, run="r")
+    assert (project.root / "part-3" / "file.txt").read_text() == "other\n"
+    assert (project.root / "part-4" / "file.txt").read_text() == "4\n"
+
+
+async def test_folders_that_the_user_may_lose_are_saved(project: Project) -> None:
+    """Folders that are in the repository by chance, and that no commit needs, are saved all the same."""
+    project.write({"part/file.txt": "one\n"})
+    project.commit()
+    project.write({"part/file.txt": "two\n"})
+    project.git("add", "-A")
+    project.git("write-tree")
+    project.git("reset", "-q")
+    store = await project.store(ManualClock())
+    saved = await store.create("start", run="r")
+    project.git("prune", "--expire=now")
+    project.write({"part/file.txt": "three\n"})
+    await store.restore(saved.id, run="r")
+    assert (project.root / "part" / "file.txt").read_text() == "two\n"
 
 
 async def test_half_made_store(project: Project, trees: list[Path]) -> None:

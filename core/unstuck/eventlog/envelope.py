@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
@@ -80,9 +81,18 @@ def decode(line: bytes) -> Record:
     if not line.isascii() or b"\x7f" in line or (b"\\" in line and _ESCAPE.search(line)):
         line = json.dumps(_sanitised(json.loads(line))).encode("ascii")
     name = event_name(line)
-    record = _read(line, name)
+    try:
+        record = _validator(EVENTS[name])(line)
+        if record.name == name:
+            return record
+    except (KeyError, ValidationError):
+        pass
     # Written in another way, it may have another name than was found.
-    return record if record.name == name else _read(line, record.name)
+    record = _validator(Unknown)(line)
+    try:
+        return _validator(EVENTS[record.name])(line)
+    except (KeyError, ValidationError):
+        return record
 
 
 def event_name(line: bytes) -> str:
@@ -91,19 +101,8 @@ def event_name(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
-def _read(line: bytes, name: str) -> Record:
-    """Return the record in a line whose event is ``name``."""
-    known = EVENTS.get(name, Unknown)
-    try:
-        return _validator(known).validate_json(line)  # type: ignore[no-any-return]
-    except ValidationError:
-        if known is Unknown:
-            raise
-        return _validator(Unknown).validate_json(line)  # type: ignore[no-any-return]
-
-
 @cache
-def _validator(event: type[Event | Unknown]) -> SchemaValidator:
+def _validator(event: type[Event | Unknown]) -> Callable[[bytes], Record]:
     """Return what makes the record of a whole line. A tagged union would build the validators of all events at once."""
 
     def field(name: str, schema: core_schema.CoreSchema, written: str = "") -> core_schema.DataclassField:
@@ -129,7 +128,7 @@ def _validator(event: type[Event | Unknown]) -> SchemaValidator:
     ]
     names = [one["name"] for one in fields]
     arguments = core_schema.dataclass_args_schema(Record.__name__, fields)
-    return SchemaValidator(core_schema.dataclass_schema(Record, arguments, names, slots=True))
+    return SchemaValidator(core_schema.dataclass_schema(Record, arguments, names, slots=True)).validate_json
 
 
 def _sanitised(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -392,6 +393,34 @@ class RunRow:
         return float(self.tokens if kind == "tokens" else self.cost or 0.0)
 
 
+class _Gates(dict[str, GateRow]):
+    """Questions by id, oldest first, with the ids of the open ones and of those of each task beside them."""
+
+    def __init__(self, rows: Mapping[str, GateRow]) -> None:
+        super().__init__()
+        self.open: dict[str, None] = {}
+        self.by_task: dict[str, dict[str, None]] = {}
+        for id, row in rows.items():
+            self[id] = row
+
+    def __setitem__(self, id: str, row: GateRow) -> None:
+        before = self.get(id)
+        if (
+            before is not None
+            and (before.gate.task, before.status) != (row.gate.task, row.status)
+            and row.status == "open"
+        ):
+            # Opened again, it is the youngest one; a log that was edited may even give it to another task.
+            del self[id], self.by_task[before.gate.task][id]
+            self.open.pop(id, None)
+        super().__setitem__(id, row)
+        self.by_task.setdefault(row.gate.task, {})[id] = None
+        if row.status == "open":
+            self.open[id] = None
+        else:
+            self.open.pop(id, None)
+
+
 @dataclass(slots=True)
 class State:
     """State of a run, folded from its log. ``unknown`` counts events of a later version.
@@ -415,9 +444,21 @@ class State:
     pages: dict[int, Page] = field(default_factory=dict)
     unknown: int = 0
 
+    def __post_init__(self) -> None:
+        self.gates = _Gates(self.gates)
+
+    @property
+    def _gates(self) -> _Gates:
+        assert isinstance(self.gates, _Gates)
+        return self.gates
+
     def open_gates(self) -> tuple[GateRow, ...]:
         """Return the open questions, oldest first."""
-        return tuple(row for row in self.gates.values() if row.status == "open")
+        return tuple(self.gates[id] for id in self._gates.open)
+
+    def gates_of(self, task: str) -> tuple[GateRow, ...]:
+        """Return the questions of ``task``, oldest first; those of the whole run without one."""
+        return tuple(self.gates[id] for id in self._gates.by_task.get(task, ()))
 
     def agents(self) -> list[tuple[int, float]]:
         """Return the agents of all attempts: process id and start, in seconds since 1970."""
@@ -461,7 +502,6 @@ def copied(state: State) -> State:
         state,
         tasks=dict(state.tasks),
         attempts=dict(state.attempts),
-        gates=dict(state.gates),
         signatures=dict(state.signatures),
         decided=dict(state.decided),
         pages=dict(state.pages),

@@ -12,7 +12,7 @@ from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import State
 from unstuck.runs.checkpoint_commands import store_of
 from unstuck.runs.queries.run_list import state_of
-from unstuck.runs.queries.truth import truth_of
+from unstuck.runs.queries.truth import CONFIRMED
 from unstuck.settings.models import Settings
 from unstuck.workspace.checkpoints.manager import Checkpoint, find_checkpoints
 from unstuck.workspace.git.diff_limit import Counted, parse_counts
@@ -34,30 +34,52 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnd:
-    """``claims`` are the rows of :func:`truth_of` for this run. ``changes`` is None without success or checkpoints."""
+class Claims:
+    """Claims of the agents of a run beside its checks, counted as ``unstuck truth`` counts them."""
 
-    claims: tuple[dict[str, Any], ...] = ()
+    attempts: int = 0
+    claimed_done: int = 0
+    compared: int = 0
+    agreed: int = 0
+    false_claims: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """``claims`` is None without one that a check could judge, ``changes`` without success or checkpoints."""
+
+    claims: Claims | None = None
     changes: Changes | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts for the JSON result of a run: ``claims`` and ``changes``, each only if it is known."""
-        names = ("attempts", "claimed_done", "compared", "agreed", "false_claims")
-        sums = {name: sum(row[name] for row in self.claims) for name in names}
-        found = {"claims": sums} if sums["compared"] else {}
-        return found | ({"changes": asdict(self.changes)} if self.changes is not None else {})
+        return {name: asdict(part) for name in ("claims", "changes") if (part := getattr(self, name)) is not None}
 
 
 async def end_of_run(place: Project, run: str) -> RunEnd:
     """Return the facts about the end of ``run``; less of them if a file cannot be read."""
-    claims: list[dict[str, Any]] = []
-    changes = None
+    claims = changes = None
     with suppress(UnstuckError, OSError):
-        claims = await asyncio.to_thread(truth_of, [place.runs], run=run)
         state, _ = await asyncio.to_thread(state_of, place, run)
+        claims = claims_of(state)
         if state.run.exit_code == 0:
             changes = await _changes(place, state)
-    return RunEnd(claims=tuple(claims), changes=changes)
+    return RunEnd(claims=claims, changes=changes)
+
+
+def claims_of(state: State) -> Claims | None:
+    """Count the claims from the state: reading a long log again for them would take longer than its resume."""
+    said = [(row.report.claim if row.report is not None else "", row.check) for row in state.attempts.values()]
+    found = [(claim, CONFIRMED[check]) for claim, check in said if claim in ("done", "not_done") and check in CONFIRMED]
+    if not found:
+        return None
+    return Claims(
+        attempts=len(said),
+        claimed_done=sum(claim == "done" for claim, _ in said),
+        compared=len(found),
+        agreed=sum((claim == "done") == passed for claim, passed in found),
+        false_claims=sum(claim == "done" and not passed for claim, passed in found),
+    )
 
 
 async def _changes(place: Project, state: State) -> Changes | None:

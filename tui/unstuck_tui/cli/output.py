@@ -128,9 +128,10 @@ class Output:
             return
         for line in summary(self.run, result.exit_reason, gates=self._gates, branch=branch, watch=self._watch):
             self._print(line)
-        for line in (changes_line(found.changes) if found.changes is not None else "", claims_line(found.claims)):
-            if line:
-                self._print(f"  {line}")
+        if found.changes is not None:
+            self._print(f"  {changes_line(found.changes)}")
+        if found.claims is not None:
+            self._print(f"  {claims_line(found.claims)}")
 
     def say(self, line: str) -> None:
         """One more line, for people."""

@@ -182,7 +182,7 @@ def _saved_for_question(state: State, record: Record, event: e.CheckpointCreated
             change_task(state, record, left=event.progress)
         return
     saved = {"checkpoint": "", "not_saved": event.reason} if event.id == "none" else {"checkpoint": event.id}
-    for row in list(state.gates.values()):
+    for row in state.gates_of(record.task):
         stands = row.gate.attempt == record.attempt and row.gate.standing in ("held", "frozen")
         if stands and "checkpoint" not in row.gate.context:
             change_gate(state, row.id, context={**row.gate.context, **saved})

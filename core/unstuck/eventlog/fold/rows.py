@@ -81,11 +81,11 @@ def is_current(state: State, record: Record) -> bool:
 
 def open_gate(state: State, task: str) -> str:
     """Return the oldest open gate of the task, empty without one."""
-    return next((row.id for row in state.open_gates() if row.gate.task == task), "")
+    return next((row.id for row in state.gates_of(task) if row.status == "open"), "")
 
 
 def withdraw(state: State, record: Record, task: str) -> None:
     """Withdraw the open gates of the task."""
-    for row in state.open_gates():
-        if row.gate.task == task:
+    for row in state.gates_of(task):
+        if row.status == "open":
             state.gates[row.id] = replace(row, gate=replace(row.gate, status="withdrawn"), closed=record.time)

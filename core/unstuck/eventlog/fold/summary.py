@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from unstuck.eventlog import events as e
-from unstuck.eventlog.attention_stats import decider
+from unstuck.eventlog.attention_stats import DECISIONS, decider
 from unstuck.eventlog.envelope import Record
 from unstuck.eventlog.fold.rows import Handlers, change_attempt, on
 from unstuck.eventlog.state import State
@@ -101,7 +101,9 @@ def _notified(state: State, record: Record, event: e.NotificationSent) -> None:
 
 def note_decision(state: State, record: Record) -> None:
     """Keep a decision without a person; the answer of a question stays with its row."""
-    by = None if isinstance(record.event, e.GateAnswered) else decider(record)
+    if record.name not in DECISIONS or isinstance(record.event, e.GateAnswered):
+        return
+    by = decider(record)
     if by is not None:
         state.decided[record.seq] = Decided(time=record.time, event=record.name, by=by, task=record.task)
 

@@ -88,26 +88,29 @@ def read_lines(
     Raises RecordDamaged, and RecordError where the file cannot be read.
     """
     seq, offset, crc = start
-    told = offset
+    told, tell_at = offset, offset + _TOLD_BYTES
     try:
         refuse_links(path.parent)
         with open_for_reading(path) as file:
             if not _seek(file, start):
                 raise RecordDamaged(path, seq, offset, f"record {seq} does not end here")
-            while raw := file.readline(LINE_LIMIT + 1):
+            readline, crc32 = file.readline, zlib.crc32  # looked up once: every record of a long log passes here
+            while raw := readline(LINE_LIMIT + 1):
                 seq += 1
-                crc = zlib.crc32(raw[:-_SEAL_SIZE], crc)
+                crc = crc32(raw[:-_SEAL_SIZE], crc)
                 version = SCHEMA if raw.startswith(_THIS % seq) else _version(raw, seq)
-                if version is None or raw[-_SEAL_SIZE:] != _SEAL % crc:
+                if version is None or not raw.endswith(_SEAL % crc):
                     if not _is_relined(raw, crc) and _is_torn(raw, file, Position(seq, offset), safe):
                         break
                     raise RecordDamaged(path, seq, offset, _problem(raw, seq))
                 if seq > after or version != SCHEMA:
-                    yield Line(seq, offset, raw, version, crc)
+                    yield tuple.__new__(
+                        Line, (seq, offset, raw, version, crc)
+                    )  # in half the time of its own constructor
                 offset += len(raw)
-                if offset - told > _TOLD_BYTES:
+                if offset > tell_at:
                     report(offset - told)
-                    told = offset
+                    told, tell_at = offset, offset + _TOLD_BYTES
             report(offset - told)
     except OSError as problem:
         raise RecordError(f"{path}: cannot be read: {problem.strerror or problem}") from problem

@@ -40,6 +40,6 @@ def _problem(error: Exception) -> str:
 def replay(path: Path) -> State:
     """Return the state of a log file, folded from its first record. Raises RecordDamaged."""
     state = State()
-    for record in read_records(path):
-        fold(state, record)
+    for line in read_lines(path):
+        fold(state, decoded(path, line))
     return state

@@ -151,8 +151,11 @@ class RemoteAgent:
 
     def _given(self) -> list[str]:
         """Return the questions of hosts whose answers wait for the call that asked."""
-        rows = [row for row in self._core.head.gates.values() if row.gate.task == self._task.id]
-        return [row.id for row in rows if row.status == "answered" and _WHERE in row.gate.context]
+        return [
+            row.id
+            for row in self._core.head.gates_of(self._task.id)
+            if row.status == "answered" and _WHERE in row.gate.context
+        ]
 
     def _rows_since(self, work: WorkEntry, guidance: Guidance) -> list[AttemptRow]:
         """Return the attempts at the task from that of ``work`` on; none where the log does not know it."""

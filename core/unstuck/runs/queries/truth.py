@@ -27,7 +27,7 @@ _WANTED = Wanted(
         }
     )
 )
-_FOUND = {"passed": True, "failed": False, "contradicted": False}
+CONFIRMED = {"passed": True, "failed": False, "contradicted": False}
 """Check results that confirm or contradict a claim; any other says nothing about the work."""
 _FAILURES_KEPT = 200
 _FAILURES_SHOWN = 3
@@ -116,7 +116,7 @@ class Truth:
             case e.AttemptInterrupted() if attempt is not None:
                 attempt.seconds += event.used_s
             case e.CheckFinished() if attempt is not None:
-                attempt.found, attempt.failure = _FOUND.get(event.result), _diagnosis(event)
+                attempt.found, attempt.failure = CONFIRMED.get(event.result), _diagnosis(event)
             case e.UsageCounted() if attempt is not None:
                 attempt.tokens += event.tokens
                 if event.cost is not None:
@@ -185,16 +185,14 @@ def read_run(truth: Truth, folder: Path) -> None:
         truth.end_run()
 
 
-def truth_of(
-    folders: Iterable[Path], complain: Callable[[str], None] = lambda said: None, *, run: str = ""
-) -> list[dict[str, Any]]:
-    """Return the rows of :meth:`Truth.rows` over the runs in ``folders``, or over ``run`` alone.
+def truth_of(folders: Iterable[Path], complain: Callable[[str], None] = lambda said: None) -> list[dict[str, Any]]:
+    """Return the rows of :meth:`Truth.rows` over the runs in ``folders``.
 
     ``complain`` gets a line for each log that cannot be read whole; the records before the damage count.
     """
     truth = Truth()
     for folder in folders:
-        for name in [run] if run else run_names(folder):
+        for name in run_names(folder):
             try:
                 read_run(truth, folder / name)
             except RecordError as error:

@@ -295,7 +295,7 @@ class RunReplay:
     def _alarms(self, seen: Observation, identity: str, row: TaskRow, side: _Side) -> Iterator[Step]:
         ours = self._state.run.kind in ("plan", "command")
         verdict = side.detector.observe(seen)
-        alarm = alarm_of(side.detector, seen, verdict, identity, gates=self._state.gates.values(), ours=ours)
+        alarm = alarm_of(side.detector, seen, verdict, identity, gates=self._state.gates_of(seen.task_id), ours=ours)
         if alarm is not None and alarm.nudge is not None:
             yield Step("warning", "loop")
         if alarm is not None and alarm.concern is not None and side.may_ask and not row.gate:

@@ -169,7 +169,7 @@ def _interruption(state: State, row: TaskRow) -> str:
 
 def _edited_by_hand(state: State, row: TaskRow) -> str:
     """The note that a person edited the files during the last attempt; empty where those edits were restored."""
-    had = any(gate.handed and gate.gate.attempt == row.attempt for gate in state.gates.values())
+    had = any(gate.handed and gate.gate.attempt == row.attempt for gate in state.gates_of(row.id))
     return IN_HANDS if had and not _is_restored(row) else ""
 
 

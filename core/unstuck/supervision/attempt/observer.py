@@ -90,7 +90,7 @@ class Holding:
         self._subagent = one_line(observation.agent_id, _NAME_LIMIT)
         verdict, seen, identity = self._record(observation)
         ours = core.head.run.kind in ("plan", "command")
-        alarm = alarm_of(core.detector, seen, verdict, identity, gates=core.head.gates.values(), ours=ours)
+        alarm = alarm_of(core.detector, seen, verdict, identity, gates=core.head.gates_of(seen.task_id), ours=ours)
         if alarm is None:
             return None
         if (told := alarm.nudge) is not None:
@@ -320,7 +320,7 @@ class Holding:
 
     def _undelivered(self) -> Iterator[GateRow]:
         row = self._core.row(self._task)
-        for gate in self._core.head.gates.values():
+        for gate in self._core.head.gates_of(self._task):
             if gate.gate.attempt != row.attempt or gate.status != "answered" or gate.id in self._taken:
                 continue
             # A call that asked itself returns its own answer.

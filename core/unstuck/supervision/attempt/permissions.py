@@ -56,8 +56,8 @@ def unsettled(state: State, row: TaskRow, report: Report) -> tuple[Denial, ...]:
     """Return the denials of ``report`` without those that a person wants ``row`` to do without."""
     settled = {
         one.gate.context.get("call")
-        for one in state.gates.values()
-        if one.gate.key == DENIED and one.gate.task == row.id and one.effect == "prepare"
+        for one in state.gates_of(row.id)
+        if one.gate.key == DENIED and one.effect == "prepare"
     }
     return tuple(one for one in report.denied if one.what not in settled)
 
@@ -103,9 +103,9 @@ class Permitting:
         """
         called = observation.text, observation.tool
         live = self._core.row(self._task).attempt
-        for row in self._core.head.gates.values():
+        for row in self._core.head.gates_of(self._task):
             gate = row.gate
-            waits = (gate.type, gate.task, row.status) == ("permission", self._task, "answered")
+            waits = (gate.type, row.status) == ("permission", "answered")
             if waits and gate.attempt not in (None, live) and _called(gate) == called:
                 return row
         return None

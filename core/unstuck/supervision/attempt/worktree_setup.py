@@ -41,10 +41,7 @@ async def tree_ready(core: RunContext, row: TaskRow) -> Path:
 
 async def merge_begun(core: RunContext, row: TaskRow) -> str:
     """Begin the merge that a person gave to the task's agent and return the note about it; empty without one."""
-    given = any(
-        (gate.gate.type, gate.gate.task, gate.effect) == ("integration", row.id, "prepare")
-        for gate in core.head.gates.values()
-    )
+    given = any((gate.gate.type, gate.effect) == ("integration", "prepare") for gate in core.head.gates_of(row.id))
     if not given or row.integrated or core.worktrees is None:
         return ""
     conflict = await core.worktrees.begin_merge(row.id, f"{row.id}: so far")

@@ -158,7 +158,7 @@ def _preparing(row: TaskRow) -> Step:
 
 def pending_answer(state: State, row: TaskRow) -> str:
     """The gate answered during the last attempt whose answer the agent has not received; empty when there is none."""
-    for gate in state.gates.values():
+    for gate in state.gates_of(row.id):
         waiting = gate.status in ("answered", "sent") and gate.gate.attempt == row.attempt != ""
         if not waiting or gate.answer is None or gate.answer.choice not in ("retry", "show_me", "choose"):
             continue

@@ -49,8 +49,8 @@ def open_gate(
     the files (``checkpoint``, or ``saved`` where a checkpoint is the subject), or the reason why there is
     none (``not_saved``).
     """
-    for row in core.head.gates.values():
-        if (row.status, row.gate.task, row.gate.type, row.gate.key) == ("open", task, gate_type, key):
+    for row in core.head.open_gates():
+        if (row.gate.task, row.gate.type, row.gate.key) == (task, gate_type, key):
             return row.id
     gate = gate_id(len(core.head.gates) + 1, core.run)
     event = e.GateOpened(
@@ -90,7 +90,7 @@ def _is_enough(core: RunContext, gate_type: GateTypeName, task: str) -> bool:
     """True where rules and timers have answered such questions of ``task`` in a row up to the limit."""
     if gate_type not in _LEADS_ON:
         return False
-    asked = [row for row in core.head.gates.values() if (row.gate.task, row.gate.type) == (task, gate_type)]
+    asked = [row for row in core.head.gates_of(task) if row.gate.type == gate_type]
     given = [row.by for row in asked if row.status in ("answered", "sent", "delivered")][-UNATTENDED_LIMIT:]
     return len(given) == UNATTENDED_LIMIT and "human" not in given
 

@@ -88,7 +88,7 @@ class Call:
     def _asked_before(self) -> str:
         """The same question of this attempt, open or with an answer that the agent has not received."""
         question = self._question
-        for row in self._core.head.gates.values():
+        for row in self._core.head.gates_of(question.task):
             same = (row.gate.attempt, row.gate.type, row.gate.key) == (question.attempt, question.type, question.key)
             if same and row.status in _UNHEARD:
                 return row.id

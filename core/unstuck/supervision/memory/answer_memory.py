@@ -53,7 +53,7 @@ def answered_before(core: RunContext, signature: str) -> dict[str, Any]:
 
 def remember_answers(core: RunContext, row: TaskRow, outcome: Result, *, about: str = "") -> None:
     """Return the outcome of each answer about this task's failures, or about the failure ``about`` alone."""
-    asked = [gate for gate in core.head.gates.values() if gate.gate.task == row.id and gate.gate.type in _ASKED]
+    asked = [gate for gate in core.head.gates_of(row.id) if gate.gate.type in _ASKED]
     for number, gate in enumerate(asked):
         signature = signature_of(gate)
         # What had to be asked again did not help, and was kept as that when it was asked.

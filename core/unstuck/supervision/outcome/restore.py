@@ -121,8 +121,8 @@ def _record(
 def _permission(core: RunContext, row: TaskRow, plan: Plan) -> str:
     """Return the answer to the question whether so much may be restored; empty where it is still open."""
     key = f"restore {row.attempt}"
-    for asked in core.head.gates.values():
-        if (asked.gate.type, asked.gate.task, asked.gate.key) == ("permission", row.id, key) and asked.gate.answer:
+    for asked in core.head.gates_of(row.id):
+        if (asked.gate.type, asked.gate.key) == ("permission", key) and asked.gate.answer:
             return asked.gate.answer.choice
     if not core.may_ask:
         return "deny"

@@ -87,7 +87,7 @@ def answer_chosen(core: RunContext, gate: Gate) -> bool:
 
 def _answered(state: State, row: TaskRow) -> GateRow | None:
     """The question about this attempt that has its answer, which nothing has come of yet."""
-    for gate in state.gates.values():
+    for gate in state.gates_of(row.id):
         about = gate.gate.type == "recovery" and gate.gate.attempt == row.attempt
         if about and gate.status == "answered" and gate.answer is not None and gate.answer.choice != "adopt":
             return gate

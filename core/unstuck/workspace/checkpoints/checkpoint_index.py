@@ -34,7 +34,7 @@ class Checkpoint:
     thousand those that lie deepest are named by their folders.
     ``created_at`` is in seconds since 1970, ``size`` about how many bytes were saved for it. ``target`` is the
     checkpoint that was restored right after this one, which undoes that. ``base`` is the user's commit that unchanged
-    files are borrowed from. ``is_new`` is off where nothing had changed and this is an earlier one.
+    files and folders are borrowed from. ``is_new`` is off where nothing had changed and this is an earlier one.
 
     Example::
 

@@ -24,13 +24,11 @@ from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
 from unstuck.workspace.checkpoints.last_restore import LastRestore, read_last, write_last
 from unstuck.workspace.checkpoints.restore_plan import (
     Change,
-    Difference,
     Plan,
     changes,
     inside,
     keep_permissions,
     obstacles,
-    parse_differences,
     permissions_of,
     sizes_of,
 )
@@ -44,6 +42,7 @@ from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore, replace_text
 from unstuck.workspace.storage.shadow_index import SideRepository, Snapshot
+from unstuck.workspace.storage.tree_differences import Difference, parse_differences
 
 __all__ = [
     "Bounds",
@@ -85,6 +84,7 @@ class _Move:
     target: Checkpoint
     now: Snapshot
     goal: str
+    differences: tuple[Difference, ...]
     in_the_way: frozenset[str]
     plan: Plan
 
@@ -287,11 +287,12 @@ class CheckpointStore:
             if again:
                 self._finish(target, first or target, paths, run)
             return Restored(replace(first or target, is_new=False), ())
-        now = move.now
+        now, differences = move.now, move.differences
         if move.in_the_way:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
             tree, files = await self._side.save(move.in_the_way)
             now = replace(now, tree=tree, files=files, left_out=left_out)
+            differences = await self._compare(tree, move.goal)
         coming = {change.path for change in move.plan.changes if change.status == "return"} | move.in_the_way
         opened = _opened(self._side.tree, now.ignored, coming) if coming else now.ignored
         known = await self._catalogue.all()
@@ -302,7 +303,7 @@ class CheckpointStore:
         undoes = first or safety
         write_last(self._side.place, LastRestore(target.id, undoes.id, paths, run=run))
         kept = permissions_of(self._side.tree, move.plan.changes)
-        await self._side.move(now.tree, move.goal)
+        await self._side.move(differences, move.goal)
         keep_permissions(self._side.tree, kept)
         self._finish(target, undoes, paths, run)
         return Restored(undoes, move.plan.changes)
@@ -335,7 +336,7 @@ class CheckpointStore:
         in_the_way = obstacles(self._side.tree, returning, covered)
         sizes = await sizes_of(self._side.reading, differences)
         planned = changes(self._side.tree, differences, in_the_way, sizes)
-        return _Move(target, now, goal, in_the_way, Plan(target.id, planned, now.files))
+        return _Move(target, now, goal, differences, in_the_way, Plan(target.id, planned, now.files))
 
     async def _existing(self, target: Checkpoint, now: Snapshot, goal: str, paths: Collection[str]) -> Collection[str]:
         """``paths``, all of which the checkpoint or the tree must have. Raises WorkspaceError."""

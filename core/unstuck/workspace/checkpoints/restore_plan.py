@@ -8,14 +8,13 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from unstuck.errors import WorkspaceError
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import Result
+from unstuck.workspace.storage.tree_differences import Difference, Status
 
-Status = Literal["change", "return", "disappear"]
-_STATUS: dict[str, Status] = {"A": "return", "D": "disappear"}
 _ALWAYS = 20
 
 
@@ -53,27 +52,6 @@ class Permissions(NamedTuple):
     mode: int
     owner: int
     group: int
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One path in which two trees differ, with the ids of its contents; a missing one is empty."""
-
-    status: Status
-    path: str
-    old: str
-    new: str
-
-
-def parse_differences(out: bytes) -> tuple[Difference, ...]:
-    """Read ``git diff-tree --no-renames --raw -z``."""
-    fields = [os.fsdecode(part) for part in out.split(b"\0")[:-1]]
-    found = []
-    for told, path in zip(fields[::2], fields[1::2], strict=True):
-        _, _, old, new, letter = told.split(" ")
-        ids = ("" if not id.strip("0") else id for id in (old, new))
-        found.append(Difference(_STATUS.get(letter[:1], "change"), path, *ids))
-    return tuple(found)
 
 
 async def sizes_of(reading: Callable[..., Awaitable[Result]], differences: Iterable[Difference]) -> dict[str, int]:

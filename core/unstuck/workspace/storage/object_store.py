@@ -1,8 +1,8 @@
 """Git repository of the checkpoints: bare, beside the event log.
 
 Checkpoints write their objects here and never into the user's object store. So deleting one frees its space, and the
-user's repository never grows. A tree borrows the files of the commit that was checked out at its first save. A
-reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
+user's repository never grows. A tree borrows the files and folders of the commit that was checked out at its first
+save. A reference below ``refs/unstuck/pins`` keeps that commit from the user's ``git gc``.
 """
 
 from __future__ import annotations
@@ -96,13 +96,7 @@ class ObjectStore:
 
     def borrowed(self) -> dict[str, str]:
         """Return the environment in which git also reads the user's objects; never used for saving."""
-        if self.repo is None:
-            return {}
-        path = str(self.repo.common / "objects")
-        if ":" in path or path.startswith('"') or "\n" in path:
-            escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            path = f'"{escaped}"'
-        return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": path}
+        return {} if self.repo is None else alternates(self.repo.common / "objects")
 
     def locked(self, name: str, how: int = fcntl.LOCK_EX) -> AbstractAsyncContextManager[int]:
         """Hold the lock ``name`` against other tasks and processes; yields the descriptor that holds it."""
@@ -232,6 +226,15 @@ async def _refuse_old_git(place: Path) -> None:
     if version is None or version < OLDEST_GIT:
         needed = ".".join(map(str, OLDEST_GIT))
         raise WorkspaceError(f"{said} is too old for checkpoints: install git {needed} or newer")
+
+
+def alternates(objects: Path) -> dict[str, str]:
+    """Return the environment in which git also looks for objects in the folder ``objects``."""
+    path = str(objects)
+    if ":" in path or path.startswith('"') or "\n" in path:
+        escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        path = f'"{escaped}"'
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": path}
 
 
 def replace_text(file: Path, text: str) -> None:

@@ -35,14 +35,16 @@ from unstuck.workspace.storage.exclusions import (
     refuse_huge,
 )
 from unstuck.workspace.storage.index_entries import Entry, read_entries
-from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.storage.object_store import ObjectStore, alternates
 from unstuck.workspace.storage.replacement import print_of, take_away
 from unstuck.workspace.storage.staging import Git, Scan, stage, survey
+from unstuck.workspace.storage.tree_differences import Difference
 
 _GITLINK = 0o160000
-_Row = tuple[bytes, bytes, bytes]  # mode, id and path of an index entry
+_Row = tuple[str, str, str]  # mode, id and path of an index entry
 
 _YES = "allowed"
+_FOLDERS = "folders"  # objects of the base: its folders, in one pack
 _EXACT = "exact"  # an earlier version began with whatever git's own index said
 _ARGUMENTS = 200
 _FEW = 8
@@ -56,6 +58,7 @@ _MAY_LOCK = {"GIT_OPTIONAL_LOCKS": "1"}
 _SPLIT = ("-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
 # A folder is a list of ids: there is little to squeeze out of it, and it takes time.
 _PLAIN = ("-c", "core.looseCompression=0")
+_UNSYNCED = ("-c", "core.fsync=none")
 
 
 async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: int, git: Git, reading: Git) -> bool:
@@ -73,7 +76,7 @@ async def make_index(fresh: Path, base: str, tree: Path, common: Path, *, now: i
         others = {entry.path for entry in entries}.difference(entry.path for entry in files)
         await stage(git, removed=map(os.fsdecode, others))
     odd = await unproven(tree, common, files, now, reading)
-    if rows := _index_info((b"%o" % entry.mode, entry.id.encode(), entry.path) for entry in odd):
+    if rows := _index_info((f"{entry.mode:o}", entry.id, os.fsdecode(entry.path)) for entry in odd):
         await git("update-index", "-z", "--index-info", stdin=rows)  # without their sizes and times
     return True
 
@@ -94,8 +97,8 @@ async def _committed(fresh: Path, base: str, reading: Git) -> list[Entry] | None
 
 
 def _index_info(rows: Iterable[_Row]) -> bytes:
-    """``rows`` as ``git update-index --index-info`` reads them; a mode of only zeros takes a path out."""
-    return b"".join(b"%s %s\t%s\0" % row for row in rows)
+    """``rows`` as ``git update-index --index-info`` reads them; the mode ``0`` takes a path out."""
+    return join_paths(f"{mode} {id}\t{path}" for mode, id, path in rows)
 
 
 def _entries_of(file: Path, id_size: int) -> list[Entry] | None:
@@ -236,41 +239,38 @@ class SideRepository:
             return base
         scratch = self.place / "goal-index"
         scratch.unlink(missing_ok=True)
-        await self.git("read-tree", base, index=scratch)
+        await self.reading("read-tree", base, index=scratch)
         await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=join_paths(ours), index=scratch)
         await self.git("update-index", "--replace", "-z", "--index-info", stdin=join_paths(theirs), index=scratch)
-        return (await self.git("write-tree", "--missing-ok", index=scratch)).line
+        return await self._write_tree(scratch)
 
     async def _entries(self, tree: str, paths: Collection[str]) -> list[str]:
         """Return the entries of ``git ls-tree`` for ``tree`` at and below ``paths``."""
         few = paths if len(paths) <= _ARGUMENTS else ()
-        listed = split_paths((await self.git("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *few)).out)
+        listed = split_paths((await self.reading("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *few)).out)
         if few:
             return listed
         wanted = {path.rstrip("/") for path in paths}
         return [row for row in listed if not wanted.isdisjoint((name := row.split("\t", 1)[1], *above(name)))]
 
-    async def move(self, now: str, goal: str) -> None:
-        """Turn the files of ``now`` into those of ``goal``; nothing is done where a file is not as in ``now``.
+    async def move(self, differences: Collection[Difference], goal: str) -> None:
+        """Turn the files into those of ``goal``; nothing is done where a file is not as ``differences`` have it.
 
         Each file is looked at again right before it goes, and git writes only where nothing stands: what is saved
         meanwhile stays. Raises WorkspaceError where the files are not those of ``goal`` afterwards.
         """
-        listed = await self.reading("diff-tree", "-r", "-z", "--no-renames", "--raw", now, goal)
-        fields = listed.out.split(b"\0")[:-1]
-        rows = [(*told[1:].split(b" "), path) for told, path in zip(fields[::2], fields[1::2], strict=True)]
-        leaving = {os.fsdecode(path): (mode, id, path) for mode, _, id, _, _, path in rows if mode.strip(b"0")}
-        arriving = {os.fsdecode(path): (mode, id, path) for _, mode, _, id, _, path in rows}
-        coming = [path for path, (mode, _, _) in arriving.items() if mode.strip(b"0")]
-        before = {path: print_of(self.tree / path) for path in leaving}
-        if before and (unlike := await self._unlike(await self._apart(leaving.values()))):
+        leaving = [(one.old_mode, one.old, one.path) for one in differences if one.old]
+        coming = [one.path for one in differences if one.new]
+        before = {path: print_of(self.tree / path) for _, _, path in leaving}
+        if before and (unlike := await self._unlike(await self._apart(leaving))):
             what = ", ".join(map(one_line, sorted(unlike)[:3]))
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
         kept = await asyncio.to_thread(take_away, self.tree, before, coming)
         try:
             # Those that go come first: a file can then take the place of their folder.
-            fresh = sorted(arriving.values(), key=lambda row: row[0].strip(b"0") != b"")
-            await self._saving("update-index", "--replace", "-z", "--index-info", stdin=_index_info(fresh))
+            fresh = [(one.new_mode or "0", one.new or one.old, one.path) for one in differences]
+            rows = _index_info(sorted(fresh, key=lambda row: row[0] != "0"))
+            await self._saving("update-index", "--replace", "-z", "--index-info", stdin=rows)
             names = join_paths(path for path in coming if path not in kept)
             written = await self.reading("checkout-index", "-q", "-u", "-z", "--stdin", stdin=names, check=False)
         except GitError as error:
@@ -278,8 +278,9 @@ class SideRepository:
         errors = [line for line in written.err.splitlines() if line.startswith(("fatal:", "error:"))]
         if written.code and errors:  # of what stands there already it says nothing
             raise WorkspaceError(f"{_CUT_OFF}: {one_line(errors[0])}; {_AGAIN}")
-        odd = await self._unlike()
-        if odd or await self._write_tree() != goal:
+        odd, tree = await asyncio.gather(self._changed(), self._write_tree())
+        odd = await self._unlike() if odd else odd
+        if odd or tree != goal:
             what = ", ".join(map(one_line, odd[:3])) or "unexpected index"
             raise WorkspaceError(f"{_CUT_OFF}: {what} changed meanwhile and was kept; {_AGAIN}")
 
@@ -291,16 +292,14 @@ class SideRepository:
         return scratch
 
     async def _unlike(self, index: Path | None = None) -> list[str]:
-        """Return the files that are not as the private index, or ``index``, has them."""
-
-        async def asked() -> list[str]:
-            return split_paths((await self.reading("diff-files", "-z", "--name-only", index=index)).out)
-
-        if index is None and not await asked():  # an index of its own knows of no times yet
-            return []
+        """Return the files that are not as the private index, or ``index``, has them; now looked at one by one."""
         # Some were only touched, or are another name of a file that was set back, which has fewer names now.
-        await self.reading("update-index", "-q", "--refresh", check=False, index=index)
-        return await asked()
+        seen = await self.reading("update-index", "--refresh", check=False, index=index)
+        return await self._changed(index) if seen.code else []
+
+    async def _changed(self, index: Path | None = None) -> list[str]:
+        """Return the files whose sizes or times are not as the private index, or ``index``, has them."""
+        return split_paths((await self.reading("diff-files", "-z", "--name-only", index=index)).out)
 
     @property
     def _allowed(self) -> bool:
@@ -322,6 +321,7 @@ class SideRepository:
     def _drop_index(self) -> None:
         for index in (*self.place.glob("index*"), *self.place.glob("sharedindex*")):
             index.unlink(missing_ok=True)
+        shutil.rmtree(self.place / _FOLDERS, ignore_errors=True)
 
     async def _seed(self) -> None:
         """Begin with the files of the commit that is checked out, so that only what differs has to be read and saved.
@@ -341,10 +341,27 @@ class SideRepository:
             await asyncio.to_thread(_copy, directory / "index", fresh)
         now = (self.place / "base").stat().st_ctime_ns
         git, reading = partial(self.git, index=fresh), partial(self.reading, index=fresh)
-        if await make_index(fresh, base, self.tree, self._store.repo.common, now=now, git=git, reading=reading):
+        common = self._store.repo.common
+        made = make_index(fresh, base, self.tree, common, now=now, git=git, reading=reading)
+        is_made, _ = await asyncio.gather(made, self._borrow_folders(base))
+        if is_made:
             fresh.rename(self.place / "index")  # last, so that one half made by a kill is never used
         else:
+            self._drop_index()
             self._begin_at("")
+
+    async def _borrow_folders(self, base: str) -> None:
+        """Put the folders of ``base`` below its top where git finds them when it saves, and nothing else of the user's.
+
+        Git saves no folder that it finds. Any other object of the user's may go, but ``base`` is pinned.
+        """
+        listed = await self.reading("ls-tree", "-r", "-d", "-z", base, check=False)
+        rows = [row.split(b"\t", 1)[0].split(b" ") for row in listed.out.split(b"\0")[:-1]]
+        ids = b"".join(b"%s\n" % id for _, kind, id in rows if kind == b"tree")
+        if ids and listed.code == 0:
+            make_directory(self.place / _FOLDERS / "pack")
+            names = str(self.place / _FOLDERS / "pack" / "pack")
+            await self.reading(*_UNSYNCED, "pack-objects", "-q", "--window=0", names, stdin=ids, check=False)
 
     def _begin_at(self, base: str) -> None:
         write_private(self.place / "base", base + "\n")
@@ -438,8 +455,11 @@ class SideRepository:
         tree, listed = await asyncio.gather(self._write_tree(), self.git("ls-files", "-z"))
         return tree, listed.out.count(b"\0")
 
-    async def _write_tree(self) -> str:
-        return (await self.git(*_PLAIN, "write-tree", "--missing-ok")).line
+    async def _write_tree(self, index: Path | None = None) -> str:
+        folders, environment = self.place / _FOLDERS, self._environment(index)
+        if folders.is_dir():
+            environment |= alternates(folders)
+        return (await self._run((*_PLAIN, "write-tree", "--missing-ok"), None, True, environment)).line
 
     async def _tracked_though_ignored(self) -> frozenset[str]:
         """Files that the user added in spite of an ignore rule, asked again when their index is another."""

@@ -9,25 +9,20 @@ from unstuck.text import one_line
 from unstuck.words.amounts import span, tokens_of
 
 if TYPE_CHECKING:
-    from unstuck.runs.run_end import Changes
+    from unstuck.runs.run_end import Changes, Claims
 
 Row = Mapping[str, Any]
 _LINE = "{:<20}  {:<20}  {:>8}  {:>12}  {:>12}  {:<14}  {:>12}  {}"
 _HEAD = _LINE.format("AGENT", "MODEL", "ATTEMPTS", "CLAIMED DONE", "CHECK PASSED", "AGREEMENT", "FALSE CLAIMS", "USED")
 
 
-def claims_line(rows: Sequence[Row]) -> str:
-    """Return the claims of a run in one line; empty without a claim that a check could confirm or contradict."""
-    claimed = sum(row["claimed_done"] for row in rows)
-    false = sum(row["false_claims"] for row in rows)
-    if not sum(row["compared"] for row in rows):
-        return ""
-    attempts = sum(row["attempts"] for row in rows)
-    agreed, compared = sum(row["agreed"] for row in rows), sum(row["compared"] for row in rows)
-    wrong = f"; the check failed after {false} of them" if false else ""
+def claims_line(claims: Claims) -> str:
+    """Return the claims of a run in one line."""
+    attempts, wrong = claims.attempts, claims.false_claims
+    said = f"; the check failed after {wrong} of them" if wrong else ""
     return (
-        f"claims: done in {claimed} of {attempts} {'attempt' if attempts == 1 else 'attempts'}{wrong}; "
-        f"claim and check agree in {agreed} of {compared} (unstuck truth)"
+        f"claims: done in {claims.claimed_done} of {attempts} {'attempt' if attempts == 1 else 'attempts'}{said}; "
+        f"claim and check agree in {claims.agreed} of {claims.compared} (unstuck truth)"
     )
 
 
