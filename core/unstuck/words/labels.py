@@ -216,7 +216,7 @@ def level_word(level: str) -> str:
 def solved_by(resolution: str) -> str:
     """Resolution of a failure in words: the escalation level and its approach."""
     level, colon, approach = resolution.partition(":")
-    return f"{level_word(level)}{colon}{approach}"
+    return f"{'waiting' if level == 'again' else level_word(level)}{colon}{approach}"
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:

@@ -86,6 +86,14 @@ def fit_middle(text: str, width: int) -> str:
     return fit(set_cell_size(text, width - width_of(end) - 1).rstrip() + "…" + end, width)
 
 
+def fit_place(place: str, width: int) -> str:
+    """A file and its line in exactly ``width`` cells, as many of the last folders as there is room for."""
+    place = flat(place)
+    while width_of(place) > width and "/" in place.strip("/"):
+        place = place.strip("/").partition("/")[2]
+    return fit_middle(place, width)
+
+
 def pieces(text: str, width: int) -> list[str]:
     """``text`` cut into pieces of at most ``width`` cells, so that nothing of it is left out."""
     if text.isascii():
