@@ -87,11 +87,15 @@ def fit_middle(text: str, width: int) -> str:
 
 
 def fit_place(place: str, width: int) -> str:
-    """A file and its line in exactly ``width`` cells, as many of the last folders as there is room for."""
+    """A file and its line in exactly ``width`` cells, with as many of its folders as there is room for.
+
+    Of a name that is too long the end says more: the line.
+    """
     place = flat(place)
     while width_of(place) > width and "/" in place.strip("/"):
         place = place.strip("/").partition("/")[2]
-    return fit_middle(place, width)
+    size = width_of(place)
+    return fit(place, width) if size <= width or width < 2 else "…" + fit(place[size - width + 1 :], width - 1)
 
 
 def pieces(text: str, width: int) -> list[str]:
