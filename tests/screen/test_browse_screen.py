@@ -313,6 +313,51 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Showing
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
 
 
+async def test_each_checkpoint_shows_what_it_changed(showing: Showing) -> None:
+    """Those of a task stand together, each with its lines since the one before; the chosen one with the lines.
+
+    In a wide terminal they stand beside the facts, in a narrow one before them.
+    """
+    async with showing() as stage:
+        core = stage.story.core
+        for number, task in enumerate(("web", "cart", "web")):
+            (core.root / "README.md").write_text(f"{number}\n", encoding="utf-8")
+            await core.checkpoints(core.root).create("good", run=core.run, task=task)
+            await stage.story.clock.advance(1)
+        screen = await opened(stage)
+        await press(stage, "browse.checkpoints")
+        assert [(saved.row["task"], saved.is_first) for saved in screen._tab.rows] == [
+            ("web", True),
+            ("web", False),
+            ("cart", True),
+        ]
+        assert "3 checkpoints of 2 tasks" in stage.text
+        assert "+1 -1 README.md" in stage.text
+        (line,) = (line for line in stage.text.splitlines() if "▪ README.md" in line)
+        assert "saved " in line
+        assert "+2" in stage.text
+        await press(stage, "rows.down")
+        assert "No checkpoint before it in this worktree" in stage.text
+        await stage.pilot.resize_terminal(80, 24)
+        await press(stage, "rows.up")
+        lines = stage.text.splitlines()
+        (changes,) = (place for place, line in enumerate(lines) if "▪ README.md" in line)
+        assert "check passed · " in lines[changes - 1]
+
+
+async def test_the_list_leaves_the_lines_it_does_not_need_to_the_facts(showing: Showing) -> None:
+    """Few rows take few lines; many take no more than half of the screen."""
+    async with showing() as stage:
+        await fails(stage, "cart", WRONG)
+        screen = await opened(stage)
+        few = screen.query_one("#list").size.height
+        assert few < screen.query_one("#facts").size.height
+        for number in range(30):
+            await fails(stage, f"task{number}", WRONG.replace("total", f"sum_{number}"))
+        await press(stage, "browse.again")
+        assert few < screen.query_one("#list").size.height <= screen.size.height // 2
+
+
 async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said at once that it is being compared, keys go on, esc ends it, also at once; the next one is shown."""
     begun, ended, compare = asyncio.Event(), asyncio.Event(), CheckpointStore.diff
