@@ -18,7 +18,16 @@ from unstuck.words.labels import repeats_of
 from unstuck_tui.render.attention import attentions
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
-from unstuck_tui.render.tasks.table import Columns, Needs, columns_for, header_cells, pips_of, problem_width, task_cells
+from unstuck_tui.render.tasks.table import (
+    Columns,
+    Needs,
+    columns_for,
+    header_cells,
+    pips_of,
+    problem_of,
+    problem_width,
+    task_cells,
+)
 
 LIMITS = {"retry": 3, "pivot": 3, "research": 2}
 NOW = 1_000.0
@@ -168,7 +177,14 @@ def test_a_state_that_needs_the_person_stands_below_the_others() -> None:
 def test_of_a_place_the_folders_are_left_out_first() -> None:
     """A file and its line stay whole in a narrow column."""
     found = state(row(state="running", diagnosis=diagnose(TRACE.replace("shop/cart.py", f"{'deep/' * 9}cart.py"))))
-    assert "deep/cart.py:18" in line(found, width=84)
+    web = found.tasks["web"]
+    assert [problem_of(found, web, width) for width in (23, 22, 21)] == [
+        "TypeError  cart.py:18",
+        "TypeError  cart.py:18",
+        "TypeError  cart.py:18",
+    ]
+    assert problem_of(found, web, 20) == "TypeError cart.py:18"
+    assert problem_of(found, web, 29).endswith("  deep/cart.py:18")
     assert "…" not in line(found, width=84)
 
 
@@ -317,7 +333,8 @@ def test_the_last_failure_and_its_place() -> None:
     assert "TypeError  shop/cart.py:18" in line(found)
     deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
     assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("the/shop/cart.py:18")
-    assert line(found, width=72).rstrip().endswith("TypeError")
+    assert line(found, width=72).rstrip().endswith("TypeError  cart.py:18")
+    assert line(found, width=66).rstrip().endswith("TypeError")
 
 
 def test_a_blocked_task_names_what_it_needs() -> None:

@@ -280,9 +280,11 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     if not where:
         return _with_kind(f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline), kind, width)
     room = width - len(name) - 2
-    if name and room < _PLACE:
-        return name
-    return _with_kind(f"{name}  {fit_place(where, room).rstrip()}".strip(), kind, width)
+    place = fit_place(where, room).rstrip()
+    if name and (place.startswith("…") or room < 1):
+        place = fit_place(where, room + 1).rstrip()  # one blank less may be all that it needs
+        return name if place.startswith("…") and room < _PLACE else f"{name} {place}"
+    return _with_kind(f"{name}  {place}".strip(), kind, width)
 
 
 def problem_width(state: State, row: TaskRow) -> int:
