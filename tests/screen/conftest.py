@@ -51,7 +51,7 @@ TOO_MANY = "HTTP 429: Too Many Requests"
 
 
 MOMENT_S, MOMENTS = 0.02, 30
-READING = ("replay", "growing", "searching", "reading")
+READING = ("replay", "growing", "searching", "reading", "details")
 """Groups of workers that read beside the loop; one may have been cancelled for another of its kind."""
 
 _PARSED: dict[object, LRUCache[object, object]] = {}

@@ -9,16 +9,38 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.log.load_state import current_state
 from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.queries.failures import groups_of, rows_of
 from unstuck.text import admit
+from unstuck.words.labels import level_word
+from unstuck.workspace.git.diff_limit import Counted
 from unstuck_tui.control.external_editor import Place, command_for, locate
-from unstuck_tui.render.browse.checkpoints import checkpoint_about, checkpoint_cells, diff_lines, plan_words
-from unstuck_tui.render.browse.columns import heading_cells, spark, tab_cells
-from unstuck_tui.render.browse.memory import memory_about, memory_cells, order_lines
-from unstuck_tui.render.browse.runs import cut_off_about, cut_off_cells, cut_off_in, inventory_about, run_cells
-from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_cells, gates_about
+from unstuck_tui.render.browse.checkpoints import COLUMNS as SAVED
+from unstuck_tui.render.browse.checkpoints import (
+    Saved,
+    changed_words,
+    diff_lines,
+    plan_words,
+    saved_about,
+    saved_line,
+    saved_texts,
+    step_lines,
+)
+from unstuck_tui.render.browse.columns import Column, RowTexts, heading_cells, needs_of, row_cells, spark, tab_cells
+from unstuck_tui.render.browse.memory import COLUMNS as MEMORY
+from unstuck_tui.render.browse.memory import memory_about, memory_texts, order_lines
+from unstuck_tui.render.browse.runs import (
+    CUT_OFF,
+    RUNS,
+    cut_off_about,
+    cut_off_in,
+    cut_off_texts,
+    inventory_about,
+    run_texts,
+)
+from unstuck_tui.render.browse.signatures import COLUMNS, failure_about, failure_history, failure_texts, gates_about
 from unstuck_tui.render.diff import heading, read_diff
 from unstuck_tui.runs.log.occurrences import Occurrences
 from unstuck_tui.screens.browse.signatures import listed
@@ -27,10 +49,11 @@ HOSTILE = "[/nope]\x1b[2Jred\u202e\x07 漢字漢字漢字漢字漢字漢字漢�
 WIDTHS = (20, 60, 80, 120, 250)
 
 
-def checkpoint(**fields: Any) -> dict[str, Any]:
+def checkpoint(**fields: Any) -> Saved:
     row = {"id": "chk-1", "created": "2026-11-22T08:30:00Z", "reason": HOSTILE, "run": "r1", "task": HOSTILE}
     more = {"tree": f"/tmp/{HOSTILE}", "files": 41, "size": 2048, "ignored": 2}
-    return row | more | {"not_covered": [{"path": HOSTILE, "why": "too large"}]} | fields
+    told = row | more | {"not_covered": [{"path": HOSTILE, "why": "too large"}]} | fields
+    return Saved(row=told, root=Path("/tmp"), before="chk-0", changed=(Counted(HOSTILE, 3, None),))
 
 
 def remembered(**fields: Any) -> dict[str, Any]:
@@ -56,19 +79,24 @@ def test_every_line_fits_and_nothing_foreign_acts(past_log: Path, width: int) ->
     change = {"path": HOSTILE, "status": "changed", "before": 1, "after": 2}
     run = {"run": "r1", "started": "2026-11-22T08:00:00Z", "state": "ended", "kind": HOSTILE, "tasks": {HOSTILE: 1}}
     changed = admit(f"diff --git a b\n@@ -0,0 +1 @@\n+{HOSTILE}")
-    rows = [
-        failure_cells(a_failure(), width),
-        checkpoint_cells(checkpoint(), width, rung="retry", marked=False),
-        memory_cells(remembered(), width),
-        cut_off_cells(a_cut_off(past_log), width),
-        run_cells(run, width, live=""),
-        heading_cells(COLUMNS, width),
-    ]
+    told = (
+        (COLUMNS, failure_texts(a_failure())),
+        (SAVED, saved_texts(checkpoint(), now=0.0, marked=False)),
+        (MEMORY, memory_texts(remembered())),
+        (CUT_OFF, cut_off_texts(a_cut_off(past_log))),
+        (RUNS, run_texts(run, live="")),
+    )
+    rows = [row_cells(columns, texts, width, needs_of(columns, [texts])) for columns, texts in told]
+    rows += [row_cells(columns, texts, width) for columns, texts in told]
+    rows += [heading_cells(columns, width, needs_of(columns, [texts])) for columns, texts in told]
     for row in rows:
         assert sum(cell_len(cell.text) for cell in row) <= width
     pages = [
         failure_about(a_failure(), width),
-        checkpoint_about(checkpoint(), width),
+        failure_history(a_failure(count=1), width),
+        saved_about(checkpoint(), width),
+        [saved_line(checkpoint(), width)],
+        step_lines(checkpoint(), read_diff(changed), width),
         diff_lines(heading("chk-1 up to now", changed, width), [change], read_diff(changed), width),
         memory_about(remembered() | {"given": 3, "worked": 2, "runs": [HOSTILE]}, width),
         cut_off_about(a_cut_off(past_log), width),
@@ -89,7 +117,7 @@ def test_the_tabs_fit(width: int) -> None:
     assert sum(cell_len(cell.text) for cell in cells) == width
     text = "".join(cell.text for cell in cells)
     assert width < 60 or "[5 deletion]" in text
-    assert width < 80 or all(name in text for name in names)
+    assert width < 80 or all(name in text for name in ("failures", *names[1:]))
 
 
 def test_the_curve_shows_when() -> None:
@@ -97,6 +125,63 @@ def test_the_curve_shows_when() -> None:
     assert spark([0.0, 9.0, 9.5, 9.9], 0.0, 10.0, 5) == "▄▁▁▁█"
     assert spark([], 0.0, 10.0, 5) == "▁▁▁▁▁"
     assert spark([5.0], 5.0, 5.0, 3).count("█") == 1
+
+
+def test_no_text_is_cut_while_another_column_has_free_cells() -> None:
+    """Columns are as wide as their texts need; only then is one cut, and of a place the folders go first."""
+    columns = (Column("A", 4, share=1), Column("B", 4, share=1), Column("WHERE", 8, share=1, place=True))
+    rows = [RowTexts({"A": "a" * 30, "B": "b", "WHERE": "tests/shop/test_cart.py:9"})]
+    needs = needs_of(columns, rows)
+
+    def shown(width: int) -> str:
+        return "".join(cell.text for cell in row_cells(columns, rows[0], width, needs))
+
+    assert shown(62) == f"  {'a' * 30} b tests/shop/test_cart.py:9 "
+    assert "…" not in shown(60).replace("a…", "")
+    assert "shop/test_cart.py:9" in shown(56)
+    heading = "".join(cell.text for cell in heading_cells(columns, 62, needs))
+    assert heading.index("WHERE") == shown(62).index("tests/")
+
+
+def test_the_history_of_a_failure_tells_what_was_tried(past_log: Path) -> None:
+    """Its attempts stand in their order, each with its level; beside them the lines of the check that name it."""
+    state, _ = current_state(past_log.parent)
+    found = Occurrences(past_log).look()
+    guidances = {attempt.id: attempt.guidance for attempt in state.attempts.values()}
+    rows = list(rows_of([("r1", state.signatures.values())], {}))
+    failure = next(
+        one for one in listed(rows, found, {}, 0.0, 1.0, guidances=guidances) if one.row["tasks"] == ["webhook"]
+    )
+    page = ["".join(cell.text for cell in line).split("  ", 2)[-1].strip() for line in failure_history(failure, 100)]
+    assert [line.partition(":")[0].split() for line in page[:4]] == [
+        ["try", str(number), "✗", *level_word(guidances[f"webhook.{number}"].level).split()] for number in range(1, 5)
+    ]
+    texts = failure_texts(failure).texts
+    assert texts["WHAT FAILED"] == failure.row["headline"]
+    about = "\n".join("".join(cell.text for cell in line) for line in failure_about(failure, 100))
+    assert "4 times" in about
+    printed = (
+        "F.\n=== FAILURES ===\n>       assert total == 3\nE   assert 2 == 3\n\ntests/test_x.py:9: AssertionError\n"
+    )
+    signature = {"error_type": "ASSERTION_ERROR", "location": "tests/test_x.py:9"}
+    diagnosis = Diagnosis.from_dict({"signature": signature, "headline": "assert 2 == 3"})
+    about = failure_about(replace(failure, printed=printed, diagnosis=diagnosis), 100)
+    marked = ["".join(cell.text for cell in line).split() for line in about][-3:]
+    assert marked == [
+        [">", "assert", "total", "==", "3"],
+        ["▸", "E", "assert", "2", "==", "3"],
+        ["▸", "tests/test_x.py:9:", "AssertionError"],
+    ]
+
+
+def test_the_changes_of_a_checkpoint_are_told_in_a_few_words() -> None:
+    """Of one file its name, of many their number, and of a checkpoint like the one before that nothing changed."""
+    saved, one = checkpoint(), Counted("shop/cart.py", 3, 2)
+    assert changed_words(replace(saved, changed=(one,))) == "+3 -2 cart.py"
+    assert changed_words(replace(saved, changed=(one, one))) == "+6 -4 2 files"
+    assert changed_words(replace(saved, changed=())) == "nothing"
+    assert changed_words(replace(saved, changed=None)) == ""
+    assert changed_words(replace(saved, changed=None, before="")) == "-"
 
 
 def test_occurrences_are_those_of_the_log(past_log: Path) -> None:
@@ -127,7 +212,7 @@ def test_alike_failures_stand_together(past_log: Path) -> None:
     twin = dict(rows[0]) | {"signature": "twin"}
     shown = listed([*rows, twin], found | {"twin": found[rows[0]["signature"]]}, {}, 0.0, 1.0)
     assert [failure.identity for failure in shown][:2] == [rows[0]["signature"], "twin"]
-    assert "└" in "".join(cell.text for cell in failure_cells(shown[1], 120))
+    assert "└" in "".join(cell.text for cell in row_cells(COLUMNS, failure_texts(shown[1]), 120))
 
 
 def test_all_who_ask_about_a_failure_are_found(past_log: Path) -> None:
@@ -194,7 +279,7 @@ def test_an_offered_answer_says_so() -> None:
         "offered" in line and "as a rule: given 3 times to this failure, worked 2 times" in line for line in page
     )
     assert not any("offered" in "".join(cell.text for cell in line) for line in memory_about(remembered(), 80))
-    assert "offered" in "".join(cell.text for cell in memory_cells(row, 80))
+    assert "offered" in "".join(cell.text for cell in row_cells(MEMORY, memory_texts(row), 80))
 
 
 def test_the_order_of_approaches_says_why() -> None:

@@ -60,7 +60,7 @@ async def settled(stage: Any) -> None:
     await committed(stage)
     while True:
         await stage.pilot.pause()
-        reading = [worker for worker in stage.app.workers if worker.group == "reading"]
+        reading = [worker for worker in stage.app.workers if worker.group in ("reading", "details")]
         acting = [] if stage.app.screen.is_modal else [one for one in stage.app.workers if one.group == "acting"]
         if not reading and not acting:
             return
@@ -117,7 +117,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
     Where there is room for it, the rows and the details have a frame with a name.
     """
     said = {
-        "browse.signatures": ("[1 signatures]", "AssertionError", "seen       4 times"),
+        "browse.signatures": ("[1 failures]", "AssertionError", "4 times"),
         "browse.checkpoints": ("[2 checkpoints]", "no checkpoints yet", "saved before anything risky"),
         "browse.memory": ("[3 memory]", "nothing is remembered yet", "Approaches"),
         "browse.recovery": ("[4 recovery]", "no run was interrupted", "an interrupted run"),
@@ -135,7 +135,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
                 assert all(word in stage.text for word in words), stage.text
                 assert ("╭─ details ─" in stage.text) == (size[0] >= 84 and size[1] >= 30)
         await press(stage, "browse.next")
-        assert "[1 signatures]" in stage.text
+        assert "[1 failures]" in stage.text
         await press(stage, "browse.back")
         assert stage.app.screen is stage.main
 
@@ -147,7 +147,7 @@ async def test_the_headings_stand_above_their_columns_beside_a_scrollbar(showing
             await fails(stage, f"task{number}", WRONG.replace("total", f"sum_{number}"))
         screen = await opened(stage)
         assert screen.query_one("#rows").show_vertical_scrollbar
-        heading, *rows = (row for row in stage.text.splitlines() if "TYPE" in row or "TypeError" in row)
+        heading, *rows = (row for row in stage.text.splitlines() if "WHAT FAILED" in row or "nothing yet" in row)
         assert {row.index("shop/cart.py:18") for row in rows[:5]} == {heading.index("WHERE")}
         assert {row.index("nothing yet") for row in rows[:5]} == {heading.index("SOLVED BY")}
 
@@ -180,7 +180,7 @@ async def test_a_failure_leads_to_its_occurrences(showing: Showing) -> None:
     """Under each failure stands all that is known of it; enter shows its occurrences in the log, esc leads back."""
     async with showing(story=True) as stage:
         screen = await opened(stage)
-        for word in ("expected 200 but got 401", "seen       4 times", "agents     backend-1", "webhook.4"):
+        for word in ("expected 200 but got 401", "4 times", "webhook · backend-1", "try 4"):
             assert word in stage.text
         await press(stage, "rows.down", "rows.down")
         assert "unsupported operand" in stage.text
@@ -206,7 +206,7 @@ async def test_a_new_failure_comes_by_itself(showing: Showing) -> None:
         await settled(stage)
         screen.tick()
         await settled(stage)
-        assert "no total" not in stage.text
+        assert stage.text.count("no total") == 1, "in the list, and not in the details"
         assert len(screen._tab.rows) == 4
         assert screen._tab.key(screen._tab.row) == chosen
 
@@ -293,7 +293,7 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Showing
         await opened(stage)
         await press(stage, "browse.checkpoints", "checkpoints.diff")
         assert f"since {second.id} up to now: 1 file, +1 -1" in stage.text
-        assert "+[bold]third[/bold]" in stage.text
+        assert "+ [bold]third[/bold]" in stage.text
         await press(stage, "checkpoints.mark", "rows.down", "checkpoints.mark", "checkpoints.diff")
         assert f"since {first.id} up to {second.id}" in stage.text
         assert "changed    README.md (6 B → 7 B)" in stage.text
@@ -311,6 +311,51 @@ async def test_checkpoints_are_compared_restored_and_taken_back(showing: Showing
         await press(stage, "checkpoints.undo")
         await says(stage, "y")
         assert readme.read_text(encoding="utf-8") == "[bold]third[/bold]\n"
+
+
+async def test_each_checkpoint_shows_what_it_changed(showing: Showing) -> None:
+    """Those of a task stand together, each with its lines since the one before; the chosen one with the lines.
+
+    In a wide terminal they stand beside the facts, in a narrow one before them.
+    """
+    async with showing() as stage:
+        core = stage.story.core
+        for number, task in enumerate(("web", "cart", "web")):
+            (core.root / "README.md").write_text(f"{number}\n", encoding="utf-8")
+            await core.checkpoints(core.root).create("good", run=core.run, task=task)
+            await stage.story.clock.advance(1)
+        screen = await opened(stage)
+        await press(stage, "browse.checkpoints")
+        assert [(saved.row["task"], saved.is_first) for saved in screen._tab.rows] == [
+            ("web", True),
+            ("web", False),
+            ("cart", True),
+        ]
+        assert "3 checkpoints of 2 tasks" in stage.text
+        assert "+1 -1 README.md" in stage.text
+        (line,) = (line for line in stage.text.splitlines() if "▪ README.md" in line)
+        assert "saved " in line
+        assert "+2" in stage.text
+        await press(stage, "rows.down")
+        assert "No checkpoint before it in this worktree" in stage.text
+        await stage.pilot.resize_terminal(80, 24)
+        await press(stage, "rows.up")
+        lines = stage.text.splitlines()
+        (changes,) = (place for place, line in enumerate(lines) if "▪ README.md" in line)
+        assert "check passed · " in lines[changes - 1]
+
+
+async def test_the_list_leaves_the_lines_it_does_not_need_to_the_facts(showing: Showing) -> None:
+    """Few rows take few lines; many take no more than half of the screen."""
+    async with showing() as stage:
+        await fails(stage, "cart", WRONG)
+        screen = await opened(stage)
+        few = screen.query_one("#list").size.height
+        assert few < screen.query_one("#facts").size.height
+        for number in range(30):
+            await fails(stage, f"task{number}", WRONG.replace("total", f"sum_{number}"))
+        await press(stage, "browse.again")
+        assert few < screen.query_one("#list").size.height <= screen.size.height // 2
 
 
 async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Showing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,7 +396,7 @@ async def test_a_long_comparison_says_so_and_can_be_given_up(showing: Showing, m
         await settled(stage)
         monkeypatch.setattr(CheckpointStore, "diff", compare)
         await press(stage, "checkpoints.diff")
-        assert "+different" in stage.text
+        assert "+ different" in stage.text
 
 
 async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing: Showing) -> None:
@@ -366,7 +411,7 @@ async def test_a_comparison_asked_for_right_after_a_row_was_chosen_stays(showing
         for key in (key_of("rows.down"), key_of("checkpoints.diff")):
             stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
         await settled(stage)
-        assert "+two" in stage.text
+        assert "+ two" in stage.text
 
 
 async def test_nothing_is_restored_under_an_agent(showing: Showing) -> None:
@@ -561,8 +606,8 @@ async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None
         await run.go_to(index.failures[0])
         await pilot.press(key_of("view.browse"))
         await settled(stage)
-        assert "seen       once" in stage.text
-        assert len(re.findall(r" event \d+", stage.text)) == 1
+        assert "· once, " in stage.text
+        assert len(re.findall(r" try \d+", stage.text)) == 1
         await press(stage, "signatures.answer")
         assert "No open question is about this failure" in told(stage)
         await press(stage, "browse.checkpoints")
@@ -571,4 +616,4 @@ async def test_a_replay_shows_the_failures_of_its_moment(past_log: Path) -> None
         await run.go_to(len(index))
         await pilot.press(key_of("view.browse"))
         await settled(stage)
-        assert "seen       4 times" in stage.text
+        assert "4 times, " in stage.text

@@ -173,7 +173,7 @@ def test_what_happens_beside_the_ladder() -> None:
     for said in (
         "HTTP_ERROR, wait 2",
         "found 2 findings",
-        "chk-1, 4 files",
+        "4 files (chk-1)",
         "3 times: ls again",
         "the agent has been told",
         "15m 00s",

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck import admit
-from unstuck_tui.render.diff import DiffLine, heading, note_lines, read_diff, side_by_side, unified
+from unstuck_tui.render.diff import DiffLine, brief, heading, note_lines, read_diff, side_by_side, unified
 from unstuck_tui.render.format import Line
 
 PYTHON = """\
@@ -97,6 +97,16 @@ def test_a_file_that_is_removed_or_has_no_end_of_line() -> None:
     diff = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n--- old\n-a\n"
     kinds = [line.kind for line in read_diff(diff + "\\ No newline at end of file\n")]
     assert kinds == ["head"] * 5 + ["removed", "removed", "head"]
+
+
+def test_a_brief_diff_names_each_file_once() -> None:
+    """One line names the file with its counts and what became of it, one each hunk with its line and function."""
+    gone = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+    odd = "diff --git a/y.png b/y.png\nindex 1..2 100644\nBinary files a/y.png and b/y.png differ\n"
+    shown = [line.rstrip() for line in told(unified(brief(read_diff(PYTHON + gone + odd)), 80))]
+    assert shown[:3] == ["  ▪ shop/cart.py  +3 -2", "  ⋯ line 1  class Cart:", "   import decimal"]
+    assert shown[-4:] == ["  ▪ x  +0 -1  deleted", "  ⋯ line 1", "  -a", "  ▪ y.png  binary"]
+    assert [line.new for line in brief(read_diff(PYTHON))[2:]] == [line.new for line in read_diff(PYTHON)[5:]]
 
 
 def test_what_an_agent_wrote_keeps_its_blanks_and_its_place() -> None:

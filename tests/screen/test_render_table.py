@@ -14,10 +14,20 @@ from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import AttemptRow, CheckRow, Failover, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
+from unstuck.words.labels import repeats_of
 from unstuck_tui.render.attention import attentions
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
-from unstuck_tui.render.tasks.table import Columns, Needs, columns_for, header_cells, pips_of, problem_width, task_cells
+from unstuck_tui.render.tasks.table import (
+    Columns,
+    Needs,
+    columns_for,
+    header_cells,
+    pips_of,
+    problem_of,
+    problem_width,
+    task_cells,
+)
 
 LIMITS = {"retry": 3, "pivot": 3, "research": 2}
 NOW = 1_000.0
@@ -59,7 +69,8 @@ def cells(found: State, name: str = "web", width: int = 120) -> tuple[Cell, ...]
 def columns(found: State, width: int, **needs: int) -> Columns:
     """The columns of a table with these tasks, and names that are long enough."""
     failure = max(problem_width(found, row) for row in found.tasks.values())
-    return columns_for(width, Needs(**{"task": 17, "agent": 13, "failure": failure, **needs}))
+    repeats = max(repeats_of(found, row) for row in found.tasks.values())
+    return columns_for(width, Needs(**{"task": 17, "agent": 13, "failure": failure, "repeats": repeats, **needs}))
 
 
 def line(found: State, name: str = "web", width: int = 120) -> str:
@@ -132,6 +143,49 @@ def test_repetition_is_counted_to_its_end(count: int) -> None:
     (cell,) = (cell for cell in told if "×" in cell.text)
     assert cell.text.strip() == f"↻ ×{count}"
     assert cell.tone == ("bad" if count >= 5 else "wait")
+
+
+def test_there_is_no_column_for_repetition_without_any() -> None:
+    """Its cells are for what is wrong as long as nothing repeats itself."""
+    names = (header_cells(columns_for(140, Needs(failure=60, repeats=count)))[0].text for count in (0, 1))
+    assert ["REPEATS" in text for text in names] == [False, True]
+
+
+def test_a_task_whose_files_are_saved_waits_for_a_free_place() -> None:
+    """While as many tasks work as may, its check does not run: its line says what it waits for, and has no clock."""
+    web = row(state="ready", baseline="chk-1")
+    found = state(replace(web, task=replace(web.task, verify="pytest -q")), row("other", state="running"))
+    found.run = replace(found.run, state="running")
+    assert "checking" in line(found)
+    found.run = replace(found.run, settings={"max_parallel": 1})
+    told = task_cells(found, found.tasks["web"], columns(found, 120), now=NOW, limits=LIMITS, spent=3.0)
+    text = "".join(cell.text for cell in told)
+    assert "queued" in text
+    assert "waits for a free place" in text
+    assert "3s" not in text
+    found.tasks["other"] = replace(found.tasks["other"], state="ended")
+    assert "checking" in line(found)
+
+
+def test_a_state_that_needs_the_person_stands_below_the_others() -> None:
+    """Its filled ground begins a cell before its word, and no other column moves."""
+    asks, works = with_gate(state(row(state="running"))), state(row(state="running"))
+    assert line(asks).index("needs you") == line(works).index("working")
+    assert cell_len(line(asks)) == cell_len(line(works)) == 120
+
+
+def test_of_a_place_the_folders_are_left_out_first() -> None:
+    """A file and its line stay whole in a narrow column."""
+    found = state(row(state="running", diagnosis=diagnose(TRACE.replace("shop/cart.py", f"{'deep/' * 9}cart.py"))))
+    web = found.tasks["web"]
+    assert [problem_of(found, web, width) for width in (23, 22, 21)] == [
+        "TypeError  cart.py:18",
+        "TypeError  cart.py:18",
+        "TypeError  cart.py:18",
+    ]
+    assert problem_of(found, web, 20) == "TypeError cart.py:18"
+    assert problem_of(found, web, 29).endswith("  deep/cart.py:18")
+    assert "…" not in line(found, width=84)
 
 
 def test_a_loop_is_told_where_its_column_has_no_room() -> None:
@@ -279,7 +333,8 @@ def test_the_last_failure_and_its_place() -> None:
     assert "TypeError  shop/cart.py:18" in line(found)
     deep = diagnose(TRACE.replace("shop/cart.py", "a/very/deep/directory/of/the/shop/cart.py"))
     assert line(state(row(state="running", diagnosis=deep))).rstrip().endswith("the/shop/cart.py:18")
-    assert line(found, width=72).rstrip().endswith("TypeError")
+    assert line(found, width=72).rstrip().endswith("TypeError  cart.py:18")
+    assert line(found, width=66).rstrip().endswith("TypeError")
 
 
 def test_a_blocked_task_names_what_it_needs() -> None:

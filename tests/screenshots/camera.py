@@ -37,7 +37,7 @@ async def press(pilot: Pilot[None], *actions: str) -> None:
 async def settled(pilot: Pilot[None]) -> None:
     """Whatever the screen reads beside its work has come; a dialog takes keys."""
     await pilot.pause(0.6)
-    if reading := [one for one in pilot.app.workers if one.group == "reading"]:
+    if reading := [one for one in pilot.app.workers if one.group in ("reading", "details")]:
         await pilot.app.workers.wait_for_complete(reading)
         await pilot.pause()
 

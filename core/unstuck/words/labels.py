@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from unstuck.text import one_line
@@ -150,12 +151,30 @@ def held_word(state: State, row: TaskRow) -> str:
     return "suspended" if gate is not None and gate.gate.standing == "frozen" else "held"
 
 
+_PLACED = ("running", "judging", "undecided", "preparing")
+
+
 def is_checking(state: State, row: TaskRow) -> bool:
     """True while the check of the task runs, after an attempt or, on the first files, before any."""
     if row.state != "ready":
         return row.state == "judging"
     is_first = row.attempts == 0 and row.baseline not in ("", "none") and row.baseline_check is None
-    return bool(row.task.verify) and is_first and state.run.state == "running" and state.run.kind != "watch"
+    may_run = bool(row.task.verify) and is_first and state.run.state == "running" and state.run.kind != "watch"
+    return may_run and _has_place(state)
+
+
+def _has_place(state: State) -> bool:
+    """True where fewer tasks work than may work at the same time."""
+    most = state.run.settings.get("max_parallel")
+    if not isinstance(most, int):
+        return True
+    attempts = state.attempts
+    working = (
+        row
+        for row in state.tasks.values()
+        if row.state in _PLACED or ((attempt := attempts.get(row.attempt)) is not None and attempt.is_live)
+    )
+    return sum(1 for _ in islice(working, most)) < most
 
 
 def _live(state: State, row: TaskRow, still: bool) -> str:
@@ -216,7 +235,7 @@ def level_word(level: str) -> str:
 def solved_by(resolution: str) -> str:
     """Resolution of a failure in words: the escalation level and its approach."""
     level, colon, approach = resolution.partition(":")
-    return f"{level_word(level)}{colon}{approach}"
+    return f"{'waiting' if level == 'again' else level_word(level)}{colon}{approach}"
 
 
 def group_of(state: State, row: TaskRow, *, still: bool = False) -> str:

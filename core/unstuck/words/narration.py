@@ -84,8 +84,8 @@ def moment_of(record: Record) -> Moment | None:
         case e.RestoreDone():
             if not event.changed:
                 return None
-            files = f"{event.target}, {counted(event.changed, 'file')}"
-            text = ": ".join(filter(None, (files, ", ".join(event.changes))))
+            files = ": ".join(filter(None, (counted(event.changed, "file"), ", ".join(event.changes))))
+            text = f"{files} ({event.target})"
         case e.GateOpened():
             text = event.type.replace("_", " ")
         case e.GateAnswered():

@@ -144,10 +144,10 @@ async def test_the_stuck_dialog_shows_what_the_task_has_changed(opening: Opening
         world.work(Editing())
         await world.asked()
         await world.awake()
-        await world.until_shown("+++ b/shop.py", "+price_0 = 0", "+price_5 = 5")
+        await world.until_shown("▪ shop.py +300 -0 new", "+price_0 = 0", "+price_5 = 5")
         assert "diff --git" not in world.shown()
         assert "+price_20 = 20" in world.shown()
-        assert "279 more lines: o and then 3" in world.shown()
+        assert "278 more lines: o and then 3" in world.shown()
         await world.choose("stuck.skip")
         assert (await world.done()).status == "skipped"
 

@@ -181,7 +181,7 @@ def tour(window: Seen) -> None:
     window.show("main", "webhook is stuck", "leaves it open")
     window.leave("leaves it open")
     window.press(key_of("view.browse"))
-    window.show("browse", "TIMES", "seen")
+    window.show("browse", "TIMES", "4 times")
     window.leave("TIMES")
     window.press(key_of("view.log"))
     window.show("log", "automatic")

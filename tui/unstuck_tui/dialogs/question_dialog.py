@@ -23,7 +23,7 @@ from unstuck_tui.dialogs.dialog import Choices, Dialog, Reading
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
-from unstuck_tui.render.diff import DiffLine, read_diff, unified
+from unstuck_tui.render.diff import DiffLine, brief, read_diff, unified
 from unstuck_tui.render.format import Cell, laid_out
 from unstuck_tui.textual_internals.screens import bind_keys
 from unstuck_tui.widgets.frame import entitle
@@ -34,7 +34,6 @@ from unstuck_tui.widgets.workers import start
 _CLIMB = ("retries", "pivots", "research")
 _MOST_PIPS = 9
 _DIFF_LINES = 24
-_DIFF_HEADS = ("diff --git ", "index ", "--- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +298,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
 def _changed_lines(diff: str) -> Sequence[DiffLine]:
     """The first lines of ``diff`` under the names of their files."""
-    lines = [line for line in read_diff(diff) if line.kind != "head" or not line.parts[0][0].startswith(_DIFF_HEADS)]
+    lines = brief(read_diff(diff))
     if len(lines) <= _DIFF_LINES:
         return lines
     more = f"{len(lines) - _DIFF_LINES} more lines: {spoken('dialog.pager')} and then {spoken('pager.changes')}"

@@ -13,7 +13,7 @@ from unstuck.clock import Clock
 from unstuck.eventlog.state import State
 from unstuck.runs.answers.question import Option
 from unstuck.runs.view.run_view import agents_at_work
-from unstuck.words.labels import counted, some, word_of
+from unstuck.words.labels import counted, is_checking, some, word_of
 from unstuck_tui.dialogs.dialog import Dialog, choices_of
 from unstuck_tui.keys.actions import bindings_of, spoken
 
@@ -59,7 +59,11 @@ def at_stake(state: State) -> str:
         parts.append(f"{counted(len(held), 'agent is', 'agents are')} suspended: {some(held, _NAMED)}")
     if not parts:
         parts.append("No agent is at work at this moment")
-        busy = [f"{row.id} is {word_of(state, row)}" for row in state.tasks.values() if row.state in _BETWEEN]
+        busy = [
+            f"{row.id} is {word_of(state, row)}"
+            for row in state.tasks.values()
+            if row.state in _BETWEEN or is_checking(state, row)
+        ]
         parts += [some(busy, _NAMED)] if busy else []
     if asked:
         parts.append(f"{counted(asked, 'question waits', 'questions wait')} for you")

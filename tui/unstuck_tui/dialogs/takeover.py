@@ -18,7 +18,7 @@ from unstuck.text import one_line
 from unstuck_tui.dialogs.dialog import Dialog, choices_of
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.diff import heading, read_diff, unified
+from unstuck_tui.render.diff import brief, heading, read_diff, unified
 from unstuck_tui.widgets.inputs import LineField
 
 WHY_LIMIT = 4_000
@@ -72,7 +72,7 @@ class TakeoverDialog(Dialog[TakeoverAnswer, Option]):
                 yield Static(Content(text), classes="text", markup=False)
         if self._back.diff:
             diff = self._back.diff
-            lines = [heading(self._taken.since, diff, _WIDTH), *unified(read_diff(diff, coloured=False), _WIDTH)]
+            lines = [heading(self._taken.since, diff, _WIDTH), *unified(brief(read_diff(diff, coloured=False)), _WIDTH)]
             lines = lines[: 1 + _DIFF_LINES]
             shown = "\n".join("".join(cell.text for cell in line).rstrip() for line in lines)
             yield Static(Content(shown), id="diff", classes="text", markup=False)

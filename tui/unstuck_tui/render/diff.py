@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -18,7 +18,7 @@ from unstuck_tui.render.format import Cell, Ground, Line, Shade, fit, laid_out, 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-Kind = Literal["head", "added", "removed", "same"]
+Kind = Literal["file", "head", "added", "removed", "same"]
 
 SET_IN = "  "
 _LINES = 5_000
@@ -38,6 +38,9 @@ _TONES: dict[str, Shade] = {"added": "good", "removed": "bad", "same": "plain"}
 _GROUNDS: dict[str, Ground] = {"added": "added", "removed": "removed"}
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _CUT = re.compile(r" … (?:\d+ (?:characters|files|lines|lines and more)|more lines) left out … ")
+_NOTES = {"new file mode ": "new", "deleted file mode ": "deleted", "Binary files ": "binary", "old mode ": "mode"}
+FILE = f"{SET_IN}▪ "
+"""The beginning of the line above each file."""
 _LEXERS = {
     "bash": "sh bash zsh", "c": "c h", "cpp": "cc cpp cxx hpp hh", "csharp": "cs", "css": "css", "diff": "diff patch",
     "go": "go", "html": "html htm", "ini": "ini cfg", "java": "java", "javascript": "js mjs cjs jsx", "json": "json",
@@ -104,6 +107,50 @@ def read_diff(diff: str, *, coloured: bool = True) -> list[DiffLine]:
     return found
 
 
+def brief(lines: Sequence[DiffLine]) -> list[DiffLine]:
+    """The same lines with one line above each file, which names it and counts its lines, and one above each hunk."""
+    found: list[DiffLine] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        text = line.parts[0][0]
+        if line.kind == "head" and text.startswith("diff --git "):
+            end = next((place for place in range(at + 1, len(lines)) if not _is_of_head(lines[place])), len(lines))
+            found.append(_file_line([one.parts[0][0] for one in lines[at:end]], _of_file(lines, end)))
+            at = end
+            continue
+        if line.kind == "head" and (hunk := _HUNK.match(text)):
+            around = text[hunk.end() :].strip()
+            line = DiffLine("head", ((f"⋯ line {max(int(hunk[2]), 1)}{'  ' * bool(around)}{around}", "quiet"),))
+        found.append(line)
+        at += 1
+    return found
+
+
+def _is_of_head(line: DiffLine) -> bool:
+    """True for a line between the name of a file and its first hunk."""
+    text = line.parts[0][0]
+    return line.kind == "head" and not _HUNK.match(text) and not text.startswith(("diff --git ", " … "))
+
+
+def _of_file(lines: Sequence[DiffLine], begin: int) -> Iterator[DiffLine]:
+    """The lines up to the next file."""
+    for line in lines[begin:]:
+        if line.kind == "head" and line.parts[0][0].startswith("diff --git "):
+            return
+        yield line
+
+
+def _file_line(head: Sequence[str], lines: Iterable[DiffLine]) -> DiffLine:
+    names = [text[4:].strip().strip('"') for text in head if text.startswith(("--- ", "+++ "))]
+    name = next((name for name in reversed(names) if name != "/dev/null"), head[0].rpartition(" ")[2].strip('"'))
+    notes = [note for begin, note in _NOTES.items() if any(text.startswith(begin) for text in head)]
+    kinds = [line.kind for line in lines]
+    counts = f"+{kinds.count('added')} -{kinds.count('removed')}" if "added" in kinds or "removed" in kinds else ""
+    told = "  ".join(filter(None, (counts, *notes)))
+    return DiffLine("file", ((name.removeprefix("a/").removeprefix("b/"), "name"), (f"  {told}", "quiet")))
+
+
 def counts_of(diff: str) -> str:
     """The number of files and of lines more and less, as far as they are told."""
     lines = diff.splitlines()
@@ -147,7 +194,7 @@ def side_by_side(lines: Sequence[DiffLine], width: int) -> list[Line]:
     half = (width - len(SET_IN) - 1) // 2
     found: list[Line] = []
     for left, right in _pairs(lines):
-        if left is not None and left.kind == "head":
+        if left is not None and left.kind in ("head", "file"):
             found.append(_whole(left, width))
         else:
             found.append(
@@ -174,6 +221,8 @@ def _pairs(lines: Sequence[DiffLine]) -> Iterator[tuple[DiffLine | None, DiffLin
 
 
 def _whole(line: DiffLine, width: int) -> Line:
+    if line.kind == "file":
+        return (Cell(FILE, "quiet"), *_cut(line.parts, width - len(FILE), "", pad=False))
     if line.kind == "head":
         return (Cell(fit(SET_IN + line.parts[0][0], width).rstrip(), "quiet"),)
     ground = _GROUNDS.get(line.kind, "")

@@ -86,6 +86,18 @@ def fit_middle(text: str, width: int) -> str:
     return fit(set_cell_size(text, width - width_of(end) - 1).rstrip() + "…" + end, width)
 
 
+def fit_place(place: str, width: int) -> str:
+    """A file and its line in exactly ``width`` cells, with as many of its folders as there is room for.
+
+    Of a name that is too long the end says more: the line.
+    """
+    place = flat(place)
+    while width_of(place) > width and "/" in place.strip("/"):
+        place = place.strip("/").partition("/")[2]
+    size = width_of(place)
+    return fit(place, width) if size <= width or width < 2 else "…" + fit(place[size - width + 1 :], width - 1)
+
+
 def pieces(text: str, width: int) -> list[str]:
     """``text`` cut into pieces of at most ``width`` cells, so that nothing of it is left out."""
     if text.isascii():

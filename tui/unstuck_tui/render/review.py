@@ -9,7 +9,7 @@ from unstuck.history.entries import Entry
 from unstuck.history.review import FailureGroup, Used
 from unstuck.history.reviews import Session
 from unstuck.words.labels import Tone
-from unstuck_tui.render.browse.columns import Column, heading_cells, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, heading_cells, row_cells
 from unstuck_tui.render.format import Cell, Line, fit
 from unstuck_tui.render.printed.review import (
     CHECKS,
@@ -87,7 +87,7 @@ def session_cells(session: Session, width: int) -> Sequence[Cell]:
         "CLAIMED": "bad" if is_false_claim(session) else "plain",
         "CHECK": _CHECK_TONES.get(review.last_check, "bad"),
     }
-    return row_cells(_COLUMNS, texts, width, tones=tones, sign="▶" if session.live else "")
+    return row_cells(_COLUMNS, RowTexts(texts, tones, "▶" if session.live else ""), width)
 
 
 def about_cells(session: Session, width: int) -> Sequence[Cell]:

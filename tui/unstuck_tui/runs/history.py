@@ -195,7 +195,7 @@ class History:
     def _restored(self, record: Record, event: e.RestoreDone) -> None:
         if event.changed and event.safety:
             keys = " ".join(map(spoken, ("view.browse", "browse.checkpoints", "checkpoints.restore")))
-            self._add(record, "", "", "quiet", f"saved as {event.safety}: {keys} gets them back")
+            self._add(record, "", "", "quiet", f"{keys} gets the previous files back ({event.safety})")
 
     def _unsaved(self, record: Record, event: e.CheckpointCreated) -> None:
         if event.id == "none":

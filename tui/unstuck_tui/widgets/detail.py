@@ -17,7 +17,17 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.labels import held_word, is_checking, needs_person
 from unstuck_tui.keys.actions import bindings_of, spoken
-from unstuck_tui.render.diff import DiffLine, heading, next_since, note_lines, read_diff, sharers, since_words, unified
+from unstuck_tui.render.diff import (
+    DiffLine,
+    brief,
+    heading,
+    next_since,
+    note_lines,
+    read_diff,
+    sharers,
+    since_words,
+    unified,
+)
 from unstuck_tui.render.format import Cell, Line, fit, fit_middle
 from unstuck_tui.render.tasks.detail import (
     check_lines,
@@ -346,7 +356,7 @@ class Detail(Horizontal):
             checkpoint, diff = await self._view.changes(task, since)
             if (task, since) == (self._task_id, self._since) and diff == self._changes.diff and self._changes.since:
                 return  # nothing is to be laid out again
-            lines = await asyncio.to_thread(read_diff, diff)
+            lines = brief(await asyncio.to_thread(read_diff, diff))
             words = since_words(since, checkpoint)
             found = _Changes(words, diff, lines, "nothing to compare with")
         except UnstuckError as error:

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
-from unstuck.words.labels import group_of, is_checking
+from unstuck.words.labels import group_of, is_checking, repeats_of
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
@@ -145,7 +145,7 @@ class TaskTable(Lines, can_focus=True):
     def _measure(self) -> None:
         """Look how long the texts of the tasks are that have come in: no column is wider than it has to be."""
         needs = self._needs
-        task, agent, kind, failure = needs.task, needs.agent, needs.kind, needs.failure
+        task, agent, kind, failure, repeats = needs.task, needs.agent, needs.kind, needs.failure, needs.repeats
         for row in islice(self._state.tasks.values(), self._measured, None):
             name, its_kind = row.task.agent or row.task.agent_type, row.task.agent_type
             task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
@@ -154,18 +154,21 @@ class TaskTable(Lines, can_focus=True):
             if its_kind not in (name, "default"):
                 kind = max(kind, width_of(flat(its_kind[:_NAME_LIMIT])))
             failure = max(failure, problem_width(self._state, row))
-        self._needs = Needs(task, agent, kind, needs.pips, failure)
+            repeats = repeats or int(bool(repeats_of(self._state, row)))
+        self._needs = Needs(task, agent, kind, needs.pips, failure, repeats)
         self._measured = len(self._state.tasks)
 
     def _measure_failures(self, tasks: Iterable[str]) -> None:
         """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
-        state, widest = self._state, 0
+        state, widest, repeats = self._state, self._needs.failure, self._needs.repeats
         for task in tasks:
             row = state.tasks.get(task)
-            if row is not None and (row.diagnosis is not None or row.state in ("blocked", "ready")):
-                widest = max(widest, problem_width(state, row))
-        if widest > self._needs.failure:
-            self._needs = self._needs._replace(failure=widest)
+            if row is None or (row.diagnosis is None and not row.gate and row.state not in ("blocked", "ready")):
+                continue
+            widest = max(widest, problem_width(state, row))
+            repeats = repeats or int(bool(repeats_of(state, row)))
+        if (widest, repeats) != (self._needs.failure, self._needs.repeats):
+            self._needs = self._needs._replace(failure=widest, repeats=repeats)
             self.refresh()
             self.post_message(self.Arranged())
 

@@ -18,9 +18,10 @@ from typing import Any, Literal
 from unstuck.clock import Clock
 from unstuck.errors import CheckpointUnknown, GitError, WorkspaceError
 from unstuck.eventlog.storage.durable_files import write_private
-from unstuck.text import Clean, admit, one_line
+from unstuck.text import Clean, one_line
 from unstuck.workspace.checkpoints.borrowed_commits import drop_pins
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
+from unstuck.workspace.checkpoints.comparison import admitted, compare_trees, diff_trees, line_counts
 from unstuck.workspace.checkpoints.last_restore import LastRestore, read_last, write_last
 from unstuck.workspace.checkpoints.restore_plan import (
     Change,
@@ -35,7 +36,7 @@ from unstuck.workspace.checkpoints.restore_plan import (
 from unstuck.workspace.checkpoints.retention import Bounds, outdated
 from unstuck.workspace.checkpoints.tree_owners import checking, note_worker, workers_at
 from unstuck.workspace.git.case_folding import clash, folds_case
-from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
+from unstuck.workspace.git.diff_limit import Counted
 from unstuck.workspace.git.plain_file import read_text
 from unstuck.workspace.git.repo_status import git_dir_of
 from unstuck.workspace.git.repository import Repository, Result, above
@@ -57,8 +58,6 @@ __all__ = [
     "last_restored",
 ]
 
-_DIFF_LIMIT = 1_000_000
-_COUNTING = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
 _NAMED = 1_000
 _NEARLY = 0.95
 _NEEDED = "needed.json"
@@ -204,9 +203,9 @@ class CheckpointStore:
             theirs: set[str] = set()
             for worker, (old, new) in zip(workers, pairwise(trees), strict=True):
                 if old != new and not (itself and worker == check):
-                    changed = {entry.path for entry in await self._compare(old, new)}
+                    changed = {entry.path for entry in await compare_trees(self._reading, old, new)}
                     (mine if worker in (task, check) else theirs).update(changed)
-            differing = {entry.path for entry in await self._compare(trees[0], trees[-1])}
+            differing = {entry.path for entry in await compare_trees(self._reading, trees[0], trees[-1])}
             return frozenset((mine - theirs) & differing)
 
     def last_restore(self) -> LastRestore | None:
@@ -221,7 +220,7 @@ class CheckpointStore:
         """Return the changes of the files from ``a`` to ``b``, or to the tree as it is. Raises CheckpointUnknown."""
         async with self._side.held():
             old, new = await self._both(a, b)
-            differences = await self._compare(old, new, inside(self._side.tree, paths))
+            differences = await compare_trees(self._reading, old, new, inside(self._side.tree, paths))
             return changes(self._side.tree, differences, (), await sizes_of(self._reading, differences))
 
     async def counted(self, a: str, b: str | None = None, *, files: str = "") -> tuple[Counted, ...]:
@@ -232,7 +231,7 @@ class CheckpointStore:
         """
         async with self._side.held():
             old, new = await self._both(a, b, files)
-            return parse_counts((await self._reading(*_COUNTING, old, new)).out)
+            return await line_counts(self._reading, old, new)
 
     async def contents(self, id: str) -> tuple[Change, ...]:
         """Return the changes up to checkpoint ``id`` since the one before it in this tree. Raises CheckpointUnknown."""
@@ -245,14 +244,11 @@ class CheckpointStore:
 
         Of long ones it is the head of each file, and how much more there is. ``files`` is as for :meth:`counted`.
         """
-        heads, among = DiffHeads(), inside(self._side.tree, paths)
+        among = inside(self._side.tree, paths)
         async with self._side.held():
             old, new = await self._both(a, b, files)
-            options = ("--literal-pathspecs", "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv")
-            await self._reading(*options, old, new, "--", *among, take=heads.take)
-            more = len(await self._compare(old, new, among)) - heads.files if heads.is_full else 0
-        text = heads.text() + (f" … {more} files left out … \n".encode() if more > 0 else b"")
-        return await asyncio.to_thread(admit, text, limit=_DIFF_LIMIT)
+            text = await diff_trees(self._reading, old, new, among)
+        return await admitted(text)
 
     async def delete(self, id: str) -> None:
         """Forget checkpoint ``id``. Raises CheckpointUnknown, or WorkspaceError while others are saving."""
@@ -266,10 +262,6 @@ class CheckpointStore:
     async def _both(self, a: str, b: str | None, files: str = "") -> tuple[str, str]:
         old = (await self.get(a)).tree
         return old, (await self.get(b)).tree if b else files or (await self._side.snapshot()).tree
-
-    async def _compare(self, old: str, new: str, paths: Collection[str] = ()) -> tuple[Difference, ...]:
-        options = ("--literal-pathspecs", "diff-tree", "-r", "-z", "--no-renames", "--raw")
-        return parse_differences((await self._reading(*options, old, new, "--", *paths)).out)
 
     @property
     def _reading(self) -> Callable[..., Awaitable[Result]]:
@@ -321,10 +313,10 @@ class CheckpointStore:
         goal = await self._side.mixed(target.tree, now.tree, target.not_covered)
         if paths:
             goal = await self._side.mixed(now.tree, goal, await self._existing(target, now, goal, paths))
-        differences = await self._compare(now.tree, goal)
+        differences = await compare_trees(self._reading, now.tree, goal)
         if spared := _spared(target, differences):
             goal = await self._side.mixed(goal, now.tree, spared)
-            differences = await self._compare(now.tree, goal)
+            differences = await compare_trees(self._reading, now.tree, goal)
         returning = [entry.path for entry in differences if entry.status == "return"]
         last = read_last(self._side.place)
         if last is None or last.safety != target.id:  # an undo takes away nothing that is not in its own plan

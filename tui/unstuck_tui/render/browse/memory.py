@@ -8,7 +8,7 @@ from typing import Any
 from unstuck.runs.queries.approaches import reason_of
 from unstuck.words.amounts import day_time
 from unstuck.words.labels import Tone
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.format import Cell
 
 Row = Mapping[str, Any]
@@ -31,7 +31,7 @@ def memory_text(row: Row) -> str:
     return str(row["note"])
 
 
-def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
+def memory_texts(row: Row) -> RowTexts:
     outcome = _outcome(row)
     texts = {
         "WHEN": day_time(str(row["when"])) if row["when"] else "-",
@@ -40,7 +40,7 @@ def memory_cells(row: Row, width: int) -> tuple[Cell, ...]:
         "TASK": str(row["task"] or "-"),
         "WHAT": memory_text(row),
     }
-    return row_cells(COLUMNS, texts, width, tones={"WHEN": "quiet", "OUTCOME": _TONES.get(outcome, "quiet")})
+    return RowTexts(texts, {"WHEN": "quiet", "OUTCOME": _TONES.get(outcome, "quiet")})
 
 
 def memory_about(row: Row, width: int) -> list[tuple[Cell, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from unstuck.clock import iso
 from unstuck.words.amounts import day_time, full_time
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.format import Cell
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 COLUMNS = (Column("SESSION", 7), Column("SEEN", 11), Column("ADDRESS", 16, share=1), Column("BROWSER", 20, share=3))
 
 
-def session_cells(session: Session, width: int) -> tuple[Cell, ...]:
+def session_texts(session: Session) -> RowTexts:
     texts = {
         "SESSION": session.id,
         "SEEN": day_time(iso(session.seen)),
         "ADDRESS": session.host,
         "BROWSER": session.browser,
     }
-    return row_cells(COLUMNS, texts, width, tones={"SEEN": "quiet"})
+    return RowTexts(texts, {"SEEN": "quiet"})
 
 
 def session_about(session: Session, width: int) -> list[tuple[Cell, ...]]:

@@ -11,7 +11,7 @@ from unstuck.runs.deletion.inventory import Inventory
 from unstuck.supervision.recovery.facts import TaskRecovery, was_cut_off
 from unstuck.words.amounts import day_time
 from unstuck.words.labels import Tone, error_name, level_word
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.printed.deletion import inventory_lines
 from unstuck_tui.render.recovery import facts_of
@@ -80,7 +80,7 @@ def _cut_off(run: str, state: State, row: Any) -> CutOff:
     )
 
 
-def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
+def cut_off_texts(row: CutOff) -> RowTexts:
     texts = {
         "RUN": row.run,
         "TASK": row.task,
@@ -90,7 +90,7 @@ def cut_off_cells(row: CutOff, width: int) -> tuple[Cell, ...]:
         "WHAT IS WRONG": row.failure or "-",
     }
     tones: dict[str, Tone] = {"RUN": "quiet", "WAS": "wait", "WHAT IS WRONG": "bad" if row.failure else "quiet"}
-    return row_cells(CUT_OFF, texts, width, tones=tones)
+    return RowTexts(texts, tones)
 
 
 def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) -> list[tuple[Cell, ...]]:
@@ -108,7 +108,7 @@ def cut_off_about(row: CutOff, width: int, facts: TaskRecovery | None = None) ->
     return lines + field_lines("continue", f"unstuck run --resume {row.run}", width)
 
 
-def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
+def run_texts(row: Row, *, live: str) -> RowTexts:
     """One line of the runs that can be deleted; ``live`` is the one that is at work."""
     is_live = row["run"] == live
     tasks = ", ".join(f"{count} {word}" for word, count in row.get("tasks", {}).items())
@@ -120,7 +120,7 @@ def run_cells(row: Row, width: int, *, live: str) -> tuple[Cell, ...]:
         "TASKS": str(row.get("problem") or tasks or "-"),
     }
     tones: dict[str, Tone] = {"STARTED": "quiet", "STATE": "work" if is_live else "plain", "TASKS": "quiet"}
-    return row_cells(RUNS, texts, width, tones=tones)
+    return RowTexts(texts, tones)
 
 
 def inventory_about(inventory: Inventory, refused: str, width: int) -> list[tuple[Cell, ...]]:

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from unstuck.contract import Guidance
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.state import State
 from unstuck.words.amounts import time_of_day
+from unstuck.words.excerpt import failure_pattern
 from unstuck.words.labels import Tone, error_name, failure_words, level_word, solved_by, some
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
-from unstuck_tui.render.format import Cell
+from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
+from unstuck_tui.render.diff import SET_IN
+from unstuck_tui.render.format import Cell, Line, fit, width_of, wrapped
+from unstuck_tui.render.tasks.detail import check_lines
 
 COLUMNS = (
     Column("TIMES", 5, right=True),
-    Column("LAST", 5),
-    Column("TYPE", 14, share=1),
-    Column("WHERE", 16, share=3, middle=True),
-    Column("FAILURE TYPE", 15, least=130),
+    Column("OVER TIME", 12, least=84),
+    Column("WHAT FAILED", 17, share=3),
+    Column("WHERE", 16, share=2, place=True),
+    Column("TASKS", 5, right=True, least=150),
+    Column("FAILURE TYPE", 15, least=150),
     Column("CATEGORY", 14, least=150),
-    Column("TASKS", 5, right=True, least=72),
-    Column("GOT AS FAR AS", 13),
-    Column("SOLVED BY", 12, share=2, least=96),
-    Column("OVER TIME", 12, least=80),
+    Column("GOT AS FAR AS", 13, share=1),
+    Column("SOLVED BY", 9, share=2, least=72),
+    Column("LAST", 8, least=150),
 )
 SPARK = 12
 _SHOWN = 50
 _NAMED = 8
+_BEFORE, _PRINTED = 2, 9
+"""Lines before the first one that names the failure, and all of them at most."""
+_RULE = re.compile(r"[=_-]{3,}")
+_NUMBER, _LEAST_TEXT = 6, 12
+_COUNTED = ("retry", "pivot", "research")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,8 @@ class Failure:
     """A failure of the run. ``row`` is that of ``unstuck signatures``; ``speaker`` stands for all that are like it.
 
     ``spark`` draws how often it came over the run's time; ``alike`` are the headlines of those like it.
+    ``occurrences`` are the last ones, the newest first, ``guidances`` those of all attempts. ``printed`` is the end of
+    the output of the check that found it last.
     """
 
     row: Mapping[str, Any]
@@ -52,6 +66,9 @@ class Failure:
     spark: str = ""
     alike: tuple[str, ...] = ()
     occurrences: tuple[Occurrence, ...] = ()
+    guidances: Mapping[str, Guidance] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
+    printed: str = ""
 
     @property
     def identity(self) -> str:
@@ -71,52 +88,110 @@ def ordered(failures: Sequence[Failure]) -> list[Failure]:
     return [failure for group in groups.values() for failure in group]
 
 
-def failure_cells(failure: Failure, width: int) -> tuple[Cell, ...]:
+def failure_texts(failure: Failure) -> RowTexts:
     """One line of the list; what is like the one above it is set in."""
     row = failure.row
-    kind = error_name(str(row["error_type"])) if row["error_type"] else "-"
+    kind = error_name(str(row["error_type"])) if row["error_type"] else ""
+    said = str(row["headline"] or kind or "-")
+    level = str(row["rung"])
     texts = {
         "TIMES": str(row["count"]),
-        "LAST": _clock(row["last"]),
-        "TYPE": f"└ {kind}" if failure.is_led else kind,
-        "WHERE": str(row["location"] or row["headline"] or "-"),
+        "OVER TIME": failure.spark,
+        "WHAT FAILED": f"└ {said}" if failure.is_led else said,
+        "WHERE": str(row["location"] or "-"),
+        "TASKS": str(len(row["tasks"])),
         "FAILURE TYPE": failure_words(str(row.get("failure_type", "")), "") or "-",
         "CATEGORY": failure_words("", str(row.get("category", ""))) or "-",
-        "TASKS": str(len(row["tasks"])),
-        "GOT AS FAR AS": level_word(str(row["rung"])),
+        "GOT AS FAR AS": f"{_pips(failure, level)}{level_word(level)}",
         "SOLVED BY": solved_by(str(row["worked"])) or "nothing yet",
-        "OVER TIME": failure.spark,
+        "LAST": _clock(row["last"], seconds=True),
     }
     tones: dict[str, Tone] = {
-        "LAST": "quiet",
-        "TYPE": "bad",
-        "GOT AS FAR AS": "ask" if row["rung"] == "asked" else "plain",
-        "SOLVED BY": "good" if row["worked"] else "quiet",
         "OVER TIME": "work",
+        "WHAT FAILED": "quiet" if row["worked"] else "bad",
+        "GOT AS FAR AS": "ask" if level == "asked" else "plain",
+        "SOLVED BY": "good" if row["worked"] else "quiet",
+        "LAST": "quiet",
     }
-    return row_cells(COLUMNS, texts, width, tones=tones)
+    return RowTexts(texts, tones)
 
 
-def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
-    """Everything about one failure, its last occurrences first."""
+def _pips(failure: Failure, level: str) -> str:
+    """A sign for each try at the level that it led to."""
+    if level == "asked":
+        return "! "
+    tries = {one.attempt for one in failure.occurrences if _level_of(failure, one) == level}
+    return f"{'●' * max(1, len(tries))} " if level in _COUNTED else ""
+
+
+def _level_of(failure: Failure, one: Occurrence) -> str:
+    guidance = failure.guidances.get(one.attempt)
+    return guidance.level if guidance is not None else ""
+
+
+def failure_about(failure: Failure, width: int) -> list[Line]:
+    """The failure, its place and its times, and the lines around it that its check printed last."""
     row = failure.row
-    times = "once" if row["count"] == 1 else f"{row['count']} times"
-    lines = field_lines("failure", row["headline"] or row["error_type"] or "-", width, tone="bad")
-    lines += field_lines("where", row["location"], width)
-    kind = failure_words(str(row.get("failure_type", "")), str(row.get("category", "")))
+    name = error_name(str(row["error_type"])) if row["error_type"] else ""
+    said = str(row["headline"] or "-").removeprefix(f"{name}: ")
+    first, last = (_clock(row[name], seconds=True) for name in ("first", "last"))
+    times = f"once, {last}" if row["count"] == 1 else f"{row['count']} times, {first} to {last}"
+    where, room = str(row["location"] or ""), max(8, width - len(SET_IN) - 1)
+    lines: list[Line] = [
+        (Cell(f"{SET_IN}{line}", "ask"),) for line in wrapped(f"{name}  {said}" if name else said, room, 3)
+    ]
+    lines += [(Cell(f"{SET_IN}{line}"),) for line in wrapped(" · ".join(filter(None, (where, times))), room, 2)]
+    who = " · ".join((some(row["tasks"], _NAMED), *failure.agents[:_NAMED]))
+    lines += [(Cell(f"{SET_IN}{line}", "quiet"),) for line in wrapped(who, room, 2)]
+    return lines + _printed(failure, width)
+
+
+def _printed(failure: Failure, width: int) -> list[Line]:
+    """The lines of the check's output that name the failure, with those around them; none where no line does."""
+    pattern = failure_pattern(failure.diagnosis)
+    texts = [text for text in failure.printed.splitlines() if text.strip() and not _RULE.match(text)]
+    places = [place for place, text in enumerate(texts) if pattern.search(text)]
+    if not places:
+        return []
+    begin = max(0, places[0] - _BEFORE)
+    end = max(place for place in places if place <= begin + _PRINTED) + 1
+    shown = check_lines("\n".join(texts[begin:end]), failure.diagnosis, width=max(8, width - len(SET_IN)))
+    return [(Cell(""),), *((Cell(SET_IN), *line) for line in shown)]
+
+
+def failure_history(failure: Failure, width: int) -> list[Line]:
+    """The attempts that failed so in their order, each with what was tried, what came of them, and its type."""
+    tasks = {one.task for one in failure.occurrences}
+    lines: list[Line] = []
+    shown = failure.occurrences[:_SHOWN]
+    if (more := int(failure.row["count"]) - len(shown)) > 0 and shown:
+        lines.append((Cell(fit(f"  {more} before these: {spoken('signatures.log')} lists all", width), "quiet"),))
+    for one in reversed(shown):
+        guidance = failure.guidances.get(one.attempt)
+        tried = level_word(guidance.level) if guidance is not None else one.attempt or "before any work"
+        approach = f": {guidance.approach}" if guidance is not None and guidance.approach else ""
+        number = f"try {guidance.number}" if guidance is not None else ""
+        who = f"{one.task} " * (len(tasks) > 1)
+        head = f"  {_clock(one.time, seconds=True)}  {who}{fit(number, _NUMBER)} "
+        lines += _hung((Cell(head, "quiet"), Cell("✗ ", "bad")), f"{tried}{approach}", "plain", width)
+    if failure.row["worked"]:
+        lines += _hung((Cell("  ✓ ", "good"),), f"solved by {solved_by(str(failure.row['worked']))}", "good", width)
+    elif failure.row["rung"] == "asked":
+        lines += _hung((Cell("  ! ", "ask"),), "you were asked", "ask", width)
+    lines.append((Cell(""),))
+    kind = failure_words(str(failure.row.get("failure_type", "")), str(failure.row.get("category", "")))
     lines += field_lines("type", kind, width)
-    lines += field_lines("seen", f"{times}, first {_clock(row['first'])}, last {_clock(row['last'])}", width)
-    lines += field_lines("tasks", some(row["tasks"], _NAMED), width)
-    lines += field_lines("agents", some(failure.agents, _NAMED), width)
-    lines += field_lines(
-        "solved by", solved_by(str(row["worked"])) or "nothing yet", width, tone="good" if row["worked"] else "quiet"
-    )
     lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
-    lines += field_lines("identity", failure.identity, width)
-    for place, one in enumerate(failure.occurrences[:_SHOWN]):
-        text = f"{_clock(one.time, seconds=True)}  {one.attempt or one.task or '-'}  event {one.seq}"
-        lines += field_lines("" if place else "when", text, width, most=1)
-    return lines
+    return lines + field_lines("identity", failure.identity, width, tone="quiet")
+
+
+def _hung(head: Line, text: str, tone: Tone, width: int) -> list[Line]:
+    """``text`` behind ``head``, in at most two lines."""
+    before = sum(width_of(cell.text) for cell in head)
+    if width - before < _LEAST_TEXT:
+        return [(Cell(fit("".join(cell.text for cell in head) + text, width), tone),)]
+    first, *more = wrapped(text, width - before, 2)
+    return [(*head, Cell(first, tone)), *((Cell(" " * before), Cell(line, tone)) for line in more)]
 
 
 def gates_about(state: State, identity: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstuck.words.labels import Tone
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.printed.truth import agreement_words, failure_words, used_words
 
@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-def truth_cells(row: Row, width: int) -> tuple[Cell, ...]:
+def truth_texts(row: Row) -> RowTexts:
     texts = {
         "AGENT": str(row["agent"] or "-"),
         "MODEL": str(row["model"] or "-"),
@@ -35,7 +35,7 @@ def truth_cells(row: Row, width: int) -> tuple[Cell, ...]:
         "USED": used_words(row),
     }
     tones: dict[str, Tone] = {"FALSE": "bad" if row["false_claims"] else "quiet", "USED": "quiet"}
-    return row_cells(COLUMNS, texts, width, tones=tones)
+    return RowTexts(texts, tones)
 
 
 def truth_about(row: Row, width: int) -> list[tuple[Cell, ...]]:

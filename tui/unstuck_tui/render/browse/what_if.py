@@ -8,7 +8,7 @@ from typing import Any
 from unstuck.runs.queries.what_if import AMOUNTS
 from unstuck.words.labels import Tone
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
+from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.format import Cell, Line, fit, wrapped
 from unstuck_tui.render.printed.what_if import HEAD, cells_of, signed, step_words, summary_lines
 
@@ -26,11 +26,11 @@ COLUMNS = (
 )
 
 
-def difference_cells(row: Row, width: int) -> tuple[Cell, ...]:
+def difference_texts(row: Row) -> RowTexts:
     tones: dict[str, Tone] = {
         name.upper(): "quiet" if not row[name] else "good" if row[name] < 0 else "wait" for name in AMOUNTS
     }
-    return row_cells(COLUMNS, dict(zip(HEAD, cells_of(row), strict=True)), width, tones=tones)
+    return RowTexts(dict(zip(HEAD, cells_of(row), strict=True)), tones)
 
 
 def difference_about(row: Row, width: int) -> list[Line]:

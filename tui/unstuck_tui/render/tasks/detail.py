@@ -161,7 +161,7 @@ def failure_lines(
 
     ``outlook`` says how far the escalation has come.
     """
-    lines: list[Line] = _field("so far", outlook, width, 2)
+    lines: list[Line] = _field("so far", outlook, width, 3)
     if needs_person(state, row):
         context = state.gates[row.gate].gate.context
         text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")

@@ -97,7 +97,7 @@ def known_cells(task: KnownTask, columns: Columns) -> Line:
     between = [columns.kind, columns.pips, columns.level, columns.activity, columns.time, columns.repeats]
     return (
         Cell(f"{glyph} ", tone),
-        Cell(fit_middle(task.id, columns.task) + " ", name),
+        Cell(fit_middle(task.id, columns.task), name),
         *state_cells(word, columns.state, tone),
         Cell(fit_middle(task.agent, columns.agent) + " " * bool(columns.agent), "quiet"),
         Cell(" " * sum(width + 1 for width in between if width)),

@@ -29,7 +29,7 @@ from unstuck.words.labels import (
     tone_of,
     word_of,
 )
-from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle, width_of
+from unstuck_tui.render.format import Cell, bar, clock, fit, fit_middle, fit_place, width_of
 from unstuck_tui.render.tasks.progress import sparkline, spinner
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Needs(NamedTuple):
     kind: int = 0
     pips: int = 0
     failure: int = 0
+    repeats: int = 0
 
 
 _NAMES = (
@@ -100,7 +101,7 @@ def columns_for(width: int, needs: Needs) -> Columns:
         ("level", _COUNTED_LEVEL),
         ("agent", 0 if is_narrow else min(agent, _LONG)),
         ("failure", min(failure, _LONG)),
-        ("repeats", 0 if is_narrow else _REPEATS),
+        ("repeats", 0 if is_narrow or not needs.repeats else _REPEATS),
         ("activity", 0 if is_narrow else _ACTIVITY),
         ("kind", min(needs.kind, _LONG)),
         ("failure", failure),
@@ -155,7 +156,7 @@ def task_cells(
     word += f" {spinner(now)}" if tone == "work" and row.state == "running" else ""
     cells = [
         Cell(f"{'?' if absent[0] else glyph_of(state, row, still=still)}{'*' if marked else ' '}", tone),
-        Cell(fit_middle(row.id, columns.task) + " ", "quiet" if quiet else "plain"),
+        Cell(fit_middle(row.id, columns.task), "quiet" if quiet else "plain"),
         *state_cells(word, columns.state, tone),
     ]
     if columns.agent:
@@ -195,11 +196,11 @@ def task_cells(
 
 
 def state_cells(word: str, width: int, tone: Tone) -> tuple[Cell, ...]:
-    """The state; one that needs the person is filled."""
+    """The state with the blanks around it; one that needs the person is filled."""
     if tone != "ask":
-        return (Cell(fit(word, width + 1), "quiet" if tone == "good" else tone),)
+        return (Cell(f" {fit(word, width)} ", "quiet" if tone == "good" else tone),)
     chip = f" {word} "
-    return Cell(chip, "chip"), Cell(" " * (width - len(chip) + 1))
+    return Cell(chip, "chip"), Cell(" " * (width - len(chip) + 2))
 
 
 def pips_of(climb: Climb, limits: Mapping[str, int]) -> str:
@@ -279,10 +280,11 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     if not where:
         return _with_kind(f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline), kind, width)
     room = width - len(name) - 2
-    if name and room < _PLACE:
-        return name
-    # Of a place that is too long the end says more: the file and its line.
-    return _with_kind(f"{name}  {where if len(where) <= room else '…' + where[-(room - 1) :]}".strip(), kind, width)
+    place = fit_place(where, room).rstrip()
+    if name and (place.startswith("…") or room < 1):
+        place = fit_place(where, room + 1).rstrip()  # one blank less may be all that it needs
+        return name if place.startswith("…") and room < _PLACE else f"{name} {place}"
+    return _with_kind(f"{name}  {place}".strip(), kind, width)
 
 
 def problem_width(state: State, row: TaskRow) -> int:
@@ -291,6 +293,8 @@ def problem_width(state: State, row: TaskRow) -> int:
         return min(_MOST, width_of(words))
     if row.state in ("blocked", "ready") or awaited_host(state, row):
         return width_of(problem_of(state, row, _MOST))
+    if row.diagnosis is None and row.state != "ended":
+        return min(_MOST, width_of(problem_of(state, row, _MOST)))
     if row.diagnosis is None or row.state == "ended":
         return 0
     if _agent_words(row):

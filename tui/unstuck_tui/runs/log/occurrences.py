@@ -27,11 +27,19 @@ _STEPS = Query(Wanted(types=frozenset({"step_recorded"})), (re.compile(rb'"kind"
 
 @dataclass(slots=True)
 class FailureTimes:
-    """All of one failure: their ``times`` in seconds since 1970, the ``last`` 200 of them, and what it looks like."""
+    """All of one failure: their ``times`` in seconds since 1970 and the ``last`` 200 of them.
+
+    ``diagnosis`` and ``printed``, the end of its check's output, are those of the last one that a check found.
+    """
 
     times: array[float] = field(default_factory=lambda: array("d"))
     last: deque[Occurrence] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    signature: FailureSignature | None = None
+    diagnosis: Diagnosis | None = None
+    printed: str = ""
+
+    @property
+    def signature(self) -> FailureSignature | None:
+        return self.diagnosis.signature if self.diagnosis is not None else None
 
 
 class Occurrences:
@@ -61,25 +69,26 @@ class Occurrences:
         return dict(self.found)
 
     def _note(self, record: Record) -> None:
-        identity, signature = _failure_in(record)
+        identity, diagnosis, printed = _failure_in(record)
         moment = seconds_of(record.time)
         if not identity or moment is None:
             return
         seen = self.found.setdefault(identity, FailureTimes())
-        seen.signature = signature or seen.signature
+        if diagnosis is not None:
+            seen.diagnosis, seen.printed = diagnosis, printed
         seen.last.append(Occurrence(record.seq, record.time, record.task, record.attempt))
         if len(seen.times) < _TIMES:
             seen.times.append(moment)
 
 
-def _failure_in(record: Record) -> tuple[str, FailureSignature | None]:
+def _failure_in(record: Record) -> tuple[str, Diagnosis | None, str]:
     event = record.event
     if isinstance(event, e.StepRecorded):
-        return event.identity, None
+        return event.identity, None, ""
     if isinstance(event, e.CheckFinished) and event.result in ("failed", "contradicted") and event.diagnosis:
         try:
             found = Diagnosis.from_dict(event.diagnosis)
         except (AttributeError, TypeError, ValueError):
-            return "", None
-        return found.identity, found.signature
-    return "", None
+            return "", None, ""
+        return found.identity, found, event.evidence
+    return "", None, ""

@@ -8,32 +8,50 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from unstuck.contract import Guidance
 from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, kept_free, store_of
 from unstuck.settings.models import Settings
 from unstuck.text import one_line
+from unstuck.words.amounts import time_of_day
+from unstuck.words.labels import counted
 from unstuck.words.story import PLANNED
-from unstuck.workspace.checkpoints.manager import CheckpointStore, Plan, Restored, find_checkpoints, last_restored
+from unstuck.workspace.checkpoints.comparison import step_counts, step_diff
+from unstuck.workspace.checkpoints.manager import (
+    Checkpoint,
+    CheckpointStore,
+    Plan,
+    Restored,
+    find_checkpoints,
+    last_restored,
+)
+from unstuck.workspace.git.diff_limit import Counted
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
-    checkpoint_about,
-    checkpoint_cells,
+    Saved,
     comparing_lines,
     diff_lines,
     plan_words,
+    saved_about,
+    saved_line,
+    saved_texts,
+    step_lines,
 )
-from unstuck_tui.render.diff import DiffLine, heading, read_diff
+from unstuck_tui.render.browse.columns import RowTexts
+from unstuck_tui.render.diff import FILE, DiffLine, brief, heading, read_diff
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
 Row = Mapping[str, Any]
 _BY_HAND = "manual"
+_COUNTED = 300
+"""The changes of so many of the newest checkpoints are counted."""
 
 
-class CheckpointsTab(Tab[Row]):
-    """All checkpoints of the project and of its tasks' work trees, the newest first."""
+class CheckpointsTab(Tab[Saved]):
+    """All checkpoints of the project and of its tasks' work trees, the newest first; those of a task together."""
 
     name: ClassVar[str] = "checkpoints"
     empty = "no checkpoints yet"
@@ -43,33 +61,99 @@ class CheckpointsTab(Tab[Row]):
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
         self._marked: tuple[str, ...] = ()
-        self._rungs: dict[str, str] = {}
+        self._found: dict[str, Checkpoint] = {}
+        self._counts: dict[tuple[str, str], tuple[Counted, ...]] = {}
+        self._steps: dict[str, Sequence[DiffLine]] = {}
         self._compared: tuple[str, str, Sequence[Row], Sequence[DiffLine]] | None = None
         self._comparing: tuple[str, asyncio.Future[None]] | None = None
 
-    def key(self, row: Row) -> str:
-        return str(row["id"])
+    def key(self, row: Saved) -> str:
+        return str(row.row["id"])
 
-    async def read(self) -> Sequence[Row]:
+    list_title = "checkpoints by task"
+
+    @property
+    def summary(self) -> str:
+        tasks = len({saved.row["task"] for saved in self.rows})
+        return f"{counted(len(self.rows), 'checkpoint')} of {counted(tasks, 'task')}" if self.rows else ""
+
+    async def read(self) -> Sequence[Saved]:
         place = self.context.place
-        attempts = self.context.view.state.attempts.values()
-        self._rungs = {attempt.checkpoint: attempt.guidance.level for attempt in attempts if attempt.checkpoint}
         found = await find_checkpoints(place.home, place.repository)
         self.note = await asyncio.to_thread(_cut_off, place, await last_restored(place.home, place.repository))
-        rows = await asyncio.to_thread(lambda: [checkpoint_row(one) | {"root": one.root} for one in reversed(found)])
-        self._marked = tuple(id for id in self._marked if any(row["id"] == id for row in rows))
-        return rows
+        self._found = {one.id: one for one in found}
+        before = _befores(found)
+        wanted = [
+            (before[one.id], one)
+            for one in found[-_COUNTED:]
+            if one.id in before and (before[one.id].tree, one.tree) not in self._counts
+        ]
+        counts = await step_counts(place.home, place.repository, wanted)
+        self._counts |= {(old.tree, new.tree): count for (old, new), count in zip(wanted, counts, strict=False)}
+        attempts = self.context.view.state.attempts.values()
+        after = {one.checkpoint: one.guidance for one in attempts if one.checkpoint}
+        self._marked = tuple(id for id in self._marked if id in self._found)
+        return await asyncio.to_thread(self._grouped, found[::-1], before, after)
 
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
-        return checkpoint_cells(row, width, rung=self._rungs.get(row["id"], ""), marked=row["id"] in self._marked)
+    def _grouped(
+        self, found: Sequence[Checkpoint], before: Mapping[str, Checkpoint], after: Mapping[str, Guidance]
+    ) -> list[Saved]:
+        """The rows of each task together, those of the task with the newest one first."""
+        groups: dict[tuple[str, str], list[Saved]] = {}
+        for one in found:
+            group = groups.setdefault((one.run, one.task), [])
+            old, guidance = before.get(one.id), after.get(one.id)
+            group.append(
+                Saved(
+                    row=checkpoint_row(one),
+                    root=one.root,
+                    is_first=not group,
+                    attempt=guidance.number if guidance is not None else 0,
+                    level=guidance.level if guidance is not None else "",
+                    before=old.id if old is not None else "",
+                    before_time=checkpoint_row(old)["created"] if old is not None else "",
+                    changed=self._counts.get((old.tree, one.tree)) if old is not None else None,
+                )
+            )
+        return [saved for group in groups.values() for saved in group]
 
-    def about(self, row: Row, width: int) -> Sequence[Line]:
+    def texts(self, row: Saved) -> RowTexts:
+        return saved_texts(row, now=self.context.view.clock.now(), marked=self.key(row) in self._marked)
+
+    @property
+    def beside_title(self) -> str:  # type: ignore[override]
+        """The name of the pane with the changes; while others are compared they take all the room."""
+        if self._comparing is not None or self._compared is not None:
+            return ""
+        before = self.row.before_time if self.row is not None else ""
+        return f"changed since {time_of_day(before, seconds=True)}" if before else "changed"
+
+    def about(self, row: Saved, width: int) -> Sequence[Line]:
         if self._comparing is not None:
             return comparing_lines(self._comparing[0], width)
         if self._compared is not None:
             since, diff, changes, lines = self._compared
             return diff_lines(heading(since, diff, width), changes, lines, width)
-        return checkpoint_about(row, width)
+        return saved_about(row, width)
+
+    def beside(self, row: Saved, width: int) -> Sequence[Line]:
+        if self._comparing is not None or self._compared is not None:
+            return ()
+        return step_lines(row, self._steps.get(self.key(row)), width)
+
+    def stacked(self, row: Saved, width: int) -> Sequence[Line]:
+        if self._comparing is not None or self._compared is not None:
+            return self.about(row, width)
+        changes = step_lines(row, self._steps.get(self.key(row)), width)
+        return [saved_line(row, width), *changes, (Cell(""),), *saved_about(row, width)]
+
+    async def look(self, row: Saved) -> None:
+        """Read what has changed since the checkpoint before."""
+        id, place = self.key(row), self.context.place
+        old, new = self._found.get(row.before), self._found.get(id)
+        if id not in self._steps and old is not None and new is not None:
+            diff = await step_diff(place.home, place.repository, old, new)
+            self._steps[id] = brief(await asyncio.to_thread(read_diff, diff))
 
     def back(self) -> bool:
         """Leave what was compared, or is being compared."""
@@ -81,21 +165,22 @@ class CheckpointsTab(Tab[Row]):
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
-    def do_mark(self, row: Row) -> None:
-        id = str(row["id"])
+    def do_mark(self, row: Saved) -> None:
+        id = self.key(row)
         others = tuple(other for other in self._marked if other != id)
         self._marked = others if id in self._marked else (*others, id)[-2:]
         self.context.screen.redraw()
 
-    async def do_diff(self, row: Row) -> None:
-        chosen = sorted((one for one in self.rows if one["id"] in self._marked), key=lambda one: one["created"])
+    async def do_diff(self, row: Saved) -> None:
+        chosen = [self._found[id] for id in self._marked if id in self._found]
+        chosen.sort(key=lambda one: one.number)
         if len(chosen) < 2:
-            chosen = [row]
-        elif chosen[0]["root"] != chosen[1]["root"]:
+            chosen = [self._found[self.key(row)]]
+        elif chosen[0].root != chosen[1].root:
             raise UsageError("these two are of different worktrees, so they cannot be compared")
-        first, other = str(chosen[0]["id"]), str(chosen[1]["id"]) if len(chosen) > 1 else None
+        first, other = chosen[0].id, chosen[1].id if len(chosen) > 1 else None
         text = f"{first} up to {other}" if other else f"{first} up to now"
-        work = asyncio.ensure_future(self._compare(text, chosen[0], first, other))
+        work = asyncio.ensure_future(self._compare(text, chosen[0].root, first, other))
         self._comparing = text, work
         self.context.screen.redraw()
         try:
@@ -107,29 +192,29 @@ class CheckpointsTab(Tab[Row]):
             self.context.screen.redraw()
             work.result()
 
-    async def _compare(self, said: str, row: Row, first: str, other: str | None) -> None:
-        if other is None and not row["root"].is_dir():
+    async def _compare(self, said: str, root: Path, first: str, other: str | None) -> None:
+        if other is None and not root.is_dir():
             raise UsageError("its worktree is gone, because its task is done: mark two of its checkpoints instead")
-        store = store_of(self.context.place, row["root"], await self.context.settings(), gone=True)
+        store = store_of(self.context.place, root, await self.context.settings(), gone=True)
         changes = await store.changed(first, other)
         diff = await store.diff(first, other)
-        lines = await asyncio.to_thread(read_diff, diff)
+        lines = brief(await asyncio.to_thread(read_diff, diff))
         self._compared = said, diff, [change_row(change) for change in changes], lines
 
-    def do_next(self, row: Row) -> None:
-        self.context.screen.scroll_to_next("  diff --git ")
+    def do_next(self, row: Saved) -> None:
+        self.context.screen.scroll_to_next(FILE)
 
-    async def do_restore(self, row: Row) -> None:
+    async def do_restore(self, row: Saved) -> None:
         store, settings = await self._store(row)
-        id, root = str(row["id"]), row["root"]
+        id, root = self.key(row), row.root
         async with kept_free(self.context.place, root):
             plan = await store.plan(id)
         if await self._agreed(plan, root, settings, f"Restore {id}?"):
             await self._set_back(root, partial(store.restore, id, run=_BY_HAND, plan=plan))
 
-    async def do_undo(self, row: Row) -> None:
+    async def do_undo(self, row: Saved) -> None:
         store, settings = await self._store(row)
-        root, last = row["root"], store.last_restore()
+        root, last = row.root, store.last_restore()
         if last is None:
             raise UsageError("no restore was done in this worktree, so there is none to undo")
         async with kept_free(self.context.place, root):
@@ -160,9 +245,20 @@ class CheckpointsTab(Tab[Row]):
             title, lines, "Restore them", typed="yes" if much else "", hint="what is there now is saved first"
         )
 
-    async def _store(self, row: Row) -> tuple[CheckpointStore, Settings]:
+    async def _store(self, row: Saved) -> tuple[CheckpointStore, Settings]:
         settings = await self.context.settings()
-        return store_of(self.context.place, row["root"], settings), settings
+        return store_of(self.context.place, row.root, settings), settings
+
+
+def _befores(found: Sequence[Checkpoint]) -> dict[str, Checkpoint]:
+    """The checkpoint before each one in its worktree; ``found`` are the oldest first."""
+    last: dict[Path, Checkpoint] = {}
+    before = {}
+    for one in found:
+        if one.root in last:
+            before[one.id] = last[one.root]
+        last[one.root] = one
+    return before
 
 
 def _cut_off(place: Project, root: Path | None) -> str:

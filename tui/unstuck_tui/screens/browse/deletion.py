@@ -12,9 +12,9 @@ from unstuck.runs.deletion.plan import take_stock
 from unstuck.runs.queries.run_list import live_run, run_rows
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
-from unstuck_tui.render.browse.columns import field_lines
-from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_cells
-from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.render.browse.columns import RowTexts, field_lines
+from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_texts
+from unstuck_tui.render.format import Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
@@ -43,8 +43,8 @@ class DeletionTab(Tab[Row]):
         rows, self._live = await asyncio.to_thread(_read, self.context.place)
         return rows
 
-    def cells(self, row: Row, width: int) -> Sequence[Cell]:
-        return run_cells(row, width, live=self._live)
+    def texts(self, row: Row) -> RowTexts:
+        return run_texts(row, live=self._live)
 
     def about(self, row: Row, width: int) -> Sequence[Line]:
         run = self.key(row)

@@ -11,7 +11,7 @@ from unstuck.eventlog.memory.store import Memory
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.runs.queries.approaches import approach_rows
 from unstuck.text import one_line
-from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_cells, memory_text, order_lines
+from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_text, memory_texts, order_lines
 from unstuck_tui.render.format import Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
@@ -25,7 +25,7 @@ class MemoryTab(Tab[Row]):
     empty = "nothing is remembered yet"
     would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
-    cells = staticmethod(memory_cells)
+    texts = staticmethod(memory_texts)
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
-from unstuck_tui.render.browse.page_sessions import COLUMNS, session_about, session_cells
+from unstuck_tui.render.browse.page_sessions import COLUMNS, session_about, session_texts
 from unstuck_tui.screens.browse.tab import Tab
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class PageTab(Tab["Session"]):
     empty = "no browser is signed in"
     would: ClassVar[str] = "Browsers that may read and answer on the page, which `unstuck web` and `--web` serve."
     columns = COLUMNS
-    cells = staticmethod(session_cells)
+    texts = staticmethod(session_texts)
     about = staticmethod(session_about)
     rowless: ClassVar[frozenset[str]] = frozenset({"link"})
 

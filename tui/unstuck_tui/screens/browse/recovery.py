@@ -11,7 +11,7 @@ from unstuck.runs.queries.run_list import is_live, states_of
 from unstuck.runs.recovery_choices import what_is_left
 from unstuck.supervision.recovery.facts import TaskRecovery
 from unstuck.workspace.project import Project
-from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_cells, cut_off_in
+from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_in, cut_off_texts
 from unstuck_tui.render.format import Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
 
@@ -25,7 +25,7 @@ class RecoveryTab(Tab[CutOff]):
     empty = "no run was interrupted"
     would: ClassVar[str] = "The tasks of an interrupted run, and how each one can continue."
     columns = CUT_OFF
-    cells = staticmethod(cut_off_cells)
+    texts = staticmethod(cut_off_texts)
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
@@ -35,6 +35,7 @@ from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
+from unstuck_tui.widgets.workers import start
 
 _TABS: tuple[type[Tab[Any]], ...] = (
     SignaturesTab,
@@ -47,6 +48,10 @@ _TABS: tuple[type[Tab[Any]], ...] = (
     WhatIfTab,
 )
 _TICK_S = 2.0
+_AROUND, _LEAST_ROWS = 2, 8
+"""Lines of the tabs and the hints, and the least lines of a list."""
+SPLIT = 100
+"""The least width in which two panes stand below the list."""
 
 
 class RowsList(CursorLines):
@@ -128,7 +133,11 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
     BINDINGS = bindings_of(*OWN)
     DEFAULT_CSS = """
     BrowseScreen { layout: vertical; }
-    BrowseScreen #list, BrowseScreen #about { height: 1fr; }
+    BrowseScreen #list { height: 50%; }
+    BrowseScreen #facts { height: 1fr; }
+    BrowseScreen #about, BrowseScreen #beside { width: 1fr; height: 100%; }
+    BrowseScreen #beside { display: none; }
+    BrowseScreen.-beside #beside { display: block; }
     """
 
     def __init__(self, view: RunView, questions: QuestionController, place: int = 0) -> None:
@@ -141,14 +150,16 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         self._outdated: set[str] = set()
         self._is_acting = False
         self._seen = -1
-        self._told = ("", "")
+        self._told = self._looked = ("", "")
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
         with Vertical(id="list", classes="pane list"):
             yield OneLine(lambda _: self._tab.heading(self._list.room), id="columns", classes="-heading")
             yield self._list
-        yield TextPane(from_end=False, id="about", classes="pane about")
+        with Horizontal(id="facts"):
+            yield TextPane(from_end=False, id="about", classes="pane about")
+            yield TextPane(from_end=False, id="beside", classes="pane about")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -211,14 +222,45 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         """Show the facts about the row; a person who reads on keeps their place."""
         if not self.is_whole:
             return
-        page, tab = self.query_one("#about", TextPane), self._tab
+        page, beside, tab = self.query_one("#about", TextPane), self.query_one("#beside", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
-        entitle(self.query_one("#list"), tab.name)
-        entitle(page, "details")
+        entitle(self.query_one("#list"), tab.list_title, tab.summary)
+        entitle(page, tab.about_title)
+        self._fit_list()
+        entitle(beside, tab.beside_title)
         self.call_after_refresh(self.query_one("#columns").refresh)  # the rows may have got a scrollbar
-        row, width = tab.row, page.room
-        page.fill(tab.about(row, width) if row is not None else tab.without_row(width), from_start=from_start)
+        row = tab.row
+        is_split = row is not None and bool(tab.beside_title) and self.size.width >= SPLIT
+        if is_split != self.has_class("-beside"):
+            self.set_class(is_split, "-beside")
+            self.call_after_refresh(self._tell_about, from_start=from_start)  # the panes have other widths by then
+            return
+        if row is None:
+            page.fill(tab.without_row(page.room), from_start=from_start)
+        elif is_split:
+            page.fill(tab.about(row, page.room), from_start=from_start)
+            beside.fill(tab.beside(row, beside.room), from_start=from_start)
+        else:
+            page.fill(tab.stacked(row, page.room), from_start=from_start)
+        if row is not None and told != self._looked:
+            self._looked = told
+            start(self, "details", self._look, tab, row)
+
+    def _fit_list(self) -> None:
+        """Give the list as many lines as it has rows, up to half of the screen; the facts get all others."""
+        panes = self.query_one("#list")
+        frame = 2 if panes.styles.border_top[0] else 0
+        rows = max(_LEAST_ROWS, len(self._tab.rows)) + 1
+        panes.styles.height = min((self.size.height - _AROUND) // 2, rows + frame)
+
+    async def _look(self, tab: Tab[Any], row: Any) -> None:
+        try:
+            await tab.look(row)
+        except (OSError, UnstuckError) as problem:
+            self.report(str(problem), trouble=True)
+        if tab is self._tab and tab.row is not None and tab.key(tab.row) == tab.key(row):
+            self._tell_about()
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._tell_about)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
+from unstuck.contract import Guidance
 from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.runs.queries.failures import groups_of, learnt_in, rows_of
+from unstuck.words.labels import counted
 from unstuck_tui.control.external_editor import locate, open_place
 from unstuck_tui.render.browse.columns import spark
 from unstuck_tui.render.browse.signatures import (
@@ -16,7 +19,8 @@ from unstuck_tui.render.browse.signatures import (
     SPARK,
     Failure,
     failure_about,
-    failure_cells,
+    failure_history,
+    failure_texts,
     gates_about,
     ordered,
 )
@@ -31,13 +35,22 @@ class SignaturesTab(Tab[Failure]):
     empty = "no failure"
     would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
-    cells = staticmethod(failure_cells)
+    texts = staticmethod(failure_texts)
     about = staticmethod(failure_about)
+    beside = staticmethod(failure_history)
+    beside_title = "history"
     follows = True
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
         self._occurrences = Occurrences(context.view.log)
+
+    list_title = "failures · most often first"
+
+    @property
+    def summary(self) -> str:
+        times = sum(int(failure.row["count"]) for failure in self.rows)
+        return f"{counted(len(self.rows), 'failure')}, {counted(times, 'time')}" if self.rows else ""
 
     def key(self, row: Failure) -> str:
         return row.identity
@@ -51,10 +64,13 @@ class SignaturesTab(Tab[Failure]):
         self.note = "" if self.is_whole else "looking for occurrences"
         worked = await asyncio.to_thread(learnt_in, view.place) if view.place is not None else {}
         begin, end = seconds_of(state.run.started) or 0.0, view.clock.now()
+        last = max((times.times[-1] for times in found.values() if times.times), default=end)
+        end = min(end, last)  # a run that waits for its person says nothing about when it failed
         rows = list(rows_of([(state.run.id, seen)], worked))
         until = state.seq if view.is_past else 0
         agents = {task.id: task.task.agent or task.task.agent_type for task in state.tasks.values()}
-        return await asyncio.to_thread(listed, rows, found, agents, begin, end, until)
+        guidances = {attempt.id: attempt.guidance for attempt in state.attempts.values()}
+        return await asyncio.to_thread(listed, rows, found, agents, begin, end, until, guidances)
 
     # --- what the person does ----------------------------------------------------------------------------------------
 
@@ -94,10 +110,11 @@ def listed(
     begin: float,
     end: float,
     until: int = 0,
+    guidances: Mapping[str, Guidance] = MappingProxyType({}),
 ) -> list[Failure]:
     """``rows`` with what was ``found`` of each from ``begin`` to ``end`` (seconds since 1970), and whose ``agents``.
 
-    ``until`` is the last record that counts, 0 where all do.
+    ``until`` is the last record that counts, 0 where all do. ``guidances`` are those of the attempts.
     """
     identities = [str(row["signature"]) for row in rows]
     known = {identity: seen.signature for identity, seen in found.items() if seen.signature is not None}
@@ -117,6 +134,9 @@ def listed(
                 spark=spark([time for time in seen.times if not until or time <= end], begin, end, SPARK),
                 alike=tuple(headlines[other] for other in members[groups[identity]] if other != identity),
                 occurrences=tuple(one for one in reversed(seen.last) if not until or one.seq <= until),
+                guidances=guidances,
+                diagnosis=seen.diagnosis,
+                printed=seen.printed,
             )
         )
     return ordered(failures)

@@ -16,11 +16,13 @@ from unstuck.settings.layers import default_user_file
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import Settings
 from unstuck.workspace.project import Project
-from unstuck_tui.render.browse.columns import Column, heading_cells, would_lines
+from unstuck_tui.render.browse.columns import Column, RowTexts, heading_cells, needs_of, row_cells, would_lines
 from unstuck_tui.render.format import Cell, Line
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
+_MEASURED = 500
+"""Rows whose texts decide how wide the columns are."""
 
 
 async def in_thread_loop(work: Coroutine[Any, Any, Result]) -> Result:
@@ -89,7 +91,8 @@ class Tab(Generic[Row]):
     Nothing is read before the tab is shown for the first time. Its actions are the methods whose names begin with
     ``do_``; those that are no coroutines are done at once, whatever else is being done. Where there are no rows
     ``empty`` says so, and ``would`` what would stand there; actions in ``rowless`` need no row. One that ``follows`` is
-    read again when the run has gone on, and one that is not ``is_whole`` yet at once.
+    read again when the run has gone on, and one that is not ``is_whole`` yet at once. ``about_title`` and
+    ``beside_title`` name the panes below the list; there is one where the second has no name.
     """
 
     name: ClassVar[str]
@@ -98,6 +101,8 @@ class Tab(Generic[Row]):
     columns: ClassVar[Sequence[Column]]
     follows: ClassVar[bool] = False
     rowless: ClassVar[frozenset[str]] = frozenset()
+    about_title: str = "details"
+    beside_title: str = ""
 
     def __init__(self, context: TabContext) -> None:
         self.context = context
@@ -105,6 +110,17 @@ class Tab(Generic[Row]):
         self.cursor = 0
         self.is_read, self.is_whole = False, True
         self.problem = self.note = ""
+        self._needs: tuple[int, ...] = ()
+
+    @property
+    def list_title(self) -> str:
+        """The name of the list."""
+        return self.name
+
+    @property
+    def summary(self) -> str:
+        """All rows in a few words, for the frame of the list."""
+        return ""
 
     @property
     def row(self) -> Row | None:
@@ -119,6 +135,7 @@ class Tab(Generic[Row]):
             self.rows, self.problem, self.is_whole = (), str(problem), True
         keys = [self.key(row) for row in self.rows]
         self.cursor = keys.index(before) if before in keys else max(0, min(self.cursor, len(keys) - 1))
+        self._needs = needs_of(self.columns, (self.texts(row) for row in self.rows[:_MEASURED]))
         self.is_read = True
 
     def key(self, row: Row) -> str:
@@ -131,15 +148,31 @@ class Tab(Generic[Row]):
 
     def heading(self, width: int) -> Sequence[Cell]:
         """The names of the columns."""
-        return heading_cells(self.columns, width)
+        return heading_cells(self.columns, width, self._needs)
 
-    def cells(self, row: Row, width: int, /) -> Sequence[Cell]:
+    def cells(self, row: Row, width: int) -> Sequence[Cell]:
         """One line of the list."""
+        return row_cells(self.columns, self.texts(row), width, self._needs)
+
+    def texts(self, row: Row, /) -> RowTexts:
+        """The texts of one line of the list."""
         raise NotImplementedError
 
     def about(self, row: Row, width: int, /) -> Sequence[Line]:
         """The facts about the row under the cursor."""
         raise NotImplementedError
+
+    def beside(self, row: Row, width: int, /) -> Sequence[Line]:
+        """More about the row under the cursor, beside the facts or below them; nothing where they say all."""
+        return ()
+
+    def stacked(self, row: Row, width: int, /) -> Sequence[Line]:
+        """Both, where there is room for one pane only."""
+        more = self.beside(row, width)
+        return [*self.about(row, width), *([(Cell(""),)] if more else []), *more]
+
+    async def look(self, row: Row) -> None:
+        """Read what more the row under the cursor needs. Raises UnstuckError, OSError."""
 
     def without_row(self, width: int) -> Sequence[Line]:
         """The lines in the place of facts where there is no row."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unstuck.runs.queries.truth import truth_of
-from unstuck_tui.render.browse.truth import COLUMNS, truth_about, truth_cells
+from unstuck_tui.render.browse.truth import COLUMNS, truth_about, truth_texts
 from unstuck_tui.screens.browse.tab import Tab
 
 Row = Mapping[str, Any]
@@ -20,7 +20,7 @@ class TruthTab(Tab[Row]):
     empty = "no attempts yet"
     would: ClassVar[str] = "What each agent claimed at the end of its attempts, and what the check found."
     columns = COLUMNS
-    cells = staticmethod(truth_cells)
+    texts = staticmethod(truth_texts)
     about = staticmethod(truth_about)
     follows = True
 

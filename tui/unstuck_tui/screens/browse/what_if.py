@@ -23,7 +23,7 @@ from unstuck_tui.render.browse.what_if import (
     comparing_lines,
     comparison_lines,
     difference_about,
-    difference_cells,
+    difference_texts,
 )
 from unstuck_tui.render.format import Line
 from unstuck_tui.runs.log.index import indexed
@@ -50,7 +50,7 @@ class WhatIfTab(Tab[Row]):
     name: ClassVar[str] = "what-if"
     empty = "nothing is compared yet"
     columns = COLUMNS
-    cells = staticmethod(difference_cells)
+    texts = staticmethod(difference_texts)
     rowless: ClassVar[frozenset[str]] = frozenset({"change"})
 
     def __init__(self, context: TabContext) -> None:
