@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.agents.command.presets import KNOWN, preset_command
+from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError, UsageError, WorkspaceError, system_failure
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
@@ -42,6 +43,7 @@ from unstuck.text import one_line
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
+_PAUSE_S, _LONGEST_PAUSE_S = 15.0, 900.0
 _KEPT = ("files", "tokens", "written", "cost", "memory", "used")
 """Fields of a claim that another one of the same attempt begins with."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
@@ -132,8 +134,10 @@ class PlanHost:
         self._slots = Slots(environ, self.table)
         self._claims: dict[str, Claim] = {}
         self._works: set[asyncio.Task[None]] = set()
-        self._given_up: set[tuple[str, str]] = set()
+        self._given_up: dict[tuple[str, str], tuple[float, float]] = {}
+        """Attempts that it gave back: the pause before it takes one again, and when that ends (monotonic)."""
         self._starting = asyncio.Lock()
+        self._clock = SystemClock()
 
     @property
     def drained(self) -> bool:
@@ -212,7 +216,8 @@ class PlanHost:
         """Return whether nobody works the attempt: unclaimed, given up, or its host was silent for its lease."""
         assert isinstance(entry.value, WorkEntry)
         key = subject("claim", *entry.names)
-        if key in self._claims or (key, entry.value.attempt) in self._given_up:
+        _, pauses_until = self._given_up.get((key, entry.value.attempt), (0.0, 0.0))
+        if key in self._claims or self._clock.monotonic() < pauses_until:
             return False
         claim, plan = self.table.entries.get(key), self.table.value(subject("plan", *entry.names[:2]), PlanEntry)
         if claim is None or plan is None:
@@ -267,8 +272,14 @@ class PlanHost:
             await _ended(working)
             await _ended(keeping)
             if claim.value.state == "released":
-                self._given_up.add((key, claim.value.attempt))
+                self._pause(key, claim.value.attempt)
             self._claims.pop(key, None)
+
+    def _pause(self, key: str, attempt: str) -> None:
+        """Leave an attempt to others for a while, each time for longer: what this host lacks may come back."""
+        before, _ = self._given_up.get((key, attempt), (_PAUSE_S / 2, 0.0))
+        pause = min(2 * before, _LONGEST_PAUSE_S)
+        self._given_up[key, attempt] = pause, self._clock.monotonic() + pause
 
     async def _work(self, claim: Claim, plan: PlanEntry, command: tuple[str, ...]) -> None:
         work = claim.work()

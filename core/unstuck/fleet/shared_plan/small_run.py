@@ -29,6 +29,8 @@ from unstuck.workspace.worktrees.worktrees import Worktrees
 
 _OWNERS = frozenset(("ask", "budget", "max_parallel", "results", "timers", "unverified", "keep_runs", "keep_days"))
 """Settings of a plan that are the owner's alone."""
+_DISK_WAIT_S = 10
+"""Seconds for which a full disk keeps a task, unless the plan says so: another host may have room."""
 _LINE_LIMIT, _REPLY_S, _END_S = 64 << 20, 30.0, 30.0
 _ENDS = frozenset(("attempt_ended", "task_ended", "gate_opened"))
 _DOING = {
@@ -59,7 +61,8 @@ class SmallRun:
     def write_plan(self, path: Path, plan: PlanEntry, work: WorkEntry, command: tuple[str, ...]) -> None:
         """Write the plan of the small run. The agent runs ``command``; nothing of the owner's environment is in it."""
         agent = next(one for one in plan.agents if one.name == work.agent)
-        settings = {name: value for name, value in plan.settings.items() if name not in _OWNERS}
+        own = {name: value for name, value in plan.settings.items() if name not in _OWNERS}
+        settings = {"disk_wait": _DISK_WAIT_S} | own
         found: dict[str, Any] = {
             "agents": {
                 agent.name: _given(command=list(command), type=agent.type, signals=agent.signals, hold=agent.hold)
