@@ -460,11 +460,14 @@ class _Attempt:
         if await self._answer_as_before(questions):
             return
         self._claim.change(state="asked", questions=questions)
+        size = -1
         while (work := self._claim.work()) is not None:
             for question in questions:
                 if question.id in work.answers and question.id not in self._heard:
                     await self._give(question, question.id, work.answers[question.id])
-            answered = any(question.id in self._heard for question in questions)
+            if size != (size := self._run.log_size()):  # a person may answer on this host, too
+                still = {question.id for question in await self._run.questions()}
+            answered = any(question.id in self._heard or question.id not in still for question in questions)
             if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
@@ -490,7 +493,8 @@ class _Attempt:
         self._given.add(id)
         if question.type == "permission":
             self._permissions[question.id] = id
-        await self._run.answer(question.id, answer)
+        if refused := await self._run.answer(question.id, answer):
+            self._claim.change(problem=refused)
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from unstuck.channel import request, socket_path
 from unstuck.contract import Answer
 from unstuck.errors import ChannelError, GateError, RecordError, UnstuckError
+from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.state import State
 from unstuck.fleet.nats.keys import write_secret
 from unstuck.fleet.shared_plan.entries import AnswerEntry, PlanEntry, QuestionEntry, WorkEntry
@@ -194,8 +195,15 @@ class SmallRun:
             for gate in gates
         )
 
-    async def answer(self, gate: str, answer: AnswerEntry) -> None:
-        """Write an answer into the log of the paused run. One that is closed already stays as it is."""
+    def log_size(self) -> int:
+        """Return the size of its log in bytes; 0 where it cannot be told."""
+        with suppress(OSError):
+            if self._place is not None:
+                return (self._place.runs / self.run / LOG_NAME).stat().st_size
+        return 0
+
+    async def answer(self, gate: str, answer: AnswerEntry) -> str:
+        """Write an answer into the log of the paused run; return why it was refused, such as after another one."""
         given = Answer(
             choice=answer.choice,  # type: ignore[arg-type]
             text=admitted(answer.text),
@@ -203,8 +211,11 @@ class SmallRun:
             # The owner's word does not outlive the run in the settings of this machine's user.
             scope="run" if answer.scope == "always" else answer.scope,  # type: ignore[arg-type]
         )
-        with suppress(GateError):
+        try:
             await answer_offline(await self.place(), gate, given, via=_via(answer))
+        except GateError as problem:
+            return one_line(str(problem), 300)
+        return ""
 
     async def snapshot(self) -> str:
         """Return a commit with the files of the task as they are now; its agent may be at work.
