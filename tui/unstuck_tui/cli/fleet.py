@@ -35,7 +35,13 @@ def command() -> None:
 @click.option("--person", "people", multiple=True, metavar="NAME", help="Make a key for a person, who may answer.")
 @click.option("--viewer", "viewers", multiple=True, metavar="NAME", help="Make a key that may only read.")
 @click.option("--listen", default="", metavar="ADDRESS:PORT", help="Address to listen at; at first 0.0.0.0:4222.")
-@click.option("--address", "addresses", multiple=True, metavar="NAME", help="Name or address for the other machines.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="NAME",
+    help="Name or address for the other machines; else the one to listen at, or this machine's name.",
+)
 @click.option(
     "--server", "servers", multiple=True, metavar="URL", help="Use your own server; repeat it for each of a cluster."
 )
