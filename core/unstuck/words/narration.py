@@ -528,7 +528,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"  … outage: again in {span(event.delay_seconds)}, {span(event.waited_seconds)} of "
         f"{span(event.limit_seconds)} waited: {event.message}"
     ),
-    e.HostAwaited: lambda event, record: f"  … {event.reason or 'a host works it'}",
+    e.HostAwaited: lambda event, record: f"  … {event.reason or (event.host or 'a host') + ' works it'}",
     e.CommandRan: lambda event, _: f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})",
     e.TransientErrorResolved: lambda event, record: (
         f"  {event.error_type} has passed after {counted(event.total_retries, 'wait', 'waits')}"

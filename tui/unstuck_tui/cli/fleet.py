@@ -250,6 +250,7 @@ def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
     """
     require_nats()
     from unstuck.fleet.shared_plan.host import Offer, PlanHost, offered_agent
+    from unstuck.fleet.shared_plan.trust import Trust
 
     pairs = [agent.partition("=") for agent in agents]
     if not pairs:
@@ -261,6 +262,8 @@ def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
     key = _membership().host()
     host = PlanHost(key, os.environ, Offer(slots=slots, labels=labels, agents=commands), say=echo)
     echo(f"{key.name} offers {', '.join(commands)} in {slots} slot{'s' * (slots > 1)}; press ctrl+c to stop")
+    if not Trust(os.environ).keys():
+        echo("it trusts nobody yet, and works no plan before: unstuck fleet trust KEY")
     _until_stopped(host.run())
 
 

@@ -136,6 +136,7 @@ class PlanHost:
         self._works: set[asyncio.Task[None]] = set()
         self._given_up: dict[tuple[str, str], tuple[float, float]] = {}
         """Attempts that it gave back: the pause before it takes one again, and when that ends (monotonic)."""
+        self._passed_over: set[str] = set()
         self._starting = asyncio.Lock()
         self._clock = SystemClock()
 
@@ -180,7 +181,12 @@ class PlanHost:
         own = subject("offer", self.table.name)
         while True:
             offer = OfferEntry(
-                agents=agents, labels=labels, slots=self._offer.slots, free=self.free, drained=self.drained
+                agents=agents,
+                labels=labels,
+                slots=self._offer.slots,
+                free=self.free,
+                drained=self.drained,
+                trusts=await asyncio.to_thread(self._trust.keys),
             )
             with suppress(Fenced):
                 await self.table.write(own, offer)
@@ -190,6 +196,7 @@ class PlanHost:
         while True:
             await self.table.connected()
             trusted = await asyncio.to_thread(self._trust.keys)
+            self._say_passed_over(trusted)
             found = [entry for entry in self.table.entries.values() if self._may_work(entry, trusted)]
             random.shuffle(found)  # else all hosts want the first one
             for entry in found if not self.drained else ():
@@ -197,6 +204,16 @@ class PlanHost:
                     await self._take(entry, allowed=trusted[entry.who.public])
             await self.table.until_changed(_LOOK_S)
             await asyncio.sleep(random.uniform(0, _JITTER_S))
+
+    def _say_passed_over(self, trusted: Mapping[str, bool]) -> None:
+        """Say once why this host takes no tasks, or none of an owner."""
+        passed_over = {"drained: it takes no new task"} if self.drained else set()
+        for entry in self.table.entries.values():
+            if isinstance(entry.value, LeaseEntry) and not entry.value.over and entry.who.public not in trusted:
+                passed_over.add(f"{entry.who.name} has a plan, and is not trusted here: unstuck fleet trust")
+        for line in passed_over - self._passed_over:
+            self._say(line)
+        self._passed_over = passed_over
 
     def _may_work(self, entry: Entry, trusted: Mapping[str, bool]) -> bool:
         """Return whether this host works such an attempt: of a trusted owner, with an agent and labels that it has."""
