@@ -67,6 +67,24 @@ def test_a_host_without_room_gives_the_task_back(machines: Machines) -> None:
     assert integrated(anna.records()) == ["one"]
 
 
+def test_a_host_that_may_not_push_gives_the_task_back_before_its_agent_works(machines: Machines) -> None:
+    """It may read the repository only. Nothing that its agent makes could come back, so another host works the task."""
+    anna, notes = machines.owner(), machines.place / "notes"
+    plan = machines.plan(anna, [task("one", prompt="note one\nwrite one")])
+    reader = machines.machine("build1", "host")
+    elsewhere = f'[url "{machines.place}/nowhere"]\n\tpushInsteadOf = {machines.origin}\n'
+    (reader.place / ".gitconfig").write_text(elsewhere)
+    first = machines.host("build1", NOTES=str(notes), WHO="build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: "released" in first.text(), about=first.text)
+    assert "nowhere" in first.text()
+    second = machines.host("build2", NOTES=str(notes), WHO="build2")
+    assert run.end() == 0, run.text() + second.text()
+    assert notes.read_text().split() == ["one", "build2"]
+    machines.end()
+    require_clean(machines)
+
+
 def test_a_wiped_server_loses_nothing(machines: Machines) -> None:
     """Owner and host write again what stood there, and the task is not worked twice."""
     anna = machines.owner()

@@ -39,6 +39,7 @@ from unstuck.fleet.shared_plan.small_run import SmallRun
 from unstuck.fleet.shared_plan.trust import Trust
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
+from unstuck.workspace.git.repository import run_git
 
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
 _RENEWALS = 3
@@ -306,6 +307,8 @@ class PlanHost:
         try:
             async with self._slots.slot(claim.names[0], plan, work, claim.value.files) as slot:
                 attempt = _Attempt(self, claim, plan, slot)
+                if plan.remote:  # a host that may not push is found before its agent costs anything
+                    await self.send(claim, plan, (await run_git(slot, "rev-parse", "HEAD")).line)
                 try:
                     await attempt.work(work, command)
                     self.plan_file(claim).unlink(missing_ok=True)
