@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import suppress
 from dataclasses import replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstuck.agents.command.prompt_delivery import stated_task
 from unstuck.errors import UsageError
+from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.queries.run_list import find_run
@@ -40,6 +43,7 @@ async def execute(
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
     placed = _placed(options, overrides)
+    output.how = "--fleet " if placed is not None else ""
     run_options = RunOptions(
         overrides=overrides,
         answers=answers_in(options["answers"]),
@@ -61,6 +65,8 @@ async def execute(
             await _bring_here(options["resume"], place, placed)
         run = find_run(place, options["resume"])
         output.started(run)
+        if placed is None and _had_hosts(place.runs / run / LOG_NAME):
+            complain(f"hosts worked run {run}. To have them go on: unstuck run --fleet --resume {run}")
         result = await resume_run(run, place, run_options)
     else:
         plan, place = await _plan(words, has_agent, place, options)
@@ -110,6 +116,13 @@ async def _bring_here(run: str, place: Project, placed: Placement) -> None:
 
     if run not in run_names(place.runs):
         await bring_run(run, place, placed, os.environ)
+
+
+def _had_hosts(log: Path) -> bool:
+    """Return whether hosts of a fleet worked a run, without reading its whole log into memory."""
+    with suppress(OSError, ValueError), log.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+        return text.find(b'"event":"host_awaited"') >= 0
+    return False
 
 
 def _chosen(options: tuple[str, ...]) -> dict[str, str]:
