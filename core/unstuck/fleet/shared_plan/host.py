@@ -35,13 +35,13 @@ from unstuck.fleet.shared_plan.entries import (
 )
 from unstuck.fleet.shared_plan.plan_table import Entry, PlanTable
 from unstuck.fleet.shared_plan.slots import Slots
-from unstuck.fleet.shared_plan.small_run import SmallRun
+from unstuck.fleet.shared_plan.small_run import SmallRun, close_last
 from unstuck.fleet.shared_plan.trust import Trust
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
 from unstuck.workspace.git.repository import run_git
 
-_OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
+_OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S, _CLOSE_S = 10.0, 1.0, 0.05, 5.0, 20.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
 _PAUSE_S, _LONGEST_PAUSE_S = 15.0, 900.0
@@ -156,6 +156,8 @@ class PlanHost:
         """Work until it is cancelled. Raises UsageError where another process of this user does."""
         make_directory(self._folder)
         with self._alone():
+            for slot in sorted(self._folder.glob("*/slot-*")):
+                await close_last(slot, self._environ)
             mirroring = asyncio.create_task(self.table.run())
             try:
                 async with asyncio.TaskGroup() as group:
@@ -313,9 +315,10 @@ class PlanHost:
                     await attempt.work(work, command)
                     self.plan_file(claim).unlink(missing_ok=True)
                 except asyncio.CancelledError:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_RELEASE_S):
-                            await attempt.send_so_far()
+                    for last, seconds in ((attempt.send_so_far, _RELEASE_S), (attempt.close, _CLOSE_S)):
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout(seconds):
+                                await last()
                     raise
         except (UnstuckError, OSError) as problem:
             failure = system_failure(problem) if isinstance(problem, OSError) else None
@@ -392,10 +395,7 @@ class _Attempt:
             else:
                 raise WorkspaceError(run.said or f"its run ended with exit code {code}")
             return
-        for question in claim.value.questions:  # nobody will answer them any more
-            await run.answer(question.id, AnswerEntry(choice="abandon"))
-        if claim.value.questions:
-            await run.work(file)  # to its end, for which nothing is left to do
+        await run.close()
         claim.change(state="stopped", questions=())
 
     def _remember(self, path: Path) -> None:
@@ -458,6 +458,10 @@ class _Attempt:
         had = [self._permissions[gate] for gate in sorted(run.delivered) if gate in self._permissions]
         if new := [id for id in had if id not in claim.value.used]:
             claim.change(used=(*claim.value.used, *new))
+
+    async def close(self) -> None:
+        """Withdraw its questions: another small run goes on with the task."""
+        await self._run.close()
 
     async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""

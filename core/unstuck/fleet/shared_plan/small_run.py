@@ -16,6 +16,7 @@ from unstuck.contract import Answer
 from unstuck.errors import ChannelError, GateError, RecordError, UnstuckError
 from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.state import State
+from unstuck.eventlog.storage.run_store import run_names
 from unstuck.fleet.nats.keys import write_secret
 from unstuck.fleet.shared_plan.entries import AnswerEntry, PlanEntry, QuestionEntry, WorkEntry
 from unstuck.processes.shim.process_table import PR_SET_PDEATHSIG, process_control
@@ -217,6 +218,14 @@ class SmallRun:
             return one_line(str(problem), 300)
         return ""
 
+    async def close(self) -> None:
+        """End the run where it is paused: nobody is to answer its questions any more."""
+        asked = await self.questions() if self.run else ()
+        for question in asked:
+            await self.answer(question.id, AnswerEntry(choice="abandon"))
+        if asked:
+            await self.work(Path())
+
     async def snapshot(self) -> str:
         """Return a commit with the files of the task as they are now; its agent may be at work.
 
@@ -247,6 +256,15 @@ class SmallRun:
         place = await self.place()
         assert place.repository is not None
         return await Worktrees(place.repository, state_dir(self._environ) / "worktrees", self.run).tip()
+
+
+async def close_last(slot: Path, environ: Mapping[str, str]) -> None:
+    """End the last run in ``slot`` where its host was killed while it asked: no host goes on with it."""
+    with suppress(UnstuckError, OSError):
+        for name in run_names((await locate(slot)).runs)[-1:]:
+            run = SmallRun(slot, environ, "", lambda: None)
+            run.run = name
+            await run.close()
 
 
 def _given(**values: Any) -> dict[str, Any]:
