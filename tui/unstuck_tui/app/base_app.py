@@ -110,6 +110,8 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         first would go to what had the focus before it, and the rest of a word to look for would be commands.
         """
         self.app_focus = True
+        if not self.screen.is_mounted:  # what acts on the key is not there yet
+            await self._handled(self.screen)
         field = self.focused
         if isinstance(field, Input | TextArea) and (event.is_printable or not isinstance(field, LineField)):
             return False
