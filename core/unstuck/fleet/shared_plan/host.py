@@ -18,7 +18,7 @@ from unstuck.errors import UnstuckError, UsageError, WorkspaceError, system_fail
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
 from unstuck.fleet.nats.keys import Credentials
-from unstuck.fleet.nats.session import Fenced
+from unstuck.fleet.nats.session import NOT_YET, Fenced
 from unstuck.fleet.shared_plan.entries import (
     OVER,
     AnswerEntry,
@@ -161,7 +161,7 @@ class PlanHost:
             mirroring = asyncio.create_task(self.table.run())
             try:
                 async with asyncio.TaskGroup() as group:
-                    for work in (self._say_offer(), self._claim_tasks()):
+                    for work in (self._say_offer(), self._say_problems(), self._claim_tasks()):
                         group.create_task(work)
             finally:
                 for task in self._works:
@@ -194,6 +194,15 @@ class PlanHost:
             with suppress(Fenced):
                 await self.table.write(own, offer)
             await asyncio.sleep(_OFFER_S)
+
+    async def _say_problems(self) -> None:
+        """Say that the server cannot be reached or refuses the key, and that it is there again."""
+        said = ""
+        while True:
+            await self.table.until_changed()
+            if (problem := self.table.problem) not in (said, NOT_YET):
+                self._say(problem or "the server is there again")
+                said = problem
 
     async def _claim_tasks(self) -> None:
         while True:
