@@ -87,7 +87,7 @@ def test_a_small_run_has_the_hosts_command_and_the_settings_of_the_plan(tmp_path
     task = found.task("web.1")
     assert found.agents["fix"].command == ("claude", "-p", "{prompt}")
     assert (task.verify, task.timeout_s, task.isolation) == ("true # x", 9.5, "worktree")
-    assert dict(found.settings) == {"window_size": 4, "results": "branch", "ask": "never"}
+    assert dict(found.settings) == {"window_size": 4, "results": "branch", "ask": "never", "disk_wait": 10}
     assert found.setup == "make\n# {yes}: no"
     assert not found.budget
 

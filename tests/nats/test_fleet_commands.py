@@ -63,11 +63,12 @@ def test_a_fleet_from_nothing_to_a_revoked_host(people: People) -> None:
     server, box, anna = (people.machine(name) for name in ("server", "box1", "anna"))
     (gate,) = asyncio.run(box.ask(1))
     data, port = str(people.place / "data"), free_port()
-    listen = ("--listen", f"127.0.0.1:{port}", "--address", "127.0.0.1", "--data", data)
+    listen = ("--listen", f"127.0.0.1:{port}", "--data", data)
     up = people.start(server, "fleet", "up", "--host", "box1", "--person", "anna", *listen)
     assert up.stdout is not None
     said = [up.stdout.readline() for _ in range(5)]
     assert "press ctrl+c to stop" in said[4]
+    assert f"join tls://127.0.0.1:{port} --creds" in said[1]
     for machine, lines in ((box, said[:2]), (anna, said[2:4])):
         copied = re.match(r"copy (\S+) to (\S+), keep it secret", lines[0])
         assert copied is not None

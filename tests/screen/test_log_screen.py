@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from tests.screen.conftest import Showing, Stage
+from textual import events
 from textual.widgets import Input
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.log.record_reader import RunReader, Wanted
+from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.log import record_lines
 from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
@@ -228,3 +230,14 @@ def screen_rows(stage: Stage, screen: LogScreen) -> list[str]:
     """The lines of the record's page."""
     region = screen.query_one("#record").content_region
     return [row[region.x : region.right] for row in stage.rows()[region.y : region.bottom]]
+
+
+async def test_keys_that_come_with_the_one_that_opens_the_log_wait_for_it(showing: Showing) -> None:
+    """A fast typist, or a slow machine: what is not there yet is waited for, and the key counts."""
+    async with showing() as stage:
+        for key in (key_of("view.log"), key_of("logs.follow")):
+            await stage.app.on_event(events.Key(key, key))
+        await settled(stage)
+        screen = stage.app.screen
+        assert isinstance(screen, LogScreen)
+        assert not screen.query_one(LogList).follows

@@ -17,6 +17,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog import events as e
 from unstuck.runs.view.run_view import meanwhile
 from unstuck.supervision.gates.service import open_gate
+from unstuck.text import admit
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.keys.actions import ACTIONS, key_of
 from unstuck_tui.runs.log.index import indexed
@@ -566,3 +567,19 @@ async def test_a_check_before_any_work_is_seen_while_it_runs(showing: Showing) -
         stage.story.append(e.TaskBaselineChecked(result="failed", checkpoint="chk-1"), "web")
         await stage.settled()
         assert "waits for a free place" in stage.text
+
+
+async def test_a_task_of_a_shared_plan_says_what_it_waits_for_and_then_where_it_is_worked(showing: Showing) -> None:
+    """In its row and its history: queued with the reason, then at work with the name of the host."""
+    async with showing() as stage:
+        stage.story.task("web")
+        stage.story.start("web")
+        stage.story.append(e.HostAwaited(reason=admit("waits for the label gpu")), "web", "web.1")
+        await stage.settled()
+        assert "queued" in stage.text
+        assert stage.text.count("waits for the label gpu") > 1
+        assert "at work" not in stage.text
+        stage.story.append(e.HostAwaited(reason=admit(""), host="build1"), "web", "web.1")
+        await stage.settled()
+        assert stage.text.count("on build1") > 1
+        assert "at work" in stage.text

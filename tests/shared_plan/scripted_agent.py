@@ -32,6 +32,9 @@ def main() -> None:
             Path(f"{name}.txt").write_text(name + "".join(Path(f"{need}.txt").read_text() for need in needs) + "\n")
         elif word == "draft":
             Path(f"{rest}.draft").write_text("half\n")
+        elif word == "await":
+            while not Path(rest).exists():
+                time.sleep(0.05)
         elif word == "sleep":
             time.sleep(float(rest) * float(os.environ.get("SLOW", "1")))
         elif word == "note":

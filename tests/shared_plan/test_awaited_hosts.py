@@ -17,7 +17,7 @@ def test_a_task_that_no_host_can_take_is_queued_and_says_why(machines: Machines)
     until(lambda: wanted in _waits(anna), about=run.text)
     assert _task(anna)["state"] == "ready"
     machines.host("build1")
-    wanted = "waits for a host that offers the agent fix with the label gpu"
+    wanted = "waits for the label gpu on a host that offers the agent fix"
     until(lambda: wanted in _waits(anna), about=run.text)
     assert _task(anna)["state"] == "ready"
     shown = anna.work("show", "last")[1]
@@ -27,6 +27,7 @@ def test_a_task_that_no_host_can_take_is_queued_and_says_why(machines: Machines)
     machines.host("build2", "--label", "gpu")
     until(lambda: _task(anna)["state"] == "running", about=run.text)
     assert _task(anna)["waits"] is None
+    assert "build2 works it" in run.text()
     assert run.end() == 0, run.text()
 
 

@@ -45,6 +45,9 @@ def test_a_stop_reaches_the_host_and_the_run_goes_on_from_its_files(machines: Ma
     until(notes.exists, about=run.text)
     run.stop()
     assert run.process.returncode == 130, run.text()
+    assert "resume with: unstuck run --fleet --resume 20" in run.text()
+    code, _, errors = anna.work("run", "--headless", "--resume", "last")
+    assert (code, "To have them go on: unstuck run --fleet --resume 20" in errors) == (2, True), errors
     until(lambda: "stopped" in host.text(), about=host.text)
     host.stop()
     machines.host("build2", NOTES=str(notes), SLOW="0")

@@ -78,6 +78,28 @@ def test_a_permission_outlives_the_host_that_asked_for_it(machines: Machines, tm
     require_clean(machines)
 
 
+def test_an_answer_on_the_host_itself_counts_and_the_question_of_the_run_is_withdrawn(machines: Machines) -> None:
+    """Someone answers where the small run is. The host goes on with that, and nobody is asked any more."""
+    anna, go = machines.owner(), machines.place / "go"
+    tasks = [task("one", prompt="fail it cannot be done alone"), task("two", prompt=f"await {go}\nwrite two")]
+    once = {"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}}
+    plan = machines.plan(anna, tasks, settings=once)
+    host = machines.host("build1", slots=2)
+    run = anna.start("run", str(plan), "--fleet", "--headless")
+    asked = until(lambda: _gate(anna), about=run.text)["context"]["fleet"][1]
+    slots = (machines.all["build1"].place / "state" / "fleet-plans").glob("*/slot-*")
+    given = ("answer", asked, "show-me", "do it so:\nwrite one", "--project")
+    assert 0 in [machines.all["build1"].work(*given, str(slot))[0] for slot in slots]
+    until(
+        lambda: any(one["event"] == "gate_withdrawn" for one in anna.records()), about=lambda: run.text() + host.text()
+    )
+    go.touch()
+    assert run.end() == 0, run.text()
+    assert anna.results() == {"one.txt": "one", "two.txt": "two"}
+    machines.end()
+    require_clean(machines)
+
+
 def _asking_host(machines: Machines, name: str, place: Path) -> Started:
     """Start a host whose agent asks before it makes its file."""
     folder = place / f"agent-of-{name}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
+import pytest
 from tests.shared_plan.conftest import Machines, integrated, require_clean, task, until
 
 LEASE = ("--lease", "3s")
@@ -65,6 +67,57 @@ def test_a_host_without_room_gives_the_task_back(machines: Machines) -> None:
     machines.host("build2")
     assert run.end() == 0, run.text()
     assert integrated(anna.records()) == ["one"]
+
+
+def test_a_host_that_may_not_push_gives_the_task_back_before_its_agent_works(machines: Machines) -> None:
+    """It may read the repository only. Nothing that its agent makes could come back, so another host works the task."""
+    anna, notes = machines.owner(), machines.place / "notes"
+    plan = machines.plan(anna, [task("one", prompt="note one\nwrite one")])
+    reader = machines.machine("build1", "host")
+    elsewhere = f'[url "{machines.place}/nowhere"]\n\tpushInsteadOf = {machines.origin}\n'
+    (reader.place / ".gitconfig").write_text(elsewhere)
+    first = machines.host("build1", NOTES=str(notes), WHO="build1")
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: "released" in first.text(), about=first.text)
+    assert "nowhere" in first.text()
+    second = machines.host("build2", NOTES=str(notes), WHO="build2")
+    assert run.end() == 0, run.text() + second.text()
+    assert notes.read_text().split() == ["one", "build2"]
+    machines.end()
+    require_clean(machines)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
+def test_nobody_is_asked_for_a_host_whose_task_another_one_has(machines: Machines, sign: signal.Signals) -> None:
+    """It was killed or cut off while it asked. Once it is back its own question is withdrawn, and the other's stays."""
+    anna = machines.owner()
+    tasks = [task("one", prompt="fail it cannot be done alone"), task("two", prompt="sleep 60\nwrite two")]
+    once = {"failure_handler": {"max_retries": 0, "max_pivots": 0, "max_research": 0}}
+    plan = machines.plan(anna, tasks, settings=once)
+    first = machines.host("build1", slots=2)
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    asked = "gate_opened"
+    until(lambda: asked in _events(machines, "build1"), about=run.text)
+    os.kill(first.process.pid, sign)
+    machines.host("build2", slots=2)
+    until(lambda: asked in _events(machines, "build2"), about=run.text)
+    if sign == signal.SIGKILL:
+        first.process.wait()
+        machines.offer(machines.all["build1"])
+    else:
+        os.kill(first.process.pid, signal.SIGCONT)
+    until(lambda: {"gate_answered", "run_ended"} <= set(_events(machines, "build1")), about=first.text)
+    assert "gate_answered" not in _events(machines, "build2")
+    run.stop()
+    machines.end()
+    require_clean(machines)
+
+
+def _events(machines: Machines, host: str) -> list[str]:
+    """Return the events of the small runs of a host at the task ``one``."""
+    logs = [(folder / "events.jsonl").read_text().split("\n")[:-1] for folder in machines.all[host].logs()]
+    records = [[json.loads(line) for line in log] for log in logs]
+    return [one["event"] for log in records if any(one["task"] == "one" for one in log) for one in log]
 
 
 def test_a_wiped_server_loses_nothing(machines: Machines) -> None:

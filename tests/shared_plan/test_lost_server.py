@@ -26,6 +26,7 @@ def test_hosts_work_on_while_the_server_is_down_for_a_minute(machines: Machines)
         time.sleep(0.02)
     assert all(host.process.poll() is None for host in hosts)
     assert run.end(180) == 0, run.text()
+    assert all("the server is there again" in host.text() for host in hosts)
     assert sorted(notes.read_text().split()) == ["one", "three", "two"]
     assert sorted(integrated(anna.records())) == ["one", "three", "two"]
     machines.end()

@@ -22,7 +22,9 @@ def test_a_host_does_nothing_for_an_owner_that_it_was_not_told_to_trust(machines
     plan = machines.plan(anna, [task("one")])
     host = machines.host("build1", trusts="ben")
     run = anna.start("run", str(plan), "--fleet", "--headless")
-    until(lambda: "attempt 1" in run.text())
+    until(lambda: "waits for a host that trusts you" in run.text(), about=run.text)
+    assert f"fleet trust {machines.key('anna')} on build1" in run.text()
+    until(lambda: "anna has a plan, and is not trusted here" in host.text(), about=host.text)
     _settled(machines)
     assert "claimed" not in host.text()
     build1 = machines.all["build1"]

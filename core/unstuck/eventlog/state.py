@@ -145,7 +145,7 @@ class AttemptRow:
     that is only for this attempt. ``own_check`` is the result of the check as the agent ran it last, with nothing
     done since; ``asked`` while it runs. ``spawns`` are the processes of its approaches where several are worked at the
     same time, ``ways`` those of them that have ended: slot and result. ``awaits`` is why no host of a shared plan works
-    it yet.
+    it yet, ``host`` the one that does.
     """
 
     id: str
@@ -168,6 +168,7 @@ class AttemptRow:
     session: str = ""
     asks: str = ""
     awaits: str = ""
+    host: str = ""
     report: Report | None = None
     steps: int = 0
     repeats: int = 0

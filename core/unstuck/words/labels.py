@@ -133,6 +133,12 @@ def awaited_host(state: State, row: TaskRow) -> str:
     return attempt.awaits if attempt is not None and attempt.awaits and attempt.is_live else ""
 
 
+def host_of(state: State, row: TaskRow) -> str:
+    """The host of a shared plan that works the task now; empty without one."""
+    attempt = state.attempts.get(row.attempt) if row.state == "running" else None
+    return attempt.host if attempt is not None and attempt.is_live else ""
+
+
 def is_held(state: State, row: TaskRow, *, still: bool = False) -> bool:
     """True where its agent is held by a question about more than this task, such as a used budget.
 

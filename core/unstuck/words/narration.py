@@ -124,11 +124,12 @@ def _beside(event: e.DirectiveIssued) -> str:
 
 
 def summary(
-    run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "", watch: bool = False
+    run: str, exit_reason: str, *, gates: Sequence[str] = (), branch: str = "", watch: bool = False, how: str = ""
 ) -> tuple[str, ...]:
     """The last lines of a run: how it ended, where its results are, and what a person has to do now.
 
-    A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume.
+    A ``watch`` is over when it ends: no process is left to take an answer, and there is nothing to resume. ``how`` are
+    options that a resumed run has to be given again.
     """
     lines, more = [f"run {run}: {ended_as(exit_reason)}"], " --budget LIMITS" * (exit_reason == "budget")
     if branch:
@@ -139,7 +140,7 @@ def summary(
         lines.append(f"  read with: unstuck show {run}")
         lines += [f"  answer with: unstuck answer {gate} CHOICE" for gate in gates]
     if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
-        lines.append(f"  {'then ' if gates else ''}resume with: unstuck run --resume {run}{more}")
+        lines.append(f"  {'then ' if gates else ''}resume with: unstuck run {how}--resume {run}{more}")
     return tuple(_indented(line, _WIDTH) for line in lines)
 
 
@@ -528,7 +529,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"  … outage: again in {span(event.delay_seconds)}, {span(event.waited_seconds)} of "
         f"{span(event.limit_seconds)} waited: {event.message}"
     ),
-    e.HostAwaited: lambda event, record: f"  … {event.reason or 'a host works it'}",
+    e.HostAwaited: lambda event, record: f"  … {event.reason or (event.host or 'a host') + ' works it'}",
     e.CommandRan: lambda event, _: f"  ran {event.command} (exit code {event.exit_code}, {_seconds(event.seconds)})",
     e.TransientErrorResolved: lambda event, record: (
         f"  {event.error_type} has passed after {counted(event.total_retries, 'wait', 'waits')}"

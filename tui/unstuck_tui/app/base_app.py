@@ -130,6 +130,8 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         first would go to what had the focus before it, and the rest of a word to look for would be commands.
         """
         self.app_focus = True
+        if not self.screen.is_mounted:  # what acts on the key is not there yet
+            await self._handled(self.screen)
         field, line = self.focused, None
         if is_field(field):
             from unstuck_tui.widgets.inputs import LineField

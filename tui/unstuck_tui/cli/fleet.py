@@ -35,7 +35,13 @@ def command() -> None:
 @click.option("--person", "people", multiple=True, metavar="NAME", help="Make a key for a person, who may answer.")
 @click.option("--viewer", "viewers", multiple=True, metavar="NAME", help="Make a key that may only read.")
 @click.option("--listen", default="", metavar="ADDRESS:PORT", help="Address to listen at; at first 0.0.0.0:4222.")
-@click.option("--address", "addresses", multiple=True, metavar="NAME", help="Name or address for the other machines.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="NAME",
+    help="Name or address for the other machines; else the one to listen at, or this machine's name.",
+)
 @click.option(
     "--server", "servers", multiple=True, metavar="URL", help="Use your own server; repeat it for each of a cluster."
 )
@@ -244,6 +250,7 @@ def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
     """
     require_nats()
     from unstuck.fleet.shared_plan.host import Offer, PlanHost, offered_agent
+    from unstuck.fleet.shared_plan.trust import Trust
 
     pairs = [agent.partition("=") for agent in agents]
     if not pairs:
@@ -255,6 +262,8 @@ def work(slots: int, labels: tuple[str, ...], agents: tuple[str, ...]) -> None:
     key = _membership().host()
     host = PlanHost(key, os.environ, Offer(slots=slots, labels=labels, agents=commands), say=echo)
     echo(f"{key.name} offers {', '.join(commands)} in {slots} slot{'s' * (slots > 1)}; press ctrl+c to stop")
+    if not Trust(os.environ).keys():
+        echo("it trusts nobody yet, and works no plan before: unstuck fleet trust KEY")
     _until_stopped(host.run())
 
 

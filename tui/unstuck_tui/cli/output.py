@@ -69,6 +69,8 @@ class Output:
         self._branch = ""
         self._gates: tuple[str, ...] = ()
         self._watch = False
+        self.how = ""
+        """Options that the run has to be given again when it is resumed."""
 
     def started(self, run: str) -> None:
         self.run = run
@@ -126,7 +128,8 @@ class Output:
             row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
             self._print(json.dumps(row | found.as_dict()))
             return
-        for line in summary(self.run, result.exit_reason, gates=self._gates, branch=branch, watch=self._watch):
+        lines = summary(self.run, result.exit_reason, gates=self._gates, branch=branch, watch=self._watch, how=self.how)
+        for line in lines:
             self._print(line)
         if found.changes is not None:
             self._print(f"  {changes_line(found.changes)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ async def execute(
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
     placed = _placed(options, overrides)
+    output.how = "--fleet " if placed is not None else ""
     beside = screen(options, environ, output)
     shows_at_once = beside is not None and has_agent and placed is None
     known = _known(words, place, options, overrides) if shows_at_once else None
@@ -66,6 +67,7 @@ async def execute(
             reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
         )
         if options["resume"]:
+            from unstuck.eventlog.log.load_state import LOG_NAME
             from unstuck.runs.queries.run_list import find_run
 
             _refuse_with_resume(words, options)
@@ -73,6 +75,8 @@ async def execute(
                 await _bring_here(options["resume"], place, placed)
             run = find_run(place, options["resume"])
             output.started(run)
+            if placed is None and _had_hosts(place.runs / run / LOG_NAME):
+                complain(f"hosts worked run {run}. To have them go on: unstuck run --fleet --resume {run}")
             result = await resume_run(run, place, run_options)
         else:
             plan, place = await _plan(words, has_agent, place, options)
@@ -159,6 +163,15 @@ async def _bring_here(run: str, place: Project, placed: Placement) -> None:
 
     if run not in run_names(place.runs):
         await bring_run(run, place, placed, os.environ)
+
+
+def _had_hosts(log: Path) -> bool:
+    """Return whether hosts of a fleet worked a run, without reading its whole log into memory."""
+    from mmap import ACCESS_READ, mmap
+
+    with suppress(OSError, ValueError), log.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+        return text.find(b'"event":"host_awaited"') >= 0
+    return False
 
 
 def _chosen(options: tuple[str, ...]) -> dict[str, str]:

@@ -152,9 +152,10 @@ class TerminalAnswered(Event):
 
 
 class HostAwaited(Event):
-    """A task of a shared plan waits for a host that can take it; without a ``reason`` one has."""
+    """A task of a shared plan waits for a host that can take it; without a ``reason``, ``host`` has."""
 
     reason: Clean
+    host: str = ""
 
 
 class AttemptEnded(Event):

@@ -174,7 +174,7 @@ def _change_asks(state: State, record: Record, text: str) -> None:
 
 @_on(e.HostAwaited)
 def _host_awaited(state: State, record: Record, event: e.HostAwaited) -> None:
-    change_attempt(state, record.attempt, awaits=event.reason)
+    change_attempt(state, record.attempt, awaits=event.reason, host=event.host)
     change_task(state, record)
 
 

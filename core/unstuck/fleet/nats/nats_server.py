@@ -107,6 +107,9 @@ class NatsServer:
             addresses = [*addresses, *(one.removeprefix("tls://").rpartition(":")[0].strip("[]") for one in servers)]
         if listen:
             self._settings["listen"] = listen
+            host = listen.rpartition(":")[0].strip("[]")
+            if host not in ("", "0.0.0.0", "::") and not addresses:
+                addresses = (host,)
         if added := [one for one in addresses if one not in self._settings["addresses"]]:
             self._settings["addresses"] = [*added, *self._settings["addresses"]]
             (folder / "server.pem").unlink(missing_ok=True)
@@ -119,7 +122,9 @@ class NatsServer:
         """The address for other machines; those of a cluster with commas between."""
         if self.servers:
             return ",".join(self.servers)
-        return f"tls://{self._settings['addresses'][0]}:{str(self._settings['listen']).rpartition(':')[2]}"
+        address = str(self._settings["addresses"][0])
+        address = f"[{address}]" if ":" in address else address
+        return f"tls://{address}:{str(self._settings['listen']).rpartition(':')[2]}"
 
     @property
     def servers(self) -> list[str]:

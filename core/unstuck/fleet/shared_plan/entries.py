@@ -185,13 +185,18 @@ class ClaimEntry(_Entry):
 
 
 class OfferEntry(_Entry):
-    """The offer of a host: the agents by name, its labels, and its slots."""
+    """The offer of a host: the agents by name, its labels, and its slots.
+
+    ``trusts`` has the keys of the owners whose plans it works, each with whether those may name commands; None where an
+    older version does not say it.
+    """
 
     agents: tuple[Line, ...]
     labels: tuple[Line, ...]
     slots: int
     free: int
     drained: bool = False
+    trusts: dict[Line, bool] | None = None
 
 
 class DrainEntry(_Entry):

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from unstuck.agents.command.presets import KNOWN, preset_command
+from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError, UsageError, WorkspaceError, system_failure
 from unstuck.eventlog.memory.store import memory_file
 from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
 from unstuck.fleet.nats.keys import Credentials
-from unstuck.fleet.nats.session import Fenced
+from unstuck.fleet.nats.session import NOT_YET, Fenced
 from unstuck.fleet.shared_plan.entries import (
     OVER,
     AnswerEntry,
@@ -34,14 +35,16 @@ from unstuck.fleet.shared_plan.entries import (
 )
 from unstuck.fleet.shared_plan.plan_table import Entry, PlanTable
 from unstuck.fleet.shared_plan.slots import Slots
-from unstuck.fleet.shared_plan.small_run import SmallRun
+from unstuck.fleet.shared_plan.small_run import SmallRun, close_last
 from unstuck.fleet.shared_plan.trust import Trust
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
+from unstuck.workspace.git.repository import run_git
 
-_OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S = 10.0, 1.0, 0.05, 5.0
+_OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S, _CLOSE_S = 10.0, 1.0, 0.05, 5.0, 20.0
 _RENEWALS = 3
 """Renewals of a claim in the time of its lease."""
+_PAUSE_S, _LONGEST_PAUSE_S = 15.0, 900.0
 _KEPT = ("files", "tokens", "written", "cost", "memory", "used")
 """Fields of a claim that another one of the same attempt begins with."""
 _SUCCEEDED, _PAUSED, _JUDGED = 0, 3, (1, 4, 5)
@@ -132,8 +135,11 @@ class PlanHost:
         self._slots = Slots(environ, self.table)
         self._claims: dict[str, Claim] = {}
         self._works: set[asyncio.Task[None]] = set()
-        self._given_up: set[tuple[str, str]] = set()
+        self._given_up: dict[tuple[str, str], tuple[float, float]] = {}
+        """Attempts that it gave back: the pause before it takes one again, and when that ends (monotonic)."""
+        self._passed_over: set[str] = set()
         self._starting = asyncio.Lock()
+        self._clock = SystemClock()
 
     @property
     def drained(self) -> bool:
@@ -150,10 +156,12 @@ class PlanHost:
         """Work until it is cancelled. Raises UsageError where another process of this user does."""
         make_directory(self._folder)
         with self._alone():
+            for slot in sorted(self._folder.glob("*/slot-*")):
+                await close_last(slot, self._environ)
             mirroring = asyncio.create_task(self.table.run())
             try:
                 async with asyncio.TaskGroup() as group:
-                    for work in (self._say_offer(), self._claim_tasks()):
+                    for work in (self._say_offer(), self._say_problems(), self._claim_tasks()):
                         group.create_task(work)
             finally:
                 for task in self._works:
@@ -176,16 +184,31 @@ class PlanHost:
         own = subject("offer", self.table.name)
         while True:
             offer = OfferEntry(
-                agents=agents, labels=labels, slots=self._offer.slots, free=self.free, drained=self.drained
+                agents=agents,
+                labels=labels,
+                slots=self._offer.slots,
+                free=self.free,
+                drained=self.drained,
+                trusts=await asyncio.to_thread(self._trust.keys),
             )
             with suppress(Fenced):
                 await self.table.write(own, offer)
             await asyncio.sleep(_OFFER_S)
 
+    async def _say_problems(self) -> None:
+        """Say that the server cannot be reached or refuses the key, and that it is there again."""
+        said = ""
+        while True:
+            await self.table.until_changed()
+            if (problem := self.table.problem) not in (said, NOT_YET):
+                self._say(problem or "the server is there again")
+                said = problem
+
     async def _claim_tasks(self) -> None:
         while True:
             await self.table.connected()
             trusted = await asyncio.to_thread(self._trust.keys)
+            self._say_passed_over(trusted)
             found = [entry for entry in self.table.entries.values() if self._may_work(entry, trusted)]
             random.shuffle(found)  # else all hosts want the first one
             for entry in found if not self.drained else ():
@@ -193,6 +216,16 @@ class PlanHost:
                     await self._take(entry, allowed=trusted[entry.who.public])
             await self.table.until_changed(_LOOK_S)
             await asyncio.sleep(random.uniform(0, _JITTER_S))
+
+    def _say_passed_over(self, trusted: Mapping[str, bool]) -> None:
+        """Say once why this host takes no tasks, or none of an owner."""
+        passed_over = {"drained: it takes no new task"} if self.drained else set()
+        for entry in self.table.entries.values():
+            if isinstance(entry.value, LeaseEntry) and not entry.value.over and entry.who.public not in trusted:
+                passed_over.add(f"{entry.who.name} has a plan, and is not trusted here: unstuck fleet trust")
+        for line in passed_over - self._passed_over:
+            self._say(line)
+        self._passed_over = passed_over
 
     def _may_work(self, entry: Entry, trusted: Mapping[str, bool]) -> bool:
         """Return whether this host works such an attempt: of a trusted owner, with an agent and labels that it has."""
@@ -212,7 +245,8 @@ class PlanHost:
         """Return whether nobody works the attempt: unclaimed, given up, or its host was silent for its lease."""
         assert isinstance(entry.value, WorkEntry)
         key = subject("claim", *entry.names)
-        if key in self._claims or (key, entry.value.attempt) in self._given_up:
+        _, pauses_until = self._given_up.get((key, entry.value.attempt), (0.0, 0.0))
+        if key in self._claims or self._clock.monotonic() < pauses_until:
             return False
         claim, plan = self.table.entries.get(key), self.table.value(subject("plan", *entry.names[:2]), PlanEntry)
         if claim is None or plan is None:
@@ -267,8 +301,14 @@ class PlanHost:
             await _ended(working)
             await _ended(keeping)
             if claim.value.state == "released":
-                self._given_up.add((key, claim.value.attempt))
+                self._pause(key, claim.value.attempt)
             self._claims.pop(key, None)
+
+    def _pause(self, key: str, attempt: str) -> None:
+        """Leave an attempt to others for a while, each time for longer: what this host lacks may come back."""
+        before, _ = self._given_up.get((key, attempt), (_PAUSE_S / 2, 0.0))
+        pause = min(2 * before, _LONGEST_PAUSE_S)
+        self._given_up[key, attempt] = pause, self._clock.monotonic() + pause
 
     async def _work(self, claim: Claim, plan: PlanEntry, command: tuple[str, ...]) -> None:
         work = claim.work()
@@ -278,13 +318,16 @@ class PlanHost:
         try:
             async with self._slots.slot(claim.names[0], plan, work, claim.value.files) as slot:
                 attempt = _Attempt(self, claim, plan, slot)
+                if plan.remote:  # a host that may not push is found before its agent costs anything
+                    await self.send(claim, plan, (await run_git(slot, "rev-parse", "HEAD")).line)
                 try:
                     await attempt.work(work, command)
                     self.plan_file(claim).unlink(missing_ok=True)
                 except asyncio.CancelledError:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_RELEASE_S):
-                            await attempt.send_so_far()
+                    for last, seconds in ((attempt.send_so_far, _RELEASE_S), (attempt.close, _CLOSE_S)):
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout(seconds):
+                                await last()
                     raise
         except (UnstuckError, OSError) as problem:
             failure = system_failure(problem) if isinstance(problem, OSError) else None
@@ -361,10 +404,7 @@ class _Attempt:
             else:
                 raise WorkspaceError(run.said or f"its run ended with exit code {code}")
             return
-        for question in claim.value.questions:  # nobody will answer them any more
-            await run.answer(question.id, AnswerEntry(choice="abandon"))
-        if claim.value.questions:
-            await run.work(file)  # to its end, for which nothing is left to do
+        await run.close()
         claim.change(state="stopped", questions=())
 
     def _remember(self, path: Path) -> None:
@@ -428,6 +468,10 @@ class _Attempt:
         if new := [id for id in had if id not in claim.value.used]:
             claim.change(used=(*claim.value.used, *new))
 
+    async def close(self) -> None:
+        """Withdraw its questions: another small run goes on with the task."""
+        await self._run.close()
+
     async def send_so_far(self) -> None:
         """Send the files as they are, so that another host can go on from them. The run goes on without that."""
         await self._send_memory()
@@ -449,11 +493,14 @@ class _Attempt:
         if await self._answer_as_before(questions):
             return
         self._claim.change(state="asked", questions=questions)
+        size = -1
         while (work := self._claim.work()) is not None:
             for question in questions:
                 if question.id in work.answers and question.id not in self._heard:
                     await self._give(question, question.id, work.answers[question.id])
-            answered = any(question.id in self._heard for question in questions)
+            if size != (size := self._run.log_size()):  # a person may answer on this host, too
+                still = {question.id for question in await self._run.questions()}
+            answered = any(question.id in self._heard or question.id not in still for question in questions)
             if (answered or not questions) and self._host.free:
                 return
             await self._host.table.until_changed()
@@ -479,7 +526,8 @@ class _Attempt:
         self._given.add(id)
         if question.type == "permission":
             self._permissions[question.id] = id
-        await self._run.answer(question.id, answer)
+        if refused := await self._run.answer(question.id, answer):
+            self._claim.change(problem=refused)
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -295,15 +295,21 @@ class PlanOwner:
     def nobody_for(self, task: Task) -> str:
         """Return what ``task`` waits for where no host that is known can take it; empty where one can."""
         heard = [one for one in self.table.entries.values() if self.table.unchanged_for(one) < _OFFERED_S]
-        offers = [one.value for one in heard if isinstance(one.value, OfferEntry) and not one.value.drained]
-        labels = set(self.plan.tasks[task.id].labels)
+        offers = {one.names[0]: one.value for one in heard if isinstance(one.value, OfferEntry)}
+        labels, me = set(self.plan.tasks[task.id].labels), self.table.public
         if not offers:
             return "waits for a host: unstuck fleet work"
-        if not any(task.agent in offer.agents for offer in offers):
-            return f"waits for a host that offers the agent {task.agent}"
-        if not any(labels <= set(offer.labels) and task.agent in offer.agents for offer in offers):
+        trusting = {name: one for name, one in offers.items() if one.trusts is None or me in one.trusts}
+        if not trusting:
+            return f"waits for a host that trusts you: type unstuck fleet trust {me} on {_some(offers)}"
+        able = [one for one in trusting.values() if task.agent in one.agents or (one.trusts or {}).get(me)]
+        if not able:
+            return f"waits for the agent {task.agent}: no host offers it"
+        if not any(labels <= set(one.labels) for one in able):
             named = f"the {'label' if len(labels) == 1 else 'labels'} {', '.join(sorted(labels))}"
-            return f"waits for a host that offers the agent {task.agent} with {named}"
+            return f"waits for {named} on a host that offers the agent {task.agent}"
+        if all(one.drained for one in able if labels <= set(one.labels)):
+            return "waits for a host: those that could take it are drained"
         return ""
 
 
@@ -329,6 +335,12 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
 
 def _is_free(value: object) -> bool:
     return isinstance(value, LeaseEntry) and (value.over or not value.machine)
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return the first of ``names``, and how many more there are."""
+    first, *more = sorted(names)
+    return f"{first} or one of {len(more)} more" if more else first
 
 
 def refuse_secrets(written: str) -> None:

@@ -235,8 +235,9 @@ class RemoteAgent:
         if nobody and self._core.clock.monotonic() - self._began > _PATIENCE_S:
             self._owner.warn_of(nobody)
         awaited, attempt = one_line(nobody or left, 300), self._core.head.attempts.get(self._attempt)
-        if attempt is not None and attempt.is_live and attempt.awaits != awaited:
-            self._core.append(e.HostAwaited(reason=awaited), task=self._task.id, attempt=self._attempt)
+        host = one_line(claim.host, 100) if claim is not None and not awaited else ""
+        if attempt is not None and attempt.is_live and (attempt.awaits, attempt.host) != (awaited, host):
+            self._core.append(e.HostAwaited(reason=awaited, host=host), task=self._task.id, attempt=self._attempt)
         return awaited
 
     # Questions

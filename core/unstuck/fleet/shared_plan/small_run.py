@@ -14,7 +14,9 @@ from typing import Any
 from unstuck.channel import request, socket_path
 from unstuck.contract import Answer
 from unstuck.errors import ChannelError, GateError, RecordError, UnstuckError
+from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.state import State
+from unstuck.eventlog.storage.run_store import run_names
 from unstuck.fleet.nats.keys import write_secret
 from unstuck.fleet.shared_plan.entries import AnswerEntry, PlanEntry, QuestionEntry, WorkEntry
 from unstuck.processes.shim.process_table import PR_SET_PDEATHSIG, process_control
@@ -29,6 +31,8 @@ from unstuck.workspace.worktrees.worktrees import Worktrees
 
 _OWNERS = frozenset(("ask", "budget", "max_parallel", "results", "timers", "unverified", "keep_runs", "keep_days"))
 """Settings of a plan that are the owner's alone."""
+_DISK_WAIT_S = 10
+"""Seconds for which a full disk keeps a task, unless the plan says so: another host may have room."""
 _LINE_LIMIT, _REPLY_S, _END_S = 64 << 20, 30.0, 30.0
 _ENDS = frozenset(("attempt_ended", "task_ended", "gate_opened"))
 _DOING = {
@@ -59,7 +63,8 @@ class SmallRun:
     def write_plan(self, path: Path, plan: PlanEntry, work: WorkEntry, command: tuple[str, ...]) -> None:
         """Write the plan of the small run. The agent runs ``command``; nothing of the owner's environment is in it."""
         agent = next(one for one in plan.agents if one.name == work.agent)
-        settings = {name: value for name, value in plan.settings.items() if name not in _OWNERS}
+        own = {name: value for name, value in plan.settings.items() if name not in _OWNERS}
+        settings = {"disk_wait": _DISK_WAIT_S} | own
         found: dict[str, Any] = {
             "agents": {
                 agent.name: _given(command=list(command), type=agent.type, signals=agent.signals, hold=agent.hold)
@@ -191,8 +196,15 @@ class SmallRun:
             for gate in gates
         )
 
-    async def answer(self, gate: str, answer: AnswerEntry) -> None:
-        """Write an answer into the log of the paused run. One that is closed already stays as it is."""
+    def log_size(self) -> int:
+        """Return the size of its log in bytes; 0 where it cannot be told."""
+        with suppress(OSError):
+            if self._place is not None:
+                return (self._place.runs / self.run / LOG_NAME).stat().st_size
+        return 0
+
+    async def answer(self, gate: str, answer: AnswerEntry) -> str:
+        """Write an answer into the log of the paused run; return why it was refused, such as after another one."""
         given = Answer(
             choice=answer.choice,  # type: ignore[arg-type]
             text=admitted(answer.text),
@@ -200,8 +212,19 @@ class SmallRun:
             # The owner's word does not outlive the run in the settings of this machine's user.
             scope="run" if answer.scope == "always" else answer.scope,  # type: ignore[arg-type]
         )
-        with suppress(GateError):
+        try:
             await answer_offline(await self.place(), gate, given, via=_via(answer))
+        except GateError as problem:
+            return one_line(str(problem), 300)
+        return ""
+
+    async def close(self) -> None:
+        """End the run where it is paused: nobody is to answer its questions any more."""
+        asked = await self.questions() if self.run else ()
+        for question in asked:
+            await self.answer(question.id, AnswerEntry(choice="abandon"))
+        if asked:
+            await self.work(Path())
 
     async def snapshot(self) -> str:
         """Return a commit with the files of the task as they are now; its agent may be at work.
@@ -233,6 +256,15 @@ class SmallRun:
         place = await self.place()
         assert place.repository is not None
         return await Worktrees(place.repository, state_dir(self._environ) / "worktrees", self.run).tip()
+
+
+async def close_last(slot: Path, environ: Mapping[str, str]) -> None:
+    """End the last run in ``slot`` where its host was killed while it asked: no host goes on with it."""
+    with suppress(UnstuckError, OSError):
+        for name in run_names((await locate(slot)).runs)[-1:]:
+            run = SmallRun(slot, environ, "", lambda: None)
+            run.run = name
+            await run.close()
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from unstuck.eventlog.storage.text_files import read_piece
 from unstuck.history.entries import Entry
 from unstuck.history.locations import kept_session
 from unstuck.text import Clean, admit
-from unstuck.words.labels import held_word, is_checking
+from unstuck.words.labels import awaited_host, held_word, is_checking
 
 if TYPE_CHECKING:
     from unstuck.history.output_reader import OutputReader
@@ -108,6 +108,8 @@ def _standing(state: State, row: TaskRow) -> str:
     """Return whether the agent of ``row`` is at work, held or suspended."""
     attempt, gate = state.attempts.get(row.attempt), state.gates.get(row.gate)
     standing = gate.gate.standing if gate is not None else ""
+    if awaited := awaited_host(state, row):
+        return awaited
     if attempt is None or attempt.state != "held" or standing == "runs_on":
         return "is at work"
     return f"is {held_word(state, row)}"

@@ -22,6 +22,7 @@ from unstuck.words.labels import (
     agent_mark,
     error_name,
     failure_words,
+    host_of,
     needs_person,
     rung_of,
     some,
@@ -76,11 +77,12 @@ def story_title(
     named = row.task.agent and row.task.agent_type not in (row.task.agent, "default")
     kind = f" ({row.task.agent_type})" if named else ""
     agent = f" · {agent_mark(row)}{kind}" if with_agent else ""
+    place = f" on {host}" if (host := host_of(state, row)) else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""
     attempts = f" · attempt {row.attempts}" if row.attempts else ""
     used = spent_of(usage_of(state, row))
     spent = f" · {used}" if used else ""
-    return f"{row.id} · {word_of(state, row, still=still)}{agent}{rung}{attempts}{spent}"
+    return f"{row.id} · {word_of(state, row, still=still)}{agent}{place}{rung}{attempts}{spent}"
 
 
 def page_names(area: Literal["page", "output", "pager"], names: Sequence[str], shown: str, room: int) -> str:
@@ -141,13 +143,14 @@ def _moment(
     room = max(0, width - len(time) - len(label) - 2 - len(seconds) - 1)
     is_attempt = bool(moment.attempt)
     is_held = moment.live and attempt is not None and attempt.state == "held"
-    glyph = Cell("‖ ", "wait") if is_held else Cell(f"{moment.glyph} ", moment.tone)
+    awaited = attempt.awaits if moment.live and attempt is not None else ""
+    glyph = Cell("‖ ", "wait") if is_held else Cell("○ " if awaited else f"{moment.glyph} ", moment.tone)
     return (
         Cell(time, "quiet"),
         Cell(label, "plain" if is_attempt else "quiet"),
         glyph,
         Cell(
-            fit(moment.text or (held if is_held else "at work" if moment.live else ""), room),
+            fit(moment.text or (held if is_held else awaited or ("at work" if moment.live else "")), room),
             "plain" if is_attempt else "quiet",
         ),
         Cell(f"{seconds} ", "quiet"),

@@ -20,6 +20,7 @@ from unstuck.words.labels import (
     failure_of,
     failure_words,
     glyph_of,
+    host_of,
     is_checking,
     is_held,
     needs_person,
@@ -272,7 +273,7 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
         gate = state.gates[row.gate].gate
         return asked_about(gate.type, gate.context)
     if diagnosis is None or row.status == "succeeded":
-        return row.reason if row.state == "ended" else ""
+        return row.reason if row.state == "ended" else f"on {host}" if (host := host_of(state, row)) else ""
     if words := _agent_words(row):
         return f"agent: {words} · {diagnosis.headline}" if words not in diagnosis.headline else str(diagnosis.headline)
     name, where = failure_of(diagnosis)
