@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unstuck.words.amounts import day_time, full_time, sized
-from unstuck.words.labels import Tone, level_word
+from unstuck.words.labels import Tone, checkpoint_reason, level_word
 from unstuck.words.story import plan_text, under_way_text
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, field_lines, row_cells
@@ -26,24 +26,8 @@ COLUMNS = (
 _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _NAMED = 200
-_REASONS = {
-    "good": "check passed",
-    "pivot": "before a new approach",
-    "ask": "you were asked",
-    "baseline": "start",
-    "loads": "tests ran",
-    "hand-over": "before your edit",
-    "hand-back": "after your edit",
-    "rollback": "before a restore",
-    "progress": "new session",
-}
 _STATUS = 10
 _PLAN_WIDTH = 96
-
-
-def reason_words(reason: str) -> str:
-    """The reason of a checkpoint as people read it."""
-    return _REASONS.get(reason, reason)
 
 
 def coverage(row: Row) -> str:
@@ -57,7 +41,7 @@ def checkpoint_cells(row: Row, width: int, *, rung: str, marked: bool) -> tuple[
     texts = {
         "TIME": day_time(row["created"], seconds=True),
         "TASK": str(row["task"] or "-"),
-        "REASON": reason_words(str(row["reason"])),
+        "REASON": checkpoint_reason(str(row["reason"])),
         "LEVEL": level_word(rung) or "-",
         "SIZE": sized(row["size"]),
         "FILES": str(row["files"]),
@@ -75,7 +59,7 @@ def checkpoint_about(row: Row, width: int) -> list[tuple[Cell, ...]]:
     """The coverage of a checkpoint, with the files that it leaves out by name."""
     lines = field_lines("checkpoint", row["id"], width)
     lines += field_lines("saved", f"{full_time(row['created'])} (the time in the id is UTC)", width)
-    lines += field_lines("why", reason_words(str(row["reason"])), width)
+    lines += field_lines("why", checkpoint_reason(str(row["reason"])), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("worktree", row["tree"], width)
     lines += field_lines("covers", f"{row['files']} files, {sized(row['size'])} added to the store", width)
