@@ -111,8 +111,8 @@ def failure_about(failure: Failure, width: int) -> list[tuple[Cell, ...]]:
     lines += field_lines(
         "solved by", solved_by(str(row["worked"])) or "nothing yet", width, tone="good" if row["worked"] else "quiet"
     )
-    lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
-    lines += field_lines("identity", failure.identity, width)
+    lines += field_lines("similar", " · ".join(failure.alike[:_NAMED]), width)
+    lines += field_lines("signature", failure.identity, width)
     for place, one in enumerate(failure.occurrences[:_SHOWN]):
         text = f"{_clock(one.time, seconds=True)}  {one.attempt or one.task or '-'}  event {one.seq}"
         lines += field_lines("" if place else "when", text, width, most=1)
