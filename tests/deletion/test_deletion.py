@@ -64,7 +64,7 @@ def test_what_would_go_is_said_first_and_nothing_has_gone(house: House, monkeypa
     for kind in ("worktree", "open question", "exists nowhere else", "half.txt"):
         assert kind in done.out
     for words, said in (
-        (("--yes", run), "what exists nowhere else needs its own yes (--lose-work)"),
+        (("--yes", run), "--lose-work is needed for what exists nowhere else"),
         (("--yes", "repo", "--lose-work"), "nothing was deleted: that is not"),
         (("--yes", "", "--lose-work"), "nothing was deleted: that is not"),
     ):

@@ -40,6 +40,7 @@ def refused(done: Any, *said: str, code: int = 2) -> None:
         (("run", "--check", "pytest -q", "fix it"), ("unstuck run --check 'pytest -q' --agent claude \"fix it\"",)),
         (("run", "fix", "it"), ('unstuck run --check CMD --agent claude "fix it"',)),
         (("run", "fix it " * 60), ("there is no plan file", "--agent claude")),
+        (("run", "refactor"), ("there is no plan file `refactor`", '--agent claude "refactor"')),
         (("run", "--verify", "true", "--"), ("missing agent command after --",)),
         (("run", "--timeout", "soon", "--", "true"), ("--timeout", "soon")),
         (("run", "--max-parallel", "0", "--", "true"), ("--max-parallel",)),

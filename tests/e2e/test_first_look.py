@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from unstuck.runs.plans.plan_file import load_plan
+from unstuck.runs.plans.preflight import start_warnings
+from unstuck.workspace.project import located
+
 Inside = Callable[..., tuple[int, str, str]]
 END = '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s-1"}'
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY", "CODEX_HOME")
@@ -69,6 +73,16 @@ def test_what_is_missing_is_said_before_the_first_attempt(
         "claude may not run the check itself (make test -k web): `-- --allowedTools 'Bash(make test:*)'` allows it",
     ]
     assert len(starts.read_text().splitlines()) == 1  # the attempt itself
+
+
+async def test_agents_on_other_machines_are_not_looked_at(repo: Path, agent: Callable[..., Path]) -> None:
+    """A run whose tasks hosts work says nothing about the program of this machine."""
+    agent("claude", "2.1.197")
+    (repo / "plan.yaml").write_text("tasks: [{id: one, prompt: Do it., agent: claude, check: make test}]\n")
+    plan, place = load_plan(repo / "plan.yaml"), located(repo)
+    here = await start_warnings(plan, place, os.environ, apart=False)
+    assert len(here) == 2
+    assert await start_warnings(plan, place, os.environ, apart=False, here=False) == []
 
 
 def test_lines_name_it(repo: Path, inside: Inside, agent: Callable[..., Path]) -> None:

@@ -44,7 +44,7 @@ def test_a_skipped_test_is_named_where_the_task_succeeds(bench: Bench) -> None:
     done = bench.run(plan(bench, CHEATS))
     assert done.code == 0, done.out + done.err
     finding = "test_calc.py:6: test skipped or expected to fail"
-    assert f"! the task changed what decides: {finding}" in done.out
+    assert f"! the task changed its check or tests: {finding}" in done.out
     assert finding in bench.call("show").out
     task = next(row for row in map(json.loads, bench.call("show", "--json").out.splitlines()) if row.get("task"))
     assert task["weakened"][0].startswith(finding)
@@ -54,7 +54,7 @@ def test_an_honest_repair_names_nothing(bench: Bench) -> None:
     """An honest repair that leaves the tests alone names no weakened test."""
     done = bench.run(plan(bench, REPAIRS))
     assert done.code == 0
-    assert "changed what decides" not in done.out
+    assert "changed its check" not in done.out
 
 
 def test_a_protected_file_is_a_question_before_success(bench: Bench, protected: None) -> None:

@@ -123,6 +123,13 @@ def test_an_event_of_a_later_version_is_shown() -> None:
     assert lines(Unknown(), name="moon_landed") == ("20:14:09Z  web  (moon_landed: an event of a later version)",)
 
 
+def test_a_checkpoint_says_why_in_words() -> None:
+    """The id of a reason is put into words; a person's own words stay."""
+    for reason, words in (("loads", "tests ran"), ("pivot", "before a new approach"), ("mine", "mine")):
+        (one,) = said("checkpoint_created", id="chk-1", reason=reason, purpose="directive")
+        assert one.endswith(f"  checkpoint chk-1 ({words})")
+
+
 def test_research_is_told_by_its_sources() -> None:
     """Research without a result says so, and counts nothing."""
     (one,) = said("research_done", insights=("code at a.py:1:\nx = 1",))

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from unstuck.contract import Gate, Task
 from unstuck.eventlog.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
+from unstuck.words.labels import counted_group
 from unstuck_tui.notifications.notifier import MuteList
 from unstuck_tui.render.attention import attention_cells, attentions, guide_lines
 from unstuck_tui.render.header import header_line
@@ -41,6 +42,7 @@ def test_the_header_counts_by_state_and_word() -> None:
     assert (
         header(140).rstrip().endswith("! 1 needs you   ▶ 5 working   … 1 waiting   ◌ 2 blocked   ✓ 4 done   ✗ 1 failed")
     )
+    assert counted_group("needs you", 2) == "2 need you"
 
 
 @pytest.mark.parametrize("width", range(40, 160, 7))

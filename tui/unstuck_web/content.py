@@ -23,6 +23,7 @@ from unstuck.words.labels import (
     Tone,
     agent_mark,
     collision_words,
+    counted_group,
     doubts_about,
     ended_as,
     failure_of,
@@ -127,7 +128,9 @@ def header_of(view: RunView, *, live: bool) -> Header:
         run=run.id,
         state=_run_mark(view, live),
         counts=tuple(
-            Mark(glyph, f"{counts[word]} {word}", tone) for word, (glyph, tone) in GROUPS.items() if counts[word]
+            Mark(glyph, counted_group(word, counts[word]), tone)
+            for word, (glyph, tone) in GROUPS.items()
+            if counts[word]
         ),
         since=clock_time(run.started) if spent is not None else "",
         spent=spent_of(run),

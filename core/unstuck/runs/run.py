@@ -133,7 +133,7 @@ async def start_run(
         plan=plan.as_dict(),
         base=base or "",
         branch=branch or "",
-        warnings=tuple(await start_warnings(plan, place, options.environ, apart=apart)),
+        warnings=tuple(await start_warnings(plan, place, options.environ, apart=apart, here=options.placed is None)),
     )
     async with Supervisor.open(
         place,

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """Label of a check that needed no work to pass."""
+_CHECKPOINT_REASONS = {
+    "good": "check passed",
+    "pivot": "before a new approach",
+    "ask": "you were asked",
+    "baseline": "start",
+    "loads": "tests ran",
+    "hand-over": "before your edit",
+    "hand-back": "after your edit",
+    "rollback": "before a restore",
+    "progress": "new session",
+}
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
@@ -113,6 +124,11 @@ GROUPS: dict[str, tuple[str, Tone]] = {
     **{"done" if status == "succeeded" else status: told for status, told in ENDED.items()},
 }
 """The words of the header in their order, each with its glyph and tone."""
+
+
+def counted_group(word: str, count: int) -> str:
+    """Return how many tasks are in the group ``word`` of the header: `1 needs you`, `2 need you`."""
+    return f"{count} {'need you' if word == 'needs you' and count > 1 else word}"
 
 
 def needs_person(state: State, row: TaskRow) -> bool:
@@ -327,7 +343,7 @@ def doubts_about(row: TaskRow) -> str:
     check = row.check
     if check is not None and check.weakened:
         more = f" and {len(check.weakened) - 1} more" if len(check.weakened) > 1 else ""
-        return f"! changed what decides: {check.weakened[0]}{more}"
+        return f"! changed its check or tests: {check.weakened[0]}{more}"
     if row.passed_before_work:
         return "! its check passed before any work"
     return f"~ flaky: {row.flaky}" if row.flaky else ""
@@ -388,3 +404,8 @@ def error_name(value: str) -> str:
     if value == "UNKNOWN":
         return ""
     return "HTTP error" if value == "HTTP_ERROR" else "".join(part.capitalize() for part in value.split("_"))
+
+
+def checkpoint_reason(reason: str) -> str:
+    """Return the reason of a checkpoint in words; a person's own words stay."""
+    return _CHECKPOINT_REASONS.get(reason, reason)

@@ -21,6 +21,7 @@ from unstuck.words.labels import (
     WAY_ENDS,
     Tone,
     broken_check,
+    checkpoint_reason,
     counted,
     ended_as,
     level_word,
@@ -223,7 +224,7 @@ _UNREAD = (
 def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.result == "passed":
         believed = f" (you believe it: {event.problem})" if event.problem else ""
-        changed = [f"  ! the task changed what decides: {finding}" for finding in event.weakened]
+        changed = [f"  ! the task changed its check or tests: {finding}" for finding in event.weakened]
         return [f"  ✓ {event.command}{_tests(event)}{believed}", *changed]
     if event.result in ("could_not_run", "contradicted"):
         return f"  ! {event.problem or 'the check could not run'}"
@@ -274,7 +275,7 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
 def _checkpoint(event: e.CheckpointCreated, record: Record) -> _Text:
     if event.id == "none":
         return f"  ! no checkpoint: {event.reason}"
-    return f"  checkpoint {event.id} ({event.reason})" if event.purpose == "directive" else None
+    return f"  checkpoint {event.id} ({checkpoint_reason(event.reason)})" if event.purpose == "directive" else None
 
 
 def _restored(event: e.RestoreDone, record: Record) -> _Text:
@@ -341,7 +342,7 @@ def _ending(context: Mapping[str, Any]) -> list[str]:
 
 
 def _listed(context: Mapping[str, Any]) -> list[str]:
-    lists = (("agents", "agents"), ("the task changed what decides", "weakened"))
+    lists = (("agents", "agents"), ("the task changed its check or tests", "weakened"))
     return [f"    {label}: {one}" for label, key in lists for one in context.get(key) or ()]
 
 

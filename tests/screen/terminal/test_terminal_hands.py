@@ -140,7 +140,7 @@ def test_a_program_that_leaves_the_terminal_in_disorder(hands: Hands, tmp_path: 
     terminal.press(*[key_of("stuck.abandon")] * 2)
     terminal.until("not every task succeeded")
     terminal.press(key_of("view.browse"))
-    terminal.until("identity")
+    terminal.until("signature  ")
     terminal.press(key_of("signatures.edit"))
     terminal.until("from the list")
     terminal.press("ctrl+c")

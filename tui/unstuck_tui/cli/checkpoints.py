@@ -16,6 +16,7 @@ from unstuck.errors import UsageError
 from unstuck.runs.checkpoint_commands import change_row, checkpoint_row, full_row, nobody_at_work, saved_as, store_of
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, sized
+from unstuck.words.labels import checkpoint_reason
 from unstuck.words.story import PLANNED, plan_text, under_way_text
 from unstuck.workspace.checkpoints.manager import (
     CheckpointStore,
@@ -57,7 +58,10 @@ def list_(project: Path, as_json: bool) -> None:
     now = SystemClock().now()
     echo_table(
         ("CHECKPOINT", "SAVED", "FILES", "TASK", "REASON"),
-        ((r["id"], ago(r["created"], now), str(r["files"]), r["task"], f"{r['reason']}{_gaps(r)}") for r in rows),
+        (
+            (r["id"], ago(r["created"], now), str(r["files"]), r["task"], f"{checkpoint_reason(r['reason'])}{_gaps(r)}")
+            for r in rows
+        ),
     )
     if not rows:
         echo("no checkpoints here yet")
@@ -97,7 +101,7 @@ def show(id: str, project: Path, as_json: bool) -> None:
     if as_json:
         print_json([row])
         return
-    echo(f"{row['id']}  {row['created']}  {row['reason']}")
+    echo(f"{row['id']}  {row['created']}  {checkpoint_reason(row['reason'])}")
     echo(f"  worktree  {row['tree']}")
     if row["task"]:
         echo(f"  task     {row['task']} (run {row['run']})")

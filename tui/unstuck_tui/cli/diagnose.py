@@ -111,7 +111,7 @@ def _rows(found: Diagnosis) -> list[tuple[str, str]]:
         ("in", fields.get("function", "")),
         ("test", one_line(fields.get("test", ""), ROW)),
         ("about", one_line(", ".join(about), ROW)),
-        ("identity", found.identity),
+        ("signature", found.identity),
         ("failure", kinds),
         ("wait", _wait(fields)),
         ("hint", str(found.fix_hint)),

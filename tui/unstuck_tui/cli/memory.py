@@ -45,7 +45,11 @@ def list_(project: Path, kind: str | None, as_json: bool) -> None:
         echo(f"? {offer.choice.replace('_', '-')} {one_line(offer.text, 80)}: {offer.words}")
         echo(f"  make it a rule: unstuck memory promote {offer.id}")
     if not rows:
-        echo("nothing is remembered here yet" if kind is None else f"no {kind} is remembered here yet")
+        echo(
+            "nothing is remembered here yet"
+            if kind is None
+            else f"no {'flaky test' if kind == 'flaky' else kind} is remembered here yet"
+        )
     if memory.skipped:
         echo(f"! lines in {memory.path.name} that cannot be read: {memory.skipped}")
 

@@ -107,11 +107,12 @@ def require_answer(ctx: click.Context, choice: str) -> None:
 def _checkpoints(ctx: click.Context) -> Mapping[str, str]:
     import asyncio
 
+    from unstuck.words.labels import checkpoint_reason
     from unstuck.workspace.checkpoints.manager import find_checkpoints
 
     place = _project(ctx)
     found = asyncio.run(find_checkpoints(place.home, place.repository))
-    return {one.id: one.reason for one in reversed(found)}
+    return {one.id: checkpoint_reason(one.reason) for one in reversed(found)}
 
 
 def _memories(ctx: click.Context) -> Mapping[str, str]:

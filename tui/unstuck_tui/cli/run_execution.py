@@ -211,10 +211,15 @@ async def _plan(
     return (_direct(plan) if options["direct"] else plan), place
 
 
+def _is_said(word: str) -> bool:
+    """Return True if ``word`` reads like a task and not like the name of a file."""
+    return " " in word.strip() or not any(sign in word for sign in "./")
+
+
 async def _from_file(words: tuple[str, ...], place: Project, options: dict[str, Any]) -> tuple[Plan, Project]:
     only = [flag for name, flag in _OF_ONE_COMMAND.items() if options[name]]
     is_plan = bool(words) and (words[0].endswith((".yaml", ".yml")) or os.path.exists(words[0]))
-    if words and not is_plan and (only or len(words) > 1 or " " in words[0].strip()):
+    if words and not is_plan and (only or len(words) > 1 or _is_said(words[0])):
         task, check = one_line(" ".join(words), 60), one_line(options["verify"] or "CMD", 60)
         cure = f'unstuck run --check {shlex.quote(check)} --agent claude "{task}"'
         raise UsageError(f"there is no plan file `{task}`. To give an agent this task: {cure}")

@@ -15,6 +15,7 @@ from unstuck.eventlog.state import State
 from unstuck.runs.view.run_view import RunView
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.text import one_line
+from unstuck.words.labels import counted_group
 from unstuck_tui.notifications.alarms import Alarm, AlarmRegister, Notification, alarms_of, run_over, terminals_of
 from unstuck_tui.render.format import fit, width_of
 from unstuck_tui.runs.tracker import Tracker
@@ -175,7 +176,7 @@ def title_of(state: State, asked: int) -> str:
     """The terminal's title while ``asked`` questions wait."""
     run = state.run
     if asked:
-        what = "1 needs you" if asked == 1 else f"{asked} need you"
+        what = counted_group("needs you", asked)
     elif run.state == "blocked":
         what = "blocked"
     else:

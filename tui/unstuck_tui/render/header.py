@@ -8,7 +8,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from unstuck.words.amounts import Spent, spent_of
-from unstuck.words.labels import GROUPS, Tone, ended_as
+from unstuck.words.labels import GROUPS, Tone, counted_group, ended_as
 from unstuck_tui.render.format import Cell, clock, fit, flat
 
 _LEAST_NAME = 16
@@ -72,8 +72,8 @@ def _countings(counts: Mapping[str, int], tasks: int) -> Iterator[tuple[Cell, ..
     ):
         cells: list[Cell] = []
         for word, count, glyph, tone in groups:
-            number = f"{count} of {tasks}" if word == "done" and count < tasks else str(count)
-            text = f"{glyph} {number} {word}" if word in spoken else f"{glyph} {count}"
+            words = f"{count} of {tasks} done" if word == "done" and count < tasks else counted_group(word, count)
+            text = f"{glyph} {words}" if word in spoken else f"{glyph} {count}"
             cells += [Cell(gap), Cell(text, tone)]
         yield tuple(cells[1:])
 

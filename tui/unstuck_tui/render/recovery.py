@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, SavedFacts, TaskRecovery
 from unstuck.words.amounts import span, time_of_day
-from unstuck.words.labels import Tone, counted
+from unstuck.words.labels import Tone, checkpoint_reason, counted
 from unstuck.words.questions import sentence
 from unstuck_tui.keys.actions import actions_of, spoken
 from unstuck_tui.render.format import Cell, fit, wrapped
@@ -147,7 +147,7 @@ def _by_others(saved: SavedFacts) -> str:
 
 
 def _named(saved: SavedFacts) -> str:
-    return f"{saved.id} ({saved.reason}, {time_of_day(saved.created)})"
+    return f"{saved.id} ({checkpoint_reason(saved.reason)}, {time_of_day(saved.created)})"
 
 
 def other_lines(facts: RecoveryState) -> Iterator[str]:

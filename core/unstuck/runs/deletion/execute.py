@@ -105,7 +105,7 @@ def refuse(inventory: Inventory, environ: Mapping[str, str], *, lose: bool) -> N
     if inventory.holding and not lose:
         first, count = inventory.holding[0], len(inventory.holding)
         held = f"{first.name}: {first.holds}" + (f"; and {count - 1} more" if count > 1 else "")
-        raise UsageError(f"nothing was deleted: what exists nowhere else needs its own yes (--lose-work): {held}")
+        raise UsageError(f"nothing was deleted: --lose-work is needed for what exists nowhere else: {held}")
 
 
 async def destroy(place: Project, environ: Mapping[str, str], agreed: Inventory, *, lose: bool = False) -> Destroyed:

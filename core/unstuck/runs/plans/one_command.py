@@ -46,5 +46,5 @@ def require_check(check: str, environ: Mapping[str, str]) -> None:
     if missing := missing_program(check, lambda name: shutil.which(name, path=path) is not None):
         raise UsageError(
             f"the check's program {missing} was not found: {one_line(check, 200)} "
-            "(install it, or name a check that can run)"
+            "(install it, or activate the environment that has it)"
         )

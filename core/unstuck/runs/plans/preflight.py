@@ -73,8 +73,13 @@ def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
         require_check(check, environ)
 
 
-async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str], *, apart: bool) -> list[Clean]:
-    """Return the warnings before the first attempt. ``apart``: tasks have worktrees of their own."""
+async def start_warnings(
+    plan: Plan, place: Project, environ: Mapping[str, str], *, apart: bool, here: bool = True
+) -> list[Clean]:
+    """Return the warnings before the first attempt.
+
+    ``apart``: tasks have worktrees of their own. ``here``: the agents work on this machine.
+    """
     warnings = []
     if place.repository is not None and (what := under_way(place.repository.git_dir)):
         warnings.append(admit(f"the repository is in the middle of {what}: work starts from what is checked out now"))
@@ -94,8 +99,8 @@ async def start_warnings(plan: Plan, place: Project, environ: Mapping[str, str],
     return warnings + await asyncio.to_thread(
         lambda: [
             *_check_warnings(plan, environ),
-            *_looks(plan, place, environ),
-            *failover_warnings(plan, place, environ),
+            *(_looks(plan, place, environ) if here else ()),
+            *(failover_warnings(plan, place, environ) if here else ()),
         ]
     )
 

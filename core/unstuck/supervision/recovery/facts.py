@@ -285,7 +285,8 @@ def _refused(row: TaskRow, choice: Choice, seen: Observed, check: CheckFacts, *,
         if check.result == "none":
             return "it has no check that could say so"
         if check.result in ("failed", "could_not_run"):
-            return f"its check {'fails' if check.result == 'failed' else 'cannot run'} now: {one_line(check.said, 160)}"
+            found = f"its check {'fails' if check.result == 'failed' else 'cannot run'} now"
+            return f"{found}: {said}" if (said := one_line(check.said, 160)) else found
     return ""
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from unstuck.text import Clean, admit
 from unstuck.workspace.checkpoints.checkpoint_index import Checkpoint
-from unstuck.workspace.checkpoints.restore_plan import Difference, parse_differences
 from unstuck.workspace.git.diff_limit import Counted, DiffHeads, parse_counts
 from unstuck.workspace.git.repository import Repository, Result
 from unstuck.workspace.storage.object_store import ObjectStore
+from unstuck.workspace.storage.tree_differences import Difference, parse_differences
 
 _LIMIT = 1_000_000
 _TREE = ("-r", "--no-ext-diff", "--no-textconv")

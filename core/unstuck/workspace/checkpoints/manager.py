@@ -43,7 +43,7 @@ from unstuck.workspace.git.repository import Repository, Result, above
 from unstuck.workspace.storage.exclusions import LeftOut
 from unstuck.workspace.storage.object_store import ObjectStore, replace_text
 from unstuck.workspace.storage.shadow_index import SideRepository, Snapshot
-from unstuck.workspace.storage.tree_differences import Difference, parse_differences
+from unstuck.workspace.storage.tree_differences import Difference
 
 __all__ = [
     "Bounds",
@@ -284,7 +284,7 @@ class CheckpointStore:
             left_out = tuple(entry for entry in now.left_out if entry.path not in move.in_the_way)
             tree, files = await self._side.save(move.in_the_way)
             now = replace(now, tree=tree, files=files, left_out=left_out)
-            differences = await self._compare(tree, move.goal)
+            differences = await compare_trees(self._reading, tree, move.goal)
         coming = {change.path for change in move.plan.changes if change.status == "return"} | move.in_the_way
         opened = _opened(self._side.tree, now.ignored, coming) if coming else now.ignored
         known = await self._catalogue.all()

@@ -10,7 +10,7 @@ from typing import Any
 from unstuck.clock import iso
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, day_time, full_time, sized
-from unstuck.words.labels import Tone, level_word
+from unstuck.words.labels import Tone, checkpoint_reason, level_word
 from unstuck.words.story import plan_text, under_way_text
 from unstuck.workspace.git.diff_limit import Counted
 from unstuck_tui.keys.actions import spoken
@@ -33,26 +33,10 @@ _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _WHY: dict[str, Tone] = {"good": "good", "ask": "ask", "baseline": "quiet", "loads": "quiet"}
 _NAMED = 200
-_REASONS = {
-    "good": "check passed",
-    "pivot": "before a new approach",
-    "ask": "you were asked",
-    "baseline": "start",
-    "loads": "tests ran",
-    "hand-over": "before your edit",
-    "hand-back": "after your edit",
-    "rollback": "before a restore",
-    "progress": "new session",
-}
 _STATUS = 10
 _DAY = len("11-22 ")
 _WIDE = 110
 _PLAN_WIDTH = 96
-
-
-def reason_words(reason: str) -> str:
-    """The reason of a checkpoint as people read it."""
-    return _REASONS.get(reason, reason)
 
 
 def coverage(row: Row) -> str:
@@ -89,7 +73,7 @@ def saved_texts(saved: Saved, *, now: float, marked: bool) -> RowTexts:
         "TIME": day_time(row["created"], seconds=True).removeprefix(day_time(iso(now))[:_DAY]),
         "AGO": ago(row["created"], now).removesuffix(" ago"),
         "AFTER": f"try {saved.attempt}" if saved.attempt else "start" if row["reason"] == "baseline" else "-",
-        "WHY": reason_words(str(row["reason"])),
+        "WHY": checkpoint_reason(str(row["reason"])),
         "CHANGED SINCE BEFORE": changed_words(saved),
         "": _weight(saved.changed or ()),
         "LEFT OUT": coverage(row) if row["not_covered"] or row["ignored"] else "",
@@ -130,7 +114,7 @@ def saved_about(saved: Saved, width: int) -> list[Line]:
     row = saved.row
     after = f" after try {saved.attempt}, {level_word(saved.level)}" if saved.attempt else ""
     lines = field_lines("saved", f"{full_time(row['created'])}{after}", width)
-    lines += field_lines("why", reason_words(str(row["reason"])), width)
+    lines += field_lines("why", checkpoint_reason(str(row["reason"])), width)
     lines += field_lines("task", f"{row['task']} (run {row['run']})" if row["task"] else row["run"], width)
     lines += field_lines("covers", f"{row['files']} files, {sized(row['size'])} added to the store", width)
     for entry in row["not_covered"][:_NAMED]:
@@ -146,7 +130,7 @@ def saved_line(saved: Saved, width: int) -> Line:
     row = saved.row
     parts = (
         f"after try {saved.attempt}, {level_word(saved.level)}" if saved.attempt else "",
-        reason_words(str(row["reason"])),
+        checkpoint_reason(str(row["reason"])),
         f"{row['files']} files",
         coverage(row),
     )

@@ -181,8 +181,8 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
     lines.append((Cell(""),))
     kind = failure_words(str(failure.row.get("failure_type", "")), str(failure.row.get("category", "")))
     lines += field_lines("type", kind, width)
-    lines += field_lines("alike", " · ".join(failure.alike[:_NAMED]), width)
-    return lines + field_lines("identity", failure.identity, width, tone="quiet")
+    lines += field_lines("similar", " · ".join(failure.alike[:_NAMED]), width)
+    return lines + field_lines("signature", failure.identity, width, tone="quiet")
 
 
 def _hung(head: Line, text: str, tone: Tone, width: int) -> list[Line]:

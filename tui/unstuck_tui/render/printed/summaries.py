@@ -115,7 +115,7 @@ def _task(row: Row) -> list[str]:
             for one in row.get("collisions", ())
         ),
         *([f"    ~ flaky: {one_line(row['flaky'], 120)} failed, then passed"] if row.get("flaky") else []),
-        *(f"    ! the task changed what decides: {finding}" for finding in row.get("weakened", ())),
+        *(f"    ! the task changed its check or tests: {finding}" for finding in row.get("weakened", ())),
         *_ending(row),
         *([f"    … {earlier} earlier (--json has all of it)"] if earlier > 0 else []),
         *(line for moment in row["timeline"][-_MOST:] for line in (_moment(moment), *_ways(moment))),
