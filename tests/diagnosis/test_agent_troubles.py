@@ -65,6 +65,7 @@ ORDINARY = [
     "    raise AuthenticationError('not logged in')",
     "Tests: 1 failed, 1 total\nError: not logged in",
     "The subscription model is not found in models.py, so I wrote it.",
+    "Pseudo-terminal will not be allocated because stdin is not a terminal.\nssh: connect to host a port 22: refused",
     "I used a sandbox for the tests; it is not available in CI, so they are skipped there.",
 ]
 

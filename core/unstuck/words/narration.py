@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from unstuck.diagnosis.agent_messages.troubles import TROUBLE
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
@@ -239,7 +240,7 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.untouched:
         said = f"; it said last: {last_line(event.said)}" if event.said else ""
         more.append(f"    the agent {event.ending}{said}")
-    if event.unread:
+    if event.unread and TROUBLE not in ((diagnosis.get("signature") or {}).get("metadata") or {}):
         more.append(f"  ! {_UNREAD}")
     return [failed, *more] if more else failed
 

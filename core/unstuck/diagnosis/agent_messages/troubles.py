@@ -87,7 +87,10 @@ _VARIABLE = r"[A-Z][A-Z0-9_]{1,40}_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|APIKEY)"
 RULES: tuple[_Rule, ...] = (
     _rule(
         "terminal",
-        r"\bstd(?:in|out|err) (?:is not|must be|to be|isn't) an? (?:terminal|tty)\b",
+        # ssh goes on after such a warning.
+        r"(?<!allocated because )\bstd(?:in|out|err) (?:is not|must be|to be|isn't) an? (?:terminal|tty)\b",
+        r"\b(?:input|output) is not (?:from|to) a terminal\b",
+        r"\bfailed tty get\b",
         r"\braw mode (?:is )?not (?:supported|available)\b",
         r"\bthe input device is not a tty\b",
         r"\b(?:needs|requires|must be run (?:in|from)|only works in|expects) an? (?:interactive |real )*"
@@ -395,6 +398,12 @@ CURES: dict[tuple[str, TroubleKind], str] = {
     ("vibe", "key"): "Run `vibe --setup`, or set MISTRAL_API_KEY.",
     ("kimi", "login"): "Run `kimi` in a terminal and sign in with `/login`.",
 }
+_UNREAD = "The agent changed no file and did not read its prompt"
+_UNREAD_CURE = (
+    "Put `{prompt}` or `{prompt_file}` into its command, or let it read the file that UNSTUCK_PROMPT_FILE names."
+)
+# Agents that report their usage as plain text, and that write files of their own before they know a task.
+_REPORT_USAGE = frozenset({"aider"})
 _NAMED_CURE = re.compile(
     r"\b(?:run|use|try|with|using|via|execute):? [`'\"]((?:[\w./-]{2,30} )?/?(?:[\w-]{1,20} )?"
     r"(?:login|signin|sign-in|configure|auth|setup|init))[`'\"]",
@@ -444,9 +453,16 @@ def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool
     return None
 
 
-def without_prompt(agent: str) -> AgentTrouble:
-    """Return the trouble of a known ``agent`` that ended without a prompt, as in a terminal where nobody types."""
-    message = one_line(f"{agent} got no prompt: its command has no place for one")
+def without_prompt(agent: str, *, untouched: bool, used: int) -> AgentTrouble | None:
+    """Return the trouble of an ``agent``, empty if unknown, that got no prompt and ended well; None if it worked.
+
+    It has done nothing where it left every file ``untouched``, or where it reports its usage and ``used`` no token.
+    """
+    if not untouched and (used or agent not in _REPORT_USAGE):
+        return None
+    if not agent:
+        return AgentTrouble("terminal", Clean(_UNREAD), Clean(_UNREAD_CURE))
+    message = one_line(f"{agent} did not get its prompt: its command has no place for one")
     return AgentTrouble("terminal", message, _cure("terminal", agent, message))
 
 

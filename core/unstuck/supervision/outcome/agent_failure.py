@@ -112,8 +112,6 @@ def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
 async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: Ending) -> Diagnosis | None:
     """Return the diagnosis of the agent's own failure; None for an agent that did not fail."""
     failed = failed_itself(report)
-    if not failed and not ending.untouched:
-        return None
     text = str(report.error or (report.said if report.marked else ""))
     if not text and report.output and failed:
         text = await read_output(core.folder / report.output)
@@ -130,9 +128,14 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
         )
 
     words = f"{ending.said}\n{report.error}" if report.error and report.error not in ending.said else ending.said
-    trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
-    if trouble is None and not failed and report.unread and report.program:
-        trouble = without_prompt(report.program)
+    trouble = None
+    if failed or ending.untouched:
+        trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
+    if trouble is None and not failed and report.unread and report.signal is None:
+        used = core.head.attempts[row.attempt].tokens if row.attempt in core.head.attempts else 0
+        trouble = without_prompt(report.program, untouched=ending.untouched, used=used)
+    if trouble is None and not failed and not ending.untouched:
+        return None
     if trouble is None and not failed and (denied := unsettled(core.head, row, report)):
         trouble = AgentTrouble(
             PERMISSION, one_line(not_allowed(denied[0], report.program).splitlines()[0], 400), denied[0].cure
