@@ -1,4 +1,4 @@
-"""Requests that an agent repeats because its provider refuses them, told from its logs: its stream says nothing."""
+"""Requests that an agent repeats because its provider refuses them, from its logs or from a stream that only waits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -29,15 +30,23 @@ _STREAM_ERROR = re.compile(
     r'\berror\.error="(.{0,2000})"$',
     re.MULTILINE,
 )
+# Codex waits so for ever; other reconnections of its are counted, and end.
+_WAITS = re.compile(r'^\{"type":"error","message":"Reconnecting\.{3} waiting for network \((.{1,400})\)"\}$')
 _CREATED = re.compile(r"^timestamp=\S+ .{0,200}\bmessage=created id=(ses_\w{1,100}) ")
 _SESSION = re.compile(r"[\w-]{1,128}")
 _MESSAGE = re.compile(r'"message": ?"([^"\\]{1,400})')
-_ERROR_NAME = re.compile(r"^\w{0,40}Error: ")
+_ERROR_NAME = re.compile(r"^(?:(?:exception )?\w{0,40}Error: ){1,3}")
+_UNREACHED = re.compile(
+    r"\b(?:fetch failed|connection (?:failed|error|refused)|(?:cannot|unable to) connect|network)\b", re.IGNORECASE
+)
 
 
 def refused_in(agent: str, printed: str) -> Clean:
     """Return the refusal that ``agent`` meets again and again at the end of what it ``printed``; empty for none."""
     lines = printed.splitlines()
+    if agent == "codex":
+        waits = list(takewhile(bool, (_WAITS.match(line) for line in reversed(lines) if line.startswith("{"))))
+        return _repeats(agent, waits[0][1]) if waits[_FIRST_TOLD - 1 :] and waits[0] else Clean("")
     since = next((place for place in range(len(lines), 0, -1) if lines[place - 1].startswith("{")), 0)
     recent = "\n".join(lines[since:])
     if agent == "opencode":
@@ -57,7 +66,8 @@ def _last_attempt(agent: str, text: str) -> Clean:
 
 
 def _repeats(agent: str, error: str) -> Clean:
-    return one_line(f"{agent} repeats a request that its provider refuses: {_ERROR_NAME.sub('', error)}", 400)
+    how = "does not reach its provider" if _UNREACHED.search(error) else "its provider refuses"
+    return one_line(f"{agent} repeats a request that {how}: {_ERROR_NAME.sub('', error.strip())}", 400)
 
 
 class _Log(Protocol):

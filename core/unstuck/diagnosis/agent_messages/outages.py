@@ -66,7 +66,7 @@ _KNOWN_AGENT = Lazy(
     r"|\bunable to connect to (?:the )?\w{0,12} ?(?:api|anthropic|services?)\b"
     r"|\b(?:api|model|provider)\b.{0,30}\b(?:connection error|connect(?:ion)? (?:failed|refused|reset|timed out))"
     r"|\berror sending request for url\b|\bapi ?connection ?error\b|\bfetch failed sending\b|\bconnection error\b"
-    r"|\brequest timed out\b|\brepeats a request that its provider refuses\b",
+    r"|\brequest timed out\b|\brepeats a request that (?:its provider refuses|does not reach its provider)\b",
     re.IGNORECASE,
 )
 # An attempt at going on is not what ended it, nor is a warning.

@@ -167,8 +167,9 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
 def _of_outage(own: Diagnosis, outage: AgentOutage) -> Diagnosis:
     signature = own.signature
     known = {**signature.metadata, **outage.times, OUTAGE: "yes"}
-    if signature.error_type is ErrorType.UNKNOWN:
-        signature = replace(signature, error_type=ErrorType.HTTP_ERROR)
+    if signature.error_type not in (ErrorType.HTTP_ERROR, ErrorType.CONNECTION_ERROR, ErrorType.TIMEOUT_ERROR):
+        reached = "does not reach its provider" not in outage.message
+        signature = replace(signature, error_type=ErrorType.HTTP_ERROR if reached else ErrorType.CONNECTION_ERROR)
     return replace(
         own,
         signature=replace(signature, metadata=known),
