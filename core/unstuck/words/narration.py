@@ -19,11 +19,13 @@ from unstuck.words.labels import (
     ENDED,
     PASSED_BEFORE_WORK,
     TERMINAL,
+    UNREAD,
     WAY_ENDS,
     Tone,
     broken_check,
     counted,
     ended_as,
+    left_behind,
     level_word,
     receipt_words,
     replaced_words,
@@ -201,7 +203,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
         said = last_line(report.said or report.error or "")
     problem = f": {said}" if said else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
-    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}{left_behind(report)}"
     return [f"  {_PHASE}: {report.phase}", ended] if report.phase else ended
 
 
@@ -212,12 +214,6 @@ def _proved(event: e.CheckProved, record: Record) -> _Text:
         return None
     tests = " and passes with the tests as they were" if event.old_tests == "passed" else ""
     return f"  ✓ proved: it fails without the work{tests}"
-
-
-_UNREAD = (
-    "the agent did not read its prompt, so it hears of no failure: put {prompt} into its command, "
-    "or read $UNSTUCK_PROMPT_FILE"
-)
 
 
 def _check(event: e.CheckFinished, record: Record) -> _Text:
@@ -241,7 +237,7 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
         said = f"; it said last: {last_line(event.said)}" if event.said else ""
         more.append(f"    the agent {event.ending}{said}")
     if event.unread and TROUBLE not in ((diagnosis.get("signature") or {}).get("metadata") or {}):
-        more.append(f"  ! {_UNREAD}")
+        more.append(f"  ! {UNREAD}")
     return [failed, *more] if more else failed
 
 
