@@ -251,7 +251,7 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
     climb = event.climb
     of = f"/{event.limit}" if event.limit else ""
     match event.level:
-        case "retry" if event.line == 4:
+        case "retry" if event.line in (4, 5):
             return f"  → Retry, {event.reason}: {event.hint or f'run {event.command}'}"
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"

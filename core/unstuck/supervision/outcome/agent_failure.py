@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
 from unstuck.diagnosis.agent_messages.outages import OUTAGE, AgentOutage, agent_outage
+from unstuck.diagnosis.agent_messages.own_limits import OWN_LIMIT, at_own_limit
 from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble, without_prompt
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
@@ -151,6 +152,8 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
             fix_hint=trouble.cure,
         )
     own = found(text) if text and failed else None
+    if own is not None and report.program and at_own_limit(words):
+        return replace(own, signature=replace(own.signature, metadata={**own.signature.metadata, OWN_LIMIT: "turns"}))
     exhausted = own is not None and own.failure_type is FailureType.CONTEXT_EXHAUSTED
     outage = None if exhausted else agent_outage(words, agent=report.program, own=report.marked, failed=failed)
     if outage is not None and (own := found(outage.message)) is not None:
@@ -182,8 +185,13 @@ def _of_outage(own: Diagnosis, outage: AgentOutage) -> Diagnosis:
 
 def explains(own: Diagnosis) -> bool:
     """Return True if the agent's own failure explains the result of the check."""
-    passes = own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
+    passes = own.category is ErrorCategory.TRANSIENT or has_worked(own)
     return passes or own.category is ErrorCategory.UNRECOVERABLE or TROUBLE in own.signature.metadata
+
+
+def has_worked(own: Diagnosis) -> bool:
+    """Return True if the agent worked until a limit of its own or of its context ended it."""
+    return own.failure_type is FailureType.CONTEXT_EXHAUSTED or OWN_LIMIT in own.signature.metadata
 
 
 def surer(own: Diagnosis | None, check: Diagnosis | None) -> Diagnosis | None:
