@@ -1,7 +1,7 @@
 """Precedence of decisions: one failure gets one directive, of the first line that applies. Pure.
 
-The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 context exhausted · 6 transient ·
-7 stated configuration, proven infrastructure · 8 the agent failed · 9 circular fix · 10 the escalation levels.
+The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 full context, no turns left ·
+6 transient · 7 stated configuration, proven infrastructure · 8 the agent failed · 9 circular fix · 10 the levels.
 Only line 10 counts towards the limits of the levels.
 """
 
