@@ -64,7 +64,7 @@ def asked_once(bench: Bench, worker: dict[str, object]) -> str:
 
 def test_one_that_changed_nothing_is_asked_about_once(bench: Bench) -> None:
     """Further attempts would be the same: the question says what to add, and fixed, the run goes on."""
-    worker = agent(bench, "rm work.txt")
+    worker = agent(bench, "echo ready; rm work.txt")
     out = asked_once(bench, worker)
     assert "! The agent changed no file and did not read its prompt" in out
     assert "Put `{prompt}` or `{prompt_file}` into its command" in out
@@ -74,7 +74,7 @@ def test_one_that_changed_nothing_is_asked_about_once(bench: Bench) -> None:
     assert bench.resume().code == 0
 
 
-@pytest.mark.parametrize("script", ["exit 0", "cat > /dev/null", 'echo \'{"status": "complete"}\''])
+@pytest.mark.parametrize("script", ["echo ready", "cat; echo ready", 'echo \'{"status": "complete"}\''])
 def test_what_it_prints_or_finds_on_its_input_is_no_prompt(bench: Bench, script: str) -> None:
     """A program that waits for its task on its standard input finds the end of it."""
     assert "did not read its prompt" in asked_once(bench, {"command": ["sh", "-c", script]})

@@ -132,7 +132,8 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
     trouble = None
     if failed or ending.untouched:
         trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
-    if trouble is None and not failed and report.unread and report.signal is None:
+    # An unknown program that says nothing at all may be meant to do nothing.
+    if trouble is None and not failed and report.unread and report.signal is None and (report.program or ending.said):
         used = core.head.attempts[row.attempt].tokens if row.attempt in core.head.attempts else 0
         trouble = without_prompt(report.program, untouched=ending.untouched, used=used)
     if trouble is None and not failed and not ending.untouched:
