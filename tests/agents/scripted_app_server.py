@@ -82,6 +82,14 @@ def turn(messages: Iterator[dict[str, Any]]) -> None:
             ends()
         case "fails":
             ends("failed", error={"message": "quota exceeded: try again later"})
+        case "offline":
+            error = {
+                "message": "Reconnecting... waiting for network",
+                "additionalDetails": "Connection failed: no route",
+            }
+            for _ in range(4):
+                tell("error", error=error, willRetry=True, turnId=TURN)
+            answered(messages)
         case "silent":
             starts("c1", "sleep 600")
             answered(messages)

@@ -52,6 +52,28 @@ def test_four_refusals_in_a_row_are_an_outage(agent: str, log: str) -> None:
     assert refused_in("claude", printed) == refused_in("", printed) == ""
 
 
+def test_codex_that_waits_for_the_network_has_an_outage() -> None:
+    """Without one it waits for ever; after three waits, or where it has worked since, it goes on by itself."""
+    printed = recorded("codex.jsonl")
+    lines = printed.splitlines(keepends=True)
+    said = refused_in("codex", f"Reading additional input from stdin...\n{printed}")
+    assert said == (
+        "codex repeats a request that does not reach its provider: Connection failed: error sending request"
+    )
+    assert agent_outage(said, agent="codex", own=True) is not None
+    assert refused_in("codex", "".join(lines[:3])) == ""
+    assert refused_in("codex", f'{printed}{{"type":"item.completed"}}\n') == ""
+    assert refused_in("codex", '{"type":"error","message":"Reconnecting... 5/5"}\n' * 5) == ""
+
+
+def test_gemini_that_does_not_reach_its_provider_has_an_outage() -> None:
+    """The class of the error is that of the agent's own code, which failed for want of a network."""
+    error = "Attempt {} failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request\n"
+    said = refused_in("gemini", "".join(error.format(number) for number in range(1, 5)))
+    assert said == "gemini repeats a request that does not reach its provider: fetch failed sending request"
+    assert agent_outage(said, agent="gemini", own=True) is not None
+
+
 def test_requests_on_the_side_are_not_the_agents_work() -> None:
     """opencode asks a small model for a title, which may be refused while the work goes on."""
     assert refused_in("opencode", recorded("opencode.log").replace("small=false", "small=true")) == ""

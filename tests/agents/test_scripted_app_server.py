@@ -404,6 +404,14 @@ async def test_a_turn_that_fails_says_why(lab: Lab) -> None:
     assert report.error == "quota exceeded: try again later"
 
 
+async def test_a_turn_that_only_waits_for_the_network_is_ended(lab: Lab) -> None:
+    """After four waits in a row, of which Codex would make ever more; the error names what is wrong."""
+    report = await lab.attempt("offline")
+    assert report.how == "ended"
+    assert report.exit_code == 1
+    assert report.error == "codex repeats a request that does not reach its provider: Connection failed: no route"
+
+
 async def test_a_signal_that_is_wanted_and_missing(lab: Lab) -> None:
     """A signal in its messages counts, as for every agent."""
     assert (await lab.attempt("works", signals=True)).how == "no_signal"

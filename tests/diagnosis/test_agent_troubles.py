@@ -28,8 +28,8 @@ def outputs() -> list[tuple[str, str]]:
 
 
 def test_the_messages_of_real_agents_are_known() -> None:
-    """Recorded messages of many agents, in five lots that were collected one after the other."""
-    found = [(agent_trouble(row["said"], agent=row["agent"]), row) for row in MESSAGES]
+    """Recorded messages of many agents, in six lots that were collected one after the other."""
+    found = [(agent_trouble(row["said"], agent=row["agent"], own=row.get("own", False)), row) for row in MESSAGES]
     missed = [row["said"][:80] for trouble, row in found if trouble is None]
     assert len(MESSAGES) - len(missed) >= FOUND * len(MESSAGES) // 100, missed
     right = [row for trouble, row in found if trouble is not None and trouble.kind == row["kind"]]
@@ -39,7 +39,7 @@ def test_the_messages_of_real_agents_are_known() -> None:
 def test_each_has_its_cure() -> None:
     """Whatever is found comes with advice, and with the agent's own line."""
     for row in MESSAGES:
-        trouble = agent_trouble(row["said"], agent=row["agent"])
+        trouble = agent_trouble(row["said"], agent=row["agent"], own=row.get("own", False))
         if trouble is not None:
             assert trouble.cure.endswith("."), row
             assert trouble.message, row
@@ -65,6 +65,11 @@ ORDINARY = [
     "    raise AuthenticationError('not logged in')",
     "Tests: 1 failed, 1 total\nError: not logged in",
     "The subscription model is not found in models.py, so I wrote it.",
+    "Pseudo-terminal will not be allocated because stdin is not a terminal.\nssh: connect to host a port 22: refused",
+    "Gemini CLI update available! 0.61.0 → 0.62.0\nInstalled with npm. Attempting to automatically update now...",
+    "✨ Update available! 0.169.0 -> 0.170.0\nRun npm install -g @openai/codex to update.",
+    "The client now accepts a self-signed certificate in tests, and I documented that it needs an update of the CA.",
+    "FAIL tls.test.ts: self-signed certificate in certificate chain\nTests: 1 failed, 1 total",
     "I used a sandbox for the tests; it is not available in CI, so they are skipped there.",
 ]
 

@@ -160,6 +160,7 @@ def test_context_by_whole_phrases_only() -> None:
         "Request too large: input tokens exceed the configured limit of 272000 tokens.",
         "prompt token count of 140000 exceeds the limit of 128000",
         "Conversation history too large to compact - exceeds model context limit",
+        "[API Error: 400 InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]]",
         "Session too large to compact - context exceeds model limit even after stripping media",
     ],
 )

@@ -27,6 +27,7 @@ def work(unstuck: Unstuck, no_climb: dict[str, str]) -> Unstuck:
 
 def attempt(unstuck: Unstuck, script: str, *more: str, check: str = CHECK) -> str:
     """One run of one attempt; what it printed."""
+    script = f'cat "$UNSTUCK_PROMPT_FILE" > /dev/null; {script}'
     return unstuck.inside("run", "--headless", "--verify", check, *more, "--", "sh", "-c", script).out
 
 

@@ -347,7 +347,7 @@ def test_a_known_agent_that_is_missing(repo: Path, inside: Inside, monkeypatch: 
     assert (code, "gemini was not found on PATH: install it, and sign in" in errors) == (2, True)
 
 
-@pytest.mark.parametrize("agent", ["gemini", "opencode", "qwen"])
+@pytest.mark.parametrize("agent", ["codex", "gemini", "opencode", "qwen"])
 def test_an_agent_that_only_repeats_its_request_has_an_outage(
     agent: str,
     repo: Path,
@@ -360,19 +360,22 @@ def test_an_agent_that_only_repeats_its_request_has_an_outage(
     (repo / "unstuck.yaml").write_text("outage_limit: 1s\n")
     (tmp_path / "home/.qwen/debug").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    logs = {"qwen": "qwen.txt"}
+    logs = {"qwen": "qwen.txt", "codex": "codex.jsonl"}
     say = f"cat {DATA}/refused/{logs.get(agent, f'{agent}.log')}"
     if agent == "qwen":
         say = f"echo '{INIT % agent}'; {say} >> $HOME/.qwen/debug/s-{agent}.txt"
     starts = stand_in(agent, f"{say}; sleep 1000")
     code, out, errors = inside(repo, "run", "--json", "--headless", "--check", "false", "--agent", agent, "Do it.")
     assert code == 3, out + errors
-    assert [data["delay_seconds"] for data in events(out, "transient_error_retry")] == [1, 2, 4]
+    waits = events(out, "transient_error_retry")
+    assert [data["delay_seconds"] for data in waits] == [1, 2, 4]
+    assert {data["error_type"] for data in waits} == {"CONNECTION_ERROR" if agent == "codex" else "HTTP_ERROR"}
     assert [data["delay_seconds"] for data in events(out, "outage_wait")] == [1]
     assert events(out, "directive_issued") == []
     assert starts.read_text().count("start") == 5
     (asked,) = events(out, "gate_opened")
-    assert f"{agent} repeats a request that its provider refuses: " in json.dumps(asked)
+    how = "does not reach its provider" if agent == "codex" else "its provider refuses"
+    assert f"{agent} repeats a request that {how}: " in json.dumps(asked)
 
 
 CONTEXT = DATA / "context"

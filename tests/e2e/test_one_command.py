@@ -134,7 +134,8 @@ def test_direct_mode_retries_and_asks(unstuck: Unstuck, failing: str) -> None:
 
 def test_where_nobody_may_be_asked_the_run_halts(unstuck: Unstuck, failing: str, no_climb: dict[str, str]) -> None:
     """With --ask never the end of the ladder is a halt with its reason and exit code 4, and no question is left."""
-    done = unstuck.inside("run", "--headless", "--ask", "never", "--verify", failing, "--", "true", env=no_climb)
+    agent = unstuck.script("agent.sh", "true")
+    done = unstuck.inside("run", "--headless", "--ask", "never", "--verify", failing, "--", "sh", agent, env=no_climb)
     assert done.code == 4
     assert "WORKFLOW FAILED - TASK_LIMIT_EXCEEDED\n" in done.out
     assert "AssertionError: assert 1 == 2" in done.out

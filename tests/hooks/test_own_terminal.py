@@ -63,6 +63,16 @@ async def test_a_permission_dialog_is_said_and_ends_when_it_is_answered_there(wa
         assert looked_at(world) == ("working", "working", [], [])
 
 
+async def test_a_dialog_about_an_edit_names_the_file(watching: Watching) -> None:
+    """The file as it is called in the project."""
+    given = {"old_string": "1", "new_string": "2"}
+    async with watching() as world:
+        await world.say("UserPromptSubmit")
+        edit = {"file_path": f"{world.repo}/shop/price.py", **given}
+        await world.say("PermissionRequest", session_id=SESSION, tool_name="Edit", tool_input=edit)
+        assert [event.text for event in world.of(e.TerminalAsked)] == ["may it change shop/price.py?"]
+
+
 async def test_a_question_of_the_agent_is_said_too(watching: Watching) -> None:
     """Claude's own question to the person waits in its terminal until its result."""
     given = {"questions": [{"question": "Which database?", "options": [{"label": "SQLite"}]}]}

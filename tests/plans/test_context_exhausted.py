@@ -110,3 +110,33 @@ def test_a_build_that_no_longer_loads_is_no_progress(bench: Bench) -> None:
     done = bench.run(plan(bench, full("claude"), "claude", check=check))
     assert done.code == 3, done.out + done.err
     assert bench.attempts("web") == 4
+
+
+TURNS = {
+    "claude": "Reached maximum number of turns (30)",
+    "gemini": "Reached max session turns for this session. Increase the number of turns by specifying maxSessionTurns.",
+}
+
+
+@pytest.mark.parametrize("agent", TURNS)
+def test_an_agent_without_turns_goes_on_with_its_work(bench: Bench, agent: str) -> None:
+    """Its files are kept, no escalation level is used, and it is asked about after three turns without progress."""
+    script = f"echo $n >> work.txt; echo '{TURNS[agent]}'; exit 1"
+    done = bench.run(plan(bench, script, agent))
+    assert done.code == 3, done.out + done.err
+    assert bench.attempts("web") == 4
+    assert (bench.root / "work.txt").read_text().split() == ["1", "2", "3", "4"]
+    directives = [event["data"] for event in bench.events("directive_issued")]
+    assert [(one["level"], one["line"]) for one in directives] == [("retry", 5)] * 3 + [("human", 5)]
+    climb = bench.state.tasks["web"].climb
+    assert (climb.retries, climb.pivots, climb.research, climb.continuations) == (0, 0, 0, 3)
+    assert "→ Retry, the agent reached its own limit: Go on where you were." in done.out
+    assert "Go on where you were." in bench.prompt("web.2")
+
+
+def test_a_limit_of_turns_in_an_agents_work_is_none_of_its_own(bench: Bench) -> None:
+    """A game that speaks of turns fails like any other."""
+    script = "echo $n > work.txt; echo 'Reached max turns (3)'; echo 'The game ends. I am not done.'; exit 1"
+    done = bench.run(plan(bench, f"[ $n = 1 ] || {{ touch done.txt; exit 0; }}\n{script}", "claude"))
+    assert done.code == 0, done.out + done.err
+    assert [event["data"]["line"] for event in bench.events("directive_issued")] == [10]

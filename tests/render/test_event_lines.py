@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from unstuck.contract import Guidance, Report, Task
+from unstuck.contract import Guidance, Receipt, Report, Task
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.events import EVENTS, Event, Unknown
@@ -26,6 +26,7 @@ SILENT = {
     "session_named", "setup_finished", "silence_noticed", "step_recorded", "task_added", "task_unblocked",
     "trees_cleaned", "usage_counted",
 }  # fmt: skip
+LEFT = Receipt(ended=((7, 1.0, "exited"), (8, 2.0, "terminated")))
 GUIDANCE = Guidance(attempt="web.2", number=2, level="retry", text=Clean("Do it"), workdir=Path())
 VALUES: dict[str, Any] = {
     "work": Task(id="web", prompt=Clean("Do it")),
@@ -253,6 +254,9 @@ def test_a_gate_of_a_later_version_is_shown(kind: str) -> None:
         ("attempt_ended", {"report": Report(exit_code=0), "seconds": 1.26}, "  agent ended (1.3 s)"),
         ("attempt_ended", {"report": Report(exit_code=3), "seconds": 61.0}, "  agent ended (exit code 3, 61 s)"),
         ("attempt_ended", {"report": Report(how="timed_out")}, "  agent ran out of time (0.0 s)"),
+        ("attempt_ended", {"report": Report(exit_code=0, receipt=LEFT), "seconds": 1.0},
+         "  agent ended (1.0 s); it left 1 process behind: 8 terminated"),
+        ("attempt_ended", {"report": Report(how="timed_out", receipt=LEFT)}, "  agent ran out of time (0.0 s)"),
         ("check_finished", {"result": "passed", "command": "pytest -q"}, "  ✓ pytest -q"),
         ("check_finished", {"result": "passed", "command": "make", "tests": (4, 4)}, "  ✓ make (4/4 tests)"),
         ("check_finished", {"result": "failed", "exit_code": 1, "tests": (0, 1)}, "  ✗ exit code 1 (0/1 test)"),

@@ -50,6 +50,14 @@ def test_help_after_a_message_is_left_out() -> None:
     assert last_words("Usage: acme [options]\n  --a  help").startswith("Usage: acme")
 
 
+def test_a_runtime_that_aborted_says_why() -> None:
+    """Before the frames of its native stack, of which there are more than lines are kept."""
+    why = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"
+    frames = "\n".join(f"{number:2}: 0x{number + 0xB78DB3:x} node::OOMErrorHandler() [node]" for number in range(1, 30))
+    said = last_words(f"<--- JS stacktrace --->\n\n{why}\n----- Native stack trace -----\n\n{frames}\n")
+    assert last_line(said) == why
+
+
 def test_signals_and_exit_codes() -> None:
     """A signal with its usual reason, also through the exit code of a shell; other codes are numbers."""
     assert signal_words(9) == "killed by signal 9: out of memory?"

@@ -1,7 +1,7 @@
 """Precedence of decisions: one failure gets one directive, of the first line that applies. Pure.
 
-The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 context exhausted · 6 transient ·
-7 stated configuration, proven infrastructure · 8 the agent failed · 9 circular fix · 10 the escalation levels.
+The lines: 1 done · 2 the check could not run · 3 skip to ask · 4 auto resolve · 5 full context, no turns left ·
+6 transient · 7 stated configuration, proven infrastructure · 8 the agent failed · 9 circular fix · 10 the levels.
 Only line 10 counts towards the limits of the levels.
 """
 
@@ -23,6 +23,7 @@ from unstuck.contract import (
     Report,
 )
 from unstuck.diagnosis.agent_messages.outages import OUTAGE
+from unstuck.diagnosis.agent_messages.own_limits import OWN_LIMIT
 from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
@@ -322,24 +323,22 @@ def _fruitless(facts: Facts, limits: Limits) -> Decision | None:
 
 
 def _context_exhausted(facts: Facts, limits: Limits) -> Decision | None:
+    """Return the next session after a full context, or the next turn after a limit of the agent's own."""
     diagnosis = facts.diagnosis
-    if diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED:
+    own_limit = diagnosis is not None and OWN_LIMIT in diagnosis.signature.metadata
+    if not own_limit and (diagnosis is None or diagnosis.failure_type is not FailureType.CONTEXT_EXHAUSTED):
         return None
     climb = facts.climb
+    reason = "the agent reached its own limit" if own_limit else "the context window was full"
     without_progress = 0 if _progresses(facts) else climb.continuations
     if without_progress >= limits.continuations or not _may_continue(facts, limits):
-        # Another approach would fill the context in the same way.
-        return _ask(facts, line=5, reason="the context window was full again, without progress")
-    sessions = without_progress + 1
-    return Direct(
-        level="continue",
-        line=5,
-        climb=replace(climb, continuations=sessions, directives=climb.directives + 1, best=_best_now(facts)),
-        approach=climb.approach,
-        fresh=True,
-        checkpoint="progress",
-        reason="the context window was full",
+        # Another approach would get there in the same way.
+        return _ask(facts, line=5, reason=f"{reason} again, without progress")
+    climb = replace(climb, continuations=without_progress + 1, directives=climb.directives + 1, best=_best_now(facts))
+    direct = Direct(
+        level="continue", line=5, climb=climb, approach=climb.approach, fresh=True, checkpoint="progress", reason=reason
     )
+    return replace(direct, level="retry", fresh=False, hint="Go on where you were.") if own_limit else direct
 
 
 def _transient(facts: Facts, limits: Limits) -> Decision | None:

@@ -13,13 +13,17 @@ _USAGE = re.compile(r"\s*usage: ", re.IGNORECASE)
 _ERROR = re.compile(r"(?:[\w.-]{1,40}: )?(?:error|fatal)\b", re.IGNORECASE)
 _FRAME = re.compile(r"at |File \"|\d+: 0x|[\^~-]+$|Node\.js v\d|[})\]];?$")
 
+# Node.js prints dozens of them after the words that say why.
+_NATIVE = re.compile(r" {0,3}\d{1,3}: 0x[0-9a-f]{4,16}\b|-{3,} Native stack trace -{3,}$")
+
 
 def last_words(text: str) -> str:
     """Return the last lines of ``text`` that are not blank: at most 20 of them, and 2,000 characters.
 
-    The help that follows a message about a wrong option is left out.
+    The help that follows a message about a wrong option is left out, and the frames of a runtime that aborted.
     """
-    found = [line.rstrip()[:_LINE_LIMIT] for line in end_of(text, 100 * _LINE_LIMIT).splitlines() if line.strip()]
+    ends = (line.rstrip()[:_LINE_LIMIT] for line in end_of(text, 100 * _LINE_LIMIT).splitlines() if line.strip())
+    found = [line for line in ends if not _NATIVE.match(line)]
     lines = _without_help(found)[-_LINES:]
     while len(lines) > 1 and sum(map(len, lines)) + len(lines) > SAID_LIMIT:
         del lines[0]

@@ -10,7 +10,7 @@ from unstuck.text import one_line
 from unstuck.words.amounts import span, used_of
 
 if TYPE_CHECKING:
-    from unstuck.contract import Level
+    from unstuck.contract import Level, Report
     from unstuck.diagnosis.model import Diagnosis
     from unstuck.escalation.ladder_state import Climb
     from unstuck.eventlog.events import StopReceipt, UsageCounted
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 PASSED_BEFORE_WORK = "passed before any work: it cannot show that the task is done"
 """Label of a check that needed no work to pass."""
+UNREAD = (
+    "the agent did not read its prompt, so it hears of no failure: put {prompt} into its command, "
+    "or read $UNSTUCK_PROMPT_FILE"
+)
+"""Warning about an agent that gets no prompt."""
 _CHECKPOINT_REASONS = {
     "good": "check passed",
     "pivot": "before a new approach",
@@ -297,6 +302,14 @@ def receipt_words(event: StopReceipt) -> str:
     ended = [f"{pid} {one_line(how)}" for pid, _, how in event.ended]
     alive = f"; still alive: {some([str(pid) for pid, _ in event.alive], _NAMED)}" if event.alive else ""
     return f"{counted(len(ended), 'process', 'processes')}{': ' if ended else ''}{some(ended, _NAMED)}{alive}"
+
+
+def left_behind(report: Report) -> str:
+    """The processes that outlived an agent that ended by itself, such as a server that it had started."""
+    if report.how != "ended" or report.exit_code is None or report.receipt is None:
+        return ""
+    left = [f"{pid} {how}" for pid, _, how in report.receipt.ended if how in ("terminated", "killed")]
+    return f"; it left {counted(len(left), 'process', 'processes')} behind: {some(left, 3)}" if left else ""
 
 
 def some(names: Sequence[str], most: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from unstuck.diagnosis.agent_messages.troubles import TROUBLE
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
 from unstuck.text import one_line
@@ -18,12 +19,14 @@ from unstuck.words.labels import (
     ENDED,
     PASSED_BEFORE_WORK,
     TERMINAL,
+    UNREAD,
     WAY_ENDS,
     Tone,
     broken_check,
     checkpoint_reason,
     counted,
     ended_as,
+    left_behind,
     level_word,
     receipt_words,
     replaced_words,
@@ -202,7 +205,7 @@ def _attempt_ended(event: e.AttemptEnded, record: Record) -> _Text:
         said = last_line(report.said or report.error or "")
     problem = f": {said}" if said else ""
     lost = f"; some of its output could not be kept: {report.output_lost}" if report.output_lost else ""
-    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}"
+    ended = f"  agent {how} ({code}{_seconds(event.seconds)}){problem}{lost}{left_behind(report)}"
     return [f"  {_PHASE}: {report.phase}", ended] if report.phase else ended
 
 
@@ -213,12 +216,6 @@ def _proved(event: e.CheckProved, record: Record) -> _Text:
         return None
     tests = " and passes with the tests as they were" if event.old_tests == "passed" else ""
     return f"  ✓ proved: it fails without the work{tests}"
-
-
-_UNREAD = (
-    "the agent did not read its prompt, so it hears of no failure: put {prompt} into its command, "
-    "or read $UNSTUCK_PROMPT_FILE"
-)
 
 
 def _check(event: e.CheckFinished, record: Record) -> _Text:
@@ -241,8 +238,8 @@ def _check(event: e.CheckFinished, record: Record) -> _Text:
     if event.untouched:
         said = f"; it said last: {last_line(event.said)}" if event.said else ""
         more.append(f"    the agent {event.ending}{said}")
-    if event.unread:
-        more.append(f"  ! {_UNREAD}")
+    if event.unread and TROUBLE not in ((diagnosis.get("signature") or {}).get("metadata") or {}):
+        more.append(f"  ! {UNREAD}")
     return [failed, *more] if more else failed
 
 
@@ -256,7 +253,7 @@ def _directive(event: e.DirectiveIssued, record: Record) -> _Text:
     climb = event.climb
     of = f"/{event.limit}" if event.limit else ""
     match event.level:
-        case "retry" if event.line == 4:
+        case "retry" if event.line in (4, 5):
             return f"  → Retry, {event.reason}: {event.hint or f'run {event.command}'}"
         case "retry":
             return f"  → Retry {climb.retries}{of}: {event.hint or event.reason or 'the same approach once more'}"

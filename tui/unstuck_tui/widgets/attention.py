@@ -93,7 +93,7 @@ class AttentionList(Lines, can_focus=True):
             tracker.state, tracker.gates, tracker.soon(), now=monotonic, ages=ages, held=held, asked=asked
         )
         items = [self._as_known(item) for item in items]
-        asking = sum(bool(item.gate) for item in items)
+        asking = sum(bool(item.gate) or item.tone == "ask" for item in items)
         self.set_class(bool(asking), "-asks")
         entitle(self, f"! needs you · {asking}" if asking else "nothing needs you", self._keys() if items else "")
         guide = guide_lines(tracker.state, self._hooks)[: lines_for(self.screen.size.height)] if self._guides else ()

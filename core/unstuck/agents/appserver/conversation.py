@@ -185,6 +185,8 @@ class AppServerConversation:
 
     def _told(self, method: str, params: Mapping[str, Any]) -> None:
         self._queue.add(map(self._own, self.stream.take({"method": method, "params": params})))
+        if method == "error" and self.stream.refused and self.stream.turn:
+            self._spawn(self.interrupt())
         if method == "turn/completed" and self.stream.ended and not self._over.done():
             self._over.set_result(None)
             self._rpc.forgo("turn/steer")

@@ -8,21 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from unstuck.agents.command.refused_requests import FIRST_TOLD, repeats
 from unstuck.agents.streams.codex import mcp_name
 from unstuck.agents.streams.stream import Stream, canonical, exit_code, items, mapping, number, text
 from unstuck.contract import Observation
+from unstuck.text import Clean
 
 _MOST_CALLS = 4_096
 
 
 class AppServerStream(Stream):
-    """Parser of one attempt's notifications. ``turn`` is the id of the current turn; empty between turns."""
+    """Parser of one attempt's notifications. ``turn`` is the id of the current turn; empty between turns.
+
+    ``refused`` is the request that only repeats itself, for want of a network.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.turn = ""
         self.failed = self.interrupted = False
         self._calls: dict[str, Observation] = {}
+        self._waits, self.refused = 0, Clean("")
 
     def begin(self, thread: str, model: str = "") -> None:
         """Set the thread of the attempt, and the model that works in it."""
@@ -48,7 +54,10 @@ class AppServerStream(Stream):
         agent = thread if thread != self.session else ""
         if not self.session:
             return  # a resumed thread replays its past first
-        match text(data, "method"):
+        method = text(data, "method")
+        if method != "error":
+            self._waits = 0
+        match method:
             case "turn/started" if not agent:
                 self.turn, self.ended, self.error = text(mapping(params, "turn"), "id"), False, ""
                 yield Observation(kind="alive")
@@ -63,15 +72,21 @@ class AppServerStream(Stream):
             case "turn/completed" if not agent:
                 self._end(mapping(params, "turn"))
             case "error" if not agent:
-                self.error = text(mapping(params, "error"), "message") or self.error
+                problem = mapping(params, "error")
+                self.error = text(problem, "message") or self.error
+                # Codex waits so for ever.
+                self._waits = self._waits + 1 if self.error.endswith("waiting for network") else 0
+                if self._waits >= FIRST_TOLD:
+                    self.refused = repeats("codex", text(problem, "additionalDetails") or self.error)
             case _:
                 yield Observation(kind="alive")
 
     def _end(self, turn: Mapping[str, Any]) -> None:
         status = text(turn, "status")
         self.ended, self.turn = True, ""
-        self.failed, self.interrupted = status == "failed", status == "interrupted"
-        message = text(mapping(turn, "error"), "message")
+        self.failed = status == "failed" or bool(self.refused)
+        self.interrupted = status == "interrupted" and not self.refused
+        message = self.refused or text(mapping(turn, "error"), "message")
         self.error = (message or self.error or "its turn failed") if self.failed else ""
 
     def _started(self, item: Mapping[str, Any], agent: str) -> Iterator[Observation]:

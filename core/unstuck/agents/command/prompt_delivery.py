@@ -85,8 +85,11 @@ def stated_task(command: Sequence[str]) -> str | None:
 
 
 def delivered_by_file(command: Sequence[str]) -> bool:
-    """Return whether the prompt of ``command`` is only in the file that ``UNSTUCK_PROMPT_FILE`` names."""
-    return not _names_prompt(command) and _stated(command) is None
+    """Return whether the prompt of ``command`` is only in the file that ``UNSTUCK_PROMPT_FILE`` names.
+
+    A command that names a variable of Unstuck's is written for it, and reads what it needs.
+    """
+    return not (_names_prompt(command) or _stated(command) or any("UNSTUCK_" in part for part in command))
 
 
 def named_prompt(command: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Requests that an agent repeats because its provider refuses them, told from its logs: its stream says nothing."""
+"""Requests that an agent repeats because its provider refuses them, from its logs or from a stream that only waits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -15,8 +16,8 @@ from unstuck.text import Clean, one_line
 
 GEMINI_LOG = "GEMINI_DEBUG_LOG_FILE"
 """Variable that names the file in which Gemini CLI notes what it does."""
-_FIRST_TOLD = 4
-"""Refusals in a row that the agent may settle by repeating its request."""
+FIRST_TOLD = 4
+"""Refusal in a row from which on the agent will not settle it by repeating its request."""
 _LOOK_S = 1.0
 _READ_LIMIT = 64 * 1024
 _ATTEMPT = re.compile(
@@ -29,35 +30,45 @@ _STREAM_ERROR = re.compile(
     r'\berror\.error="(.{0,2000})"$',
     re.MULTILINE,
 )
+# Codex waits so for ever; other reconnections of its are counted, and end.
+_WAITS = re.compile(r'^\{"type":"error","message":"Reconnecting\.{3} waiting for network \((.{1,400})\)"\}$')
 _CREATED = re.compile(r"^timestamp=\S+ .{0,200}\bmessage=created id=(ses_\w{1,100}) ")
 _SESSION = re.compile(r"[\w-]{1,128}")
 _MESSAGE = re.compile(r'"message": ?"([^"\\]{1,400})')
-_ERROR_NAME = re.compile(r"^\w{0,40}Error: ")
+_ERROR_NAME = re.compile(r"^(?:(?:exception )?\w{0,40}Error: ){1,3}")
+_UNREACHED = re.compile(
+    r"\b(?:fetch failed|connection (?:failed|error|refused)|(?:cannot|unable to) connect|network)\b", re.IGNORECASE
+)
 
 
 def refused_in(agent: str, printed: str) -> Clean:
     """Return the refusal that ``agent`` meets again and again at the end of what it ``printed``; empty for none."""
     lines = printed.splitlines()
+    if agent == "codex":
+        waits = list(takewhile(bool, (_WAITS.match(line) for line in reversed(lines) if line.startswith("{"))))
+        return repeats(agent, waits[0][1]) if waits[FIRST_TOLD - 1 :] and waits[0] else Clean("")
     since = next((place for place in range(len(lines), 0, -1) if lines[place - 1].startswith("{")), 0)
     recent = "\n".join(lines[since:])
     if agent == "opencode":
         errors = _STREAM_ERROR.findall(recent)
-        return _repeats(agent, errors[-1][1]) if len(errors) >= _FIRST_TOLD else Clean("")
+        return repeats(agent, errors[-1][1]) if len(errors) >= FIRST_TOLD else Clean("")
     return _last_attempt(agent, recent) if agent == "gemini" else Clean("")
 
 
 def _last_attempt(agent: str, text: str) -> Clean:
     attempts = _ATTEMPT.findall(text)
     number, status, error = attempts[-1] if attempts else ("0", "", "")
-    if int(number) < _FIRST_TOLD:
+    if int(number) < FIRST_TOLD:
         return Clean("")
     told = _MESSAGE.search(error)
     error = told[1] if told else error
-    return _repeats(agent, error if status in error else f"{status} {error}")
+    return repeats(agent, error if status in error else f"{status} {error}")
 
 
-def _repeats(agent: str, error: str) -> Clean:
-    return one_line(f"{agent} repeats a request that its provider refuses: {_ERROR_NAME.sub('', error)}", 400)
+def repeats(agent: str, error: str) -> Clean:
+    """Return the line about a request that ``agent`` repeats because of ``error``."""
+    how = "does not reach its provider" if _UNREACHED.search(error) else "its provider refuses"
+    return one_line(f"{agent} repeats a request that {how}: {_ERROR_NAME.sub('', error.strip())}", 400)
 
 
 class _Log(Protocol):
@@ -121,7 +132,7 @@ class _OpencodeLog:
         errors = [error for name, error in _STREAM_ERROR.findall(text) if name == (session or self._created)]
         self._refused = self._refused + len(errors) if heard == self._heard else 0
         self._heard = heard
-        return _repeats("opencode", errors[-1]) if errors and self._refused >= _FIRST_TOLD else Clean("")
+        return repeats("opencode", errors[-1]) if errors and self._refused >= FIRST_TOLD else Clean("")
 
 
 _LOGS: Mapping[str, Callable[[Mapping[str, str], Path], _Log]] = {

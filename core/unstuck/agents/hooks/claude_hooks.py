@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from unstuck.agents.streams.edits import change_in
 from unstuck.agents.streams.stream import text as string
 from unstuck.contract import Directive, Observation
 from unstuck.text import Clean, admit, one_line
@@ -63,7 +64,11 @@ def asked_there(event: str, payload: Payload) -> Clean:
         first = questions[0] if isinstance(questions, list) and questions else {}
         return admit(string(first, "question") or "a question of its own", limit=_ASKED_LIMIT)
     if event == "PermissionRequest":
-        return admit(f"may it use {_action(payload)['text']}?", limit=_ASKED_LIMIT)
+        change = change_in(given)
+        here = f"{string(payload, 'cwd')}/"
+        paths = ", ".join(path.removeprefix(here) for path in change.paths) if change else ""
+        what = f"change {paths}" if paths else f"use {_action(payload)['text']}"
+        return admit(f"may it {what}?", limit=_ASKED_LIMIT)
     if event == "Notification" and string(payload, "notification_type") in _ASKING:
         return admit(string(payload, "message") or "it needs you", limit=_ASKED_LIMIT)
     return Clean("")

@@ -51,7 +51,7 @@ _ANY = Lazy(
     r"|\bexhausted your (?:\w+ )?(?:quota|capacity)\b|\b(?:daily )?quota (?:will reset|has been (?:reached|exceeded))\b"
     r"|\brate limit reached for [\w./-]{2,60} (?:in organi[sz]ation|on )"
     r"|\bexceed your account's rate limit\b|\bapi rate limit (?:exceeded|reached)\b"
-    r"|\bprovider's servers are (?:down|overloaded)",
+    r"|\bprovider's servers are (?:down|overloaded)|\bout of (?:\w{1,12} )?usage\b",
     re.IGNORECASE,
 )
 _KNOWN_AGENT = Lazy(
@@ -66,7 +66,8 @@ _KNOWN_AGENT = Lazy(
     r"|\bunable to connect to (?:the )?\w{0,12} ?(?:api|anthropic|services?)\b"
     r"|\b(?:api|model|provider)\b.{0,30}\b(?:connection error|connect(?:ion)? (?:failed|refused|reset|timed out))"
     r"|\berror sending request for url\b|\bapi ?connection ?error\b|\bfetch failed sending\b|\bconnection error\b"
-    r"|\brequest timed out\b|\brepeats a request that its provider refuses\b",
+    r"|\bunable to connect\. is the computer\b|\brequest timed out\b"
+    r"|\brepeats a request that (?:its provider refuses|does not reach its provider)\b",
     re.IGNORECASE,
 )
 # An attempt at going on is not what ended it, nor is a warning.

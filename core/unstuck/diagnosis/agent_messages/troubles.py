@@ -1,4 +1,4 @@
-"""Troubles of an agent that only a person can cure: sign-in, key, credit, model, option, sandbox, terminal. Pure.
+"""Troubles of an agent that only a person can cure, such as its sign-in, its key or its installation. Pure.
 
 Only an agent's own output is looked at, never that of a check. One table has the messages and one the cures.
 """
@@ -15,7 +15,7 @@ from unstuck.text import Clean, admit, one_line
 
 TroubleKind = Literal[
     "login", "key", "credit", "licence", "model", "option", "configuration", "sandbox", "terminal",
-    "permission",
+    "permission", "certificate", "installation",
 ]  # fmt: skip
 
 TROUBLE = "agent_trouble"
@@ -69,15 +69,19 @@ class AgentTrouble:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Messages of one kind. Without ``agents`` they are sure enough for a program that is not known."""
+    """Messages of one kind. Without ``agents`` they are sure enough for a program that is not known.
+
+    With ``own`` only an error that the agent itself marks is looked at: tools say the same.
+    """
 
     kind: TroubleKind
     pattern: Lazy
     agents: tuple[str, ...] = ()
+    own: bool = False
 
 
-def _rule(kind: TroubleKind, *patterns: str, agents: str = "") -> _Rule:
-    return _Rule(kind, Lazy("|".join(patterns), re.IGNORECASE), tuple(agents.split()))
+def _rule(kind: TroubleKind, *patterns: str, agents: str = "", own: bool = False) -> _Rule:
+    return _Rule(kind, Lazy("|".join(patterns), re.IGNORECASE), tuple(agents.split()), own)
 
 
 ANY_KNOWN = " ".join(KNOWN)
@@ -87,7 +91,10 @@ _VARIABLE = r"[A-Z][A-Z0-9_]{1,40}_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|APIKEY)"
 RULES: tuple[_Rule, ...] = (
     _rule(
         "terminal",
-        r"\bstd(?:in|out|err) (?:is not|must be|to be|isn't) an? (?:terminal|tty)\b",
+        # ssh goes on after such a warning.
+        r"(?<!allocated because )\bstd(?:in|out|err) (?:is not|must be|to be|isn't) an? (?:terminal|tty)\b",
+        r"\b(?:input|output) is not (?:from|to) a terminal\b",
+        r"\bfailed tty get\b",
         r"\braw mode (?:is )?not (?:supported|available)\b",
         r"\bthe input device is not a tty\b",
         r"\b(?:needs|requires|must be run (?:in|from)|only works in|expects) an? (?:interactive |real )*"
@@ -119,6 +126,28 @@ RULES: tuple[_Rule, ...] = (
         r"\b(?:workspace|folder|directory) is not trusted\b",
         r"\bnot running in a trusted\b",
         r"\bapi has not been used in project\b",
+    ),
+    _rule(
+        "certificate",
+        r"\bself[-_ ]signed[-_ ]cert",
+        r"\bunable to (?:get local issuer|verify the first) certificate\b",
+        r"\bUNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)",
+        r"\binvalid peer certificate\b",
+        r"\b(?:SSL )?certificate (?:verif(?:y|ication) failed|has expired)\b",
+        agents=ANY_KNOWN,
+        own=True,
+    ),
+    _rule(
+        "installation",
+        r"\bneeds an update\b",
+        r"\bnewer version\b.{0,40}\bis required\b",
+        r"\brequires (?:node(?:\.?js)?(?: version)? ?[>v\d]|git-bash)",
+        r"\bversion .GLIBC(?:XX)?_[\d.]+. not found\b",
+        rf"^(?:\S{{0,80}}/)?(?:{'|'.join(_NAMES)}): error while loading shared libraries: ",
+        r"\benv: \W?(?:node|bun|deno|python3?)\W{1,3}no such file or directory\b",
+        r"\billegal instruction\b",
+        r"\b(?:EACCES|EPERM|EROFS)\b.{0,60}/\.(?:claude|codex|gemini|qwen|pi|cline|aider|config|cache|local)\b",
+        agents=ANY_KNOWN,
     ),
     _rule(
         "credit",
@@ -204,12 +233,17 @@ RULES: tuple[_Rule, ...] = (
         r"\bmissing environment variable\W{1,4}" + _VARIABLE,
     ),
     _rule("key", r"\bmissing environment variable\b", agents="codex"),
+    _rule("login", r"\btoken data is not available\b", agents="codex"),
+    _rule("credit", r"\bfree usage exceeded\b", agents=ANY_KNOWN),
+    _rule("model", r"\bmodel access denied\b", agents=ANY_KNOWN),
     _rule("key", r"\bapi_?key is (?:not set|missing|invalid)\b", agents=ANY_KNOWN),
     _rule(
         "licence",
         r"\bpermission_denied\b",
         r"\bpermission denied on resource project\b",
         r"\bcaller does not have permission\b",
+        r"\byour account is in good standing\b",
+        r"\bto use \w{2,20} with your \w{2,20} plan, upgrade\b",
         agents=ANY_KNOWN,
     ),
     _rule(
@@ -218,7 +252,10 @@ RULES: tuple[_Rule, ...] = (
         _SETS_IN + r"not authenticated\b(?! user)",
         r"\boauth (?:access )?(?:token|session)s? (?:has |have |is |was )?(?:expired|been revoked|revoked|invalid)\b",
         r"\b(?:failed to refresh (?:the )?token|token refresh failed)\b",
-        r"\brefresh token (?:has |was )?(?:already been|expired|been|revoked)\b",
+        r"\brefresh token (?:has |was )?(?:already (?:been|used)|expired|been|revoked)\b",
+        r"\btoken could not be refreshed\b",
+        r"\binteractive consent could not be obtained\b",
+        r"\bdevice (?:flow|code|authorization)\b.{0,30}\b(?:time-?out|timed out|expired)\b",
         r"\b(?:last|unexpected) status:? 40[13]\b",
         r"\bapi error:? ?(?:\(|status code )?40[13]\b",
         r"\"type\": ?\"(?:authentication_error|permission_error)\"",
@@ -305,7 +342,7 @@ REPORT = Lazy(
 # What an agent tells of its work.
 PROSE = Lazy(
     r"\b(?:I|I've|I'm|I'll|we|We)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
-    r"|(?<![\w/-])[\w/-]{1,60}\.(?:py|jsx?|tsx?|go|rs|rb|java|php|c|cpp|cs)\b(?!:)"
+    r"|(?<![\w/-])(?![Nn]ode\.js\b)[\w/-]{1,60}\.(?:py|jsx?|tsx?|go|rs|rb|java|php|c|cpp|cs)\b(?!:)"
 )
 TESTED = Lazy(
     r"^(?:=+ .*(?:\d+ (?:failed|passed|error)|short test summary|no tests ran)|(?:Tests?|Test Suites|Test Files):?\s+\d"
@@ -324,6 +361,11 @@ GENERAL: dict[TroubleKind, str] = {
     "configuration": "Correct the settings of the agent; start it once by hand to see whether it accepts them.",
     "sandbox": "Install what the agent's sandbox needs, or choose another sandbox in its arguments.",
     "permission": "Allow it in the agent's own settings or arguments.",
+    "certificate": (
+        "Give the agent the certificate of your proxy, such as with NODE_EXTRA_CA_CERTS=FILE or SSL_CERT_FILE=FILE in "
+        "the environment that unstuck runs in."
+    ),
+    "installation": "Update or install the agent again, and start it once by hand to see whether it works.",
     "terminal": (
         "Agents run without a terminal. Use the program's option for one prompt, such as `-p {prompt}`, "
         "`exec {prompt}` or `--message {prompt}`."
@@ -395,6 +437,12 @@ CURES: dict[tuple[str, TroubleKind], str] = {
     ("vibe", "key"): "Run `vibe --setup`, or set MISTRAL_API_KEY.",
     ("kimi", "login"): "Run `kimi` in a terminal and sign in with `/login`.",
 }
+_UNREAD = "The agent changed no file and did not read its prompt"
+_UNREAD_CURE = (
+    "Put `{prompt}` or `{prompt_file}` into its command, or let it read the file that UNSTUCK_PROMPT_FILE names."
+)
+# Agents that report their usage as plain text, and that write files of their own before they know a task.
+_REPORT_USAGE = frozenset({"aider"})
 _NAMED_CURE = re.compile(
     r"\b(?:run|use|try|with|using|via|execute):? [`'\"]((?:[\w./-]{2,30} )?/?(?:[\w-]{1,20} )?"
     r"(?:login|signin|sign-in|configure|auth|setup|init))[`'\"]",
@@ -439,14 +487,21 @@ def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool
             continue
         for rule in RULES:
             applies = agent in rule.agents and failed if rule.agents else True
-            if applies and rule.pattern.search(line):
+            if applies and own >= rule.own and rule.pattern.search(line):
                 return AgentTrouble(rule.kind, one_line(line, 400), _cure(rule.kind, agent, line))
     return None
 
 
-def without_prompt(agent: str) -> AgentTrouble:
-    """Return the trouble of a known ``agent`` that ended without a prompt, as in a terminal where nobody types."""
-    message = one_line(f"{agent} got no prompt: its command has no place for one")
+def without_prompt(agent: str, *, untouched: bool, used: int) -> AgentTrouble | None:
+    """Return the trouble of an ``agent``, empty if unknown, that got no prompt and ended well; None if it worked.
+
+    It has done nothing where it left every file ``untouched``, or where it reports its usage and ``used`` no token.
+    """
+    if not untouched and (used or agent not in _REPORT_USAGE):
+        return None
+    if not agent:
+        return AgentTrouble("terminal", Clean(_UNREAD), Clean(_UNREAD_CURE))
+    message = one_line(f"{agent} did not get its prompt: its command has no place for one")
     return AgentTrouble("terminal", message, _cure("terminal", agent, message))
 
 

@@ -22,11 +22,19 @@ CONTEXT_EXHAUSTED = Lazy(
     r"(?! per\b)"
     r"|(?:exceeds?|exceeded|over|reached|hit) (?:an? |the |its |your )?(?:maximum )?token limit(?! per\b)"
     r"|(?:input|prompt|conversation) is too long"
+    r"|range of input length should be \["
     r"|too many (?:input )?tokens in (?:the )?(?:prompt|request|conversation)"
     r"|maximum length (?:of|for) (?:the )?(?:context|prompt|input)"
     r"|(?:^|error: )maximum length (?:was |has been )?exceeded(?=[.!]?\s*$))"
 )
-CONTEXT_LITERALS = Literals("[Tt]oo long", "[Cc]ontext", "[Tt]oken", "[Tt]okens", "[Mm]aximum length")
+CONTEXT_LITERALS = Literals(
+    "[Tt]oo long",
+    "[Cc]ontext",
+    "[Tt]oken",
+    "[Tt]okens",
+    "[Mm]aximum length",
+    "Range of input length",
+)
 # A limit of the model's output is not its context window.
 OUTPUT_LIMIT = Lazy(r"output token|max_tokens: \d")
 

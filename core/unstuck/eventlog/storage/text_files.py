@@ -29,7 +29,8 @@ async def read_ends(path: Path, limit: int) -> bytes:
 
     Empty if it is missing, or a pipe or a device in its place, for which nothing waits.
     """
-    return await _to_its_end(_read(path, limit))
+    # A thread closes its file, whoever is cancelled and whatever ends the loop meanwhile.
+    return await asyncio.to_thread(_read, path, limit)
 
 
 async def read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
@@ -37,7 +38,7 @@ async def read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
 
     A negative offset counts from the end. Raises OSError for a missing file, a pipe or a device, and never waits.
     """
-    return await _to_its_end(_read_piece(path, offset, limit))
+    return await asyncio.to_thread(_read_piece, path, offset, limit)
 
 
 async def _to_its_end(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -68,16 +69,16 @@ def _opener(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, _MODE)
 
 
-async def _read(path: Path, limit: int) -> bytes:
+def _read(path: Path, limit: int) -> bytes:
     try:
-        async with aiofiles.open(path, "rb", opener=_plain_opener) as file:
-            size = await file.seek(0, os.SEEK_END)
-            await file.seek(0)
+        with open(path, "rb", opener=_plain_opener) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
             if size <= limit:
-                return await file.read()
-            head = await file.read(limit // 4)
-            await file.seek(size - limit // 4 * 3)
-            return head + b"\n" + await file.read()
+                return file.read()
+            head = file.read(limit // 4)
+            file.seek(size - limit // 4 * 3)
+            return head + b"\n" + file.read()
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -86,14 +87,14 @@ async def _read(path: Path, limit: int) -> bytes:
         raise
 
 
-async def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
+def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
     try:
-        async with aiofiles.open(path, "rb", opener=_plain_opener) as file:
-            size = await file.seek(0, os.SEEK_END)
+        with open(path, "rb", opener=_plain_opener) as file:
+            size = file.seek(0, os.SEEK_END)
             if not limit:
                 return b"", size
-            await file.seek(max(0, size + offset) if offset < 0 else offset)
-            return await file.read(limit), size
+            file.seek(max(0, size + offset) if offset < 0 else offset)
+            return file.read(limit), size
     except ValueError as error:  # a path with a NUL or half a character
         raise OSError(str(error)) from None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from unstuck.contract import Report
 from unstuck.diagnosis.agent_messages.outages import OUTAGE, AgentOutage, agent_outage
+from unstuck.diagnosis.agent_messages.own_limits import OWN_LIMIT, at_own_limit
 from unstuck.diagnosis.agent_messages.troubles import PERMISSION, TROUBLE, AgentTrouble, agent_trouble, without_prompt
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
 from unstuck.diagnosis.model import Diagnosis
@@ -112,8 +113,6 @@ def _how_it_ended(core: RunContext, row: TaskRow, report: Report) -> str:
 async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: Ending) -> Diagnosis | None:
     """Return the diagnosis of the agent's own failure; None for an agent that did not fail."""
     failed = failed_itself(report)
-    if not failed and not ending.untouched:
-        return None
     text = str(report.error or (report.said if report.marked else ""))
     if not text and report.output and failed:
         text = await read_output(core.folder / report.output)
@@ -130,9 +129,15 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
         )
 
     words = f"{ending.said}\n{report.error}" if report.error and report.error not in ending.said else ending.said
-    trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
-    if trouble is None and not failed and report.unread and report.program:
-        trouble = without_prompt(report.program)
+    trouble = None
+    if failed or ending.untouched:
+        trouble = agent_trouble(words, agent=report.program, own=report.marked, failed=failed)
+    # An unknown program that says nothing at all may be meant to do nothing.
+    if trouble is None and not failed and report.unread and report.signal is None and (report.program or ending.said):
+        used = core.head.attempts[row.attempt].tokens if row.attempt in core.head.attempts else 0
+        trouble = without_prompt(report.program, untouched=ending.untouched, used=used)
+    if trouble is None and not failed and not ending.untouched:
+        return None
     if trouble is None and not failed and (denied := unsettled(core.head, row, report)):
         trouble = AgentTrouble(
             PERMISSION, one_line(not_allowed(denied[0], report.program).splitlines()[0], 400), denied[0].cure
@@ -148,6 +153,8 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
             fix_hint=trouble.cure,
         )
     own = found(text) if text and failed else None
+    if own is not None and report.program and at_own_limit(words):
+        return replace(own, signature=replace(own.signature, metadata={**own.signature.metadata, OWN_LIMIT: "turns"}))
     exhausted = own is not None and own.failure_type is FailureType.CONTEXT_EXHAUSTED
     outage = None if exhausted else agent_outage(words, agent=report.program, own=report.marked, failed=failed)
     if outage is not None and (own := found(outage.message)) is not None:
@@ -164,8 +171,9 @@ async def own_diagnosis(core: RunContext, row: TaskRow, report: Report, ending: 
 def _of_outage(own: Diagnosis, outage: AgentOutage) -> Diagnosis:
     signature = own.signature
     known = {**signature.metadata, **outage.times, OUTAGE: "yes"}
-    if signature.error_type is ErrorType.UNKNOWN:
-        signature = replace(signature, error_type=ErrorType.HTTP_ERROR)
+    if signature.error_type not in (ErrorType.HTTP_ERROR, ErrorType.CONNECTION_ERROR, ErrorType.TIMEOUT_ERROR):
+        reached = "does not reach its provider" not in outage.message
+        signature = replace(signature, error_type=ErrorType.HTTP_ERROR if reached else ErrorType.CONNECTION_ERROR)
     return replace(
         own,
         signature=replace(signature, metadata=known),
@@ -178,8 +186,13 @@ def _of_outage(own: Diagnosis, outage: AgentOutage) -> Diagnosis:
 
 def explains(own: Diagnosis) -> bool:
     """Return True if the agent's own failure explains the result of the check."""
-    passes = own.category is ErrorCategory.TRANSIENT or own.failure_type is FailureType.CONTEXT_EXHAUSTED
+    passes = own.category is ErrorCategory.TRANSIENT or has_worked(own)
     return passes or own.category is ErrorCategory.UNRECOVERABLE or TROUBLE in own.signature.metadata
+
+
+def has_worked(own: Diagnosis) -> bool:
+    """Return True if the agent worked until a limit of its own or of its context ended it."""
+    return own.failure_type is FailureType.CONTEXT_EXHAUSTED or OWN_LIMIT in own.signature.metadata
 
 
 def surer(own: Diagnosis | None, check: Diagnosis | None) -> Diagnosis | None:

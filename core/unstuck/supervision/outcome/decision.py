@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstuck.contract import AGENT, CONTRADICTED, EDIT_CHECK, PROOF, QUOTA, WEAKENED, Capabilities, Report
-from unstuck.diagnosis.enums import ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.extent import UNKNOWN_EXTENT, Extent
 from unstuck.diagnosis.failure_counts import extent_of, tests_in
 from unstuck.diagnosis.model import Diagnosis
@@ -46,6 +46,7 @@ from unstuck.supervision.outcome.agent_failure import (
     explains,
     failed_itself,
     files_of,
+    has_worked,
     own_diagnosis,
     record_failure,
     surer,
@@ -156,11 +157,11 @@ async def _diagnosis(core: RunContext, row: TaskRow, done: Check, report: Report
 def _extent_after(core: RunContext, row: TaskRow, done: Check, diagnosis: Diagnosis | None) -> Extent:
     """Return the extent of the check, unknown where the agent's own failure explains the result.
 
-    An agent with a full context has worked until then, so the check describes its files.
+    An agent with a full context or without turns has worked until then, so the check describes its files.
     """
     if done.result != "failed" or diagnosis is None:
         return UNKNOWN_EXTENT
-    if diagnosis.failure_type is FailureType.CONTEXT_EXHAUSTED:
+    if has_worked(diagnosis):
         return extent_of(done.text, _failed_check(core, row, done))
     return UNKNOWN_EXTENT if explains(diagnosis) else extent_of(done.text, diagnosis)
 
