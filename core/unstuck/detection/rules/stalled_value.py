@@ -75,8 +75,10 @@ def _measured(step: Step) -> tuple[float, ...]:
     end = step.text[-LOOKED_AT:].lower()
     if any(metric in end for metric in _METRICS) and (found := _VALUE.search(end)):
         return (float(found[1]),)
+    if len(step.text) > LOOKED_AT:
+        return ()
     measures = _MEASURES.search(step.shown) or (any(goal in end for goal in _GOALS) and _GOAL.search(end))
-    numbers = _NUMBER.findall(end) if measures and len(step.text) <= LOOKED_AT else ()
+    numbers = _NUMBER.findall(end) if measures else ()
     return tuple(map(float, numbers)) if len(numbers) <= NUMBERS else ()
 
 
