@@ -581,3 +581,18 @@ def test_a_deletion_that_is_killed_again_and_again_ends(house: House) -> None:
     assert house.delete().out == "nothing of unstuck is left in repo\n"
     assert nothing_left(house)
     assert house.theirs() == before
+
+
+def test_pipes_in_the_place_of_files_hold_no_deletion_up(house: House) -> None:
+    """The settings of an agent, and what says whose a checkpoint is: the one is left, the other goes."""
+    house.worked()
+    (house.root / ".claude").mkdir(exist_ok=True)
+    settings = house.root / ".claude" / "settings.json"
+    os.mkfifo(settings)
+    for place in (house.root / ".git" / "unstuck" / "checkpoints" / "store.git" / "worktrees").glob("*/gitdir"):
+        place.unlink()
+        os.mkfifo(place)
+    done = house.unstuck("delete", "--all", "--yes", "repo", "--lose-work")
+    assert done.code == 0, done
+    assert settings.is_fifo()
+    assert nothing_left(house)

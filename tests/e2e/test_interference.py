@@ -8,10 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.conftest import Unstuck
+from tests.waiting import has_ended
 
 LIMIT = 90.0
 ENDLESS = "sleep 600"
@@ -125,6 +127,39 @@ def test_an_agent_that_kills_its_helper_cannot_answer(
     heard = (unstuck.seen / "said").read_text() if (unstuck.seen / "said").exists() else ""
     assert not heard or ("an agent may not answer" in heard and "helper was killed" in heard)
     assert b"gate_answered" not in said
+
+
+def test_an_agent_that_killed_its_helper_cannot_answer_a_paused_run(
+    unstuck: Unstuck, no_climb: dict[str, str], tmp_path: Path
+) -> None:
+    """Its orphan waits until nothing works on the run: the log knows of the helper. A person answers all the same."""
+    answer = tmp_path / "answer.sh"
+    program, seen = Path(sys.executable).with_name("unstuck"), unstuck.seen
+    answer.write_text(
+        f"echo $$ > '{seen}/new' && mv '{seen}/new' '{seen}/forging'\n"
+        f"until test -s '{seen}/gate'; do sleep 0.05; done\n"
+        f"'{program}' answer -C '{unstuck.root}' $(cat '{seen}/gate') skip > '{seen}/said' 2>&1\n"
+    )
+    agent = unstuck.script(
+        "agent.sh",
+        f"""
+        test "$UNSTUCK_ATTEMPT" = stuck.1 || exit 0
+        (setsid env -i PATH="$PATH" sh {answer} < /dev/null > /dev/null 2>&1 &)
+        until test -e "$SEEN/forging"; do sleep 0.05; done
+        kill -9 $PPID
+        """,
+    )
+    plan = _plan(unstuck, agent, [{"id": "stuck", "verify": "false"}])
+    assert unstuck.inside("run", "--headless", plan, env=no_climb).code == 3
+    gate = unstuck.only_gate()["gate"]
+    (seen / "gate").write_text(f"{gate}\n", encoding="utf-8")
+    forging = int((seen / "forging").read_text())
+    while not has_ended(forging):
+        time.sleep(0.05)
+    heard = (seen / "said").read_text()
+    assert "an agent may not answer" in heard, heard
+    assert "helper was killed" in heard, heard
+    assert unstuck.inside("answer", gate, "skip").code == 0
 
 
 def test_worktrees_are_made_as_they_are_needed(unstuck: Unstuck) -> None:

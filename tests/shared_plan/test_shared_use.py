@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import Any
 
 from tests.shared_plan.conftest import Machine, Machines, require_clean, task, until
@@ -112,3 +113,17 @@ def _memory(machine: Machine) -> list[Any]:
     lines = file.read_bytes().splitlines() if file.exists() else []
     assert all(json.loads(line) for line in lines)
     return [read_entry(line) for line in lines]
+
+
+def test_a_pipe_in_the_place_of_the_memory_holds_no_host_up(machines: Machines) -> None:
+    """The tasks are worked although nothing that was learnt can be read."""
+    anna = machines.owner()
+    plan = machines.plan(anna, [task("one"), task("two", "one")])
+    run = anna.start("run", str(plan), "--fleet", "--headless", *LEASE)
+    until(lambda: _events(anna, "run_started"), about=run.text)
+    memory = memory_file(anna.runs.parent)
+    memory.unlink(missing_ok=True)
+    os.mkfifo(memory)
+    machines.host("build1")
+    assert run.end() == 0, run.text()
+    assert anna.results() == {"one.txt": "one", "two.txt": "two"}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import random
 import string
+from collections.abc import Callable
 
 _LETTERS = string.ascii_letters + string.digits
 _HEX = "0123456789abcdef"
 _UPPER = string.ascii_uppercase + string.digits
 
 
-def kinds(seed: int) -> dict[str, tuple[str, str]]:
-    """By the name of each kind: text as it is printed, and the part of it that nobody may see."""
+def _drawing(seed: int) -> tuple[random.Random, Callable[..., str]]:
+    """Return a source of random numbers, and a function of it that gives so many random letters."""
     draw = random.Random(seed)
 
     def some(count: int, letters: str = _LETTERS) -> str:
@@ -21,6 +22,98 @@ def kinds(seed: int) -> dict[str, tuple[str, str]]:
             kind[draw.randrange(len(kind))] for kind in ("2345", "cdef", "ABC" if letters != _HEX else "ab")
         )
         return begin + "".join(draw.choices(letters, k=count - 3))
+
+    return draw, some
+
+
+def services(seed: int) -> dict[str, str]:
+    """Return keys of services by what they are of; a dozen letters at the end of each are nobody's to see."""
+    draw, some = _drawing(seed)
+    lower, seeds = string.ascii_lowercase + string.digits, string.ascii_uppercase + "234567"
+
+    def hexadecimal(*counts: int) -> str:
+        return "-".join(some(count, _HEX) for count in counts)
+
+    keys = {
+        "Adafruit": ("aio_", some(28)),
+        "Alibaba": ("LT" + "AI", some(20)),
+        "Amp": ("sgamp" + "_user_", some(26) + "_" + some(64, _HEX)),
+        "Apify": ("apify" + "_api_", some(36)),
+        "Artifactory reference": ("cmVm" + "dGtu", some(56)),
+        "Axiom": ("xa" + "at-", hexadecimal(8, 4, 4, 4, 12)),
+        "Azure": (some(52) + "JQQ" + "J99", some(26)),
+        "Azure DevOps": (some(76) + "AZ", "DO" + some(4)),
+        "Bedrock for a while": ("bedrock" + "-api-key-", some(120)),
+        "Braintree": ("access_token" + "$production$" + hexadecimal(16) + "$", hexadecimal(32)),
+        "Browserbase": ("bb" + "_live_", some(27)),
+        "Buildkite agent": ("bk" + "ct_", hexadecimal(40)),
+        "Cerebras": ("cs" + "k-", some(48, lower)),
+        "Clojars": ("CLO" + "JARS_", hexadecimal(60)),
+        "Cloudflare": ("cf" + "ut_", some(48)),
+        "Cloudflare origin": ("v1" + ".0-", hexadecimal(24, 146)),
+        "Confluent": ("cf" + "lt", some(60)),
+        "crates.io": ("ci" + "o", some(32)),
+        "Cursor": ("cr" + "sr_", hexadecimal(64)),
+        "Daytona": ("dt" + "n_", hexadecimal(64)),
+        "Deno": ("dd" + "p_", some(36)),
+        "Depot": ("depot" + "_org_", some(60)),
+        "Dropbox": ("s" + "l.", some(140)),
+        "Duffel": ("duffel" + "_live_", some(43)),
+        "E2B": ("e2" + "b_", hexadecimal(40)),
+        "EasyPost": ("EZ" + "AK", some(54)),
+        "ElevenLabs": ("s" + "k_", hexadecimal(48)),
+        "Firecrawl": ("f" + "c-", hexadecimal(32)),
+        "Fireworks": ("f" + "w_", some(24)),
+        "Flutterwave": ("FLW" + "SECK-", hexadecimal(32) + "-X"),
+        "Frame.io": ("fi" + "o-u-", some(64)),
+        "GitLab routable": ("gl" + "pat-" + some(27), ".01." + hexadecimal(9)),
+        "Google's newer": ("A" + "Q.Ab8", some(50)),
+        "Harness": ("pa" + "t." + some(22) + "." + hexadecimal(24) + ".", some(20)),
+        "Honeycomb": ("hc" + "aik_", some(58, lower)),
+        "HubSpot": ("pat" + "-na1-", hexadecimal(8, 4, 4, 4, 12)),
+        "Hugging Face organisation": ("api" + "_org_", "".join(draw.choices(string.ascii_letters, k=34))),
+        "Infracost": ("ic" + "o-", some(32)),
+        "Inngest": ("signkey" + "-prod-", hexadecimal(64)),
+        "Jina": ("ji" + "na_", some(60)),
+        "LlamaCloud": ("ll" + "x-", some(48)),
+        "Logfire": ("pylf" + "_v1_us_", some(43)),
+        "MaxMind": (some(6) + "_" + some(21), some(8) + "_mm" + "k"),
+        "Meta": ("EA" + "A", some(120)),
+        "MongoDB Atlas": ("mdb" + "_sa_sk_", some(40)),
+        "NATS account": ("SA" + "AB", "".join(draw.choices(seeds, k=54))),
+        "NATS user": ("SU" + "AC", "".join(draw.choices(seeds, k=54))),
+        "Neon": ("nap" + "i_", some(64, lower)),
+        "NuGet": ("oy" + "2", "".join(draw.choices(lower, k=43))),
+        "OneSignal": ("os" + "_v2_app_", some(100, lower)),
+        "OpenShift": ("sha" + "256~", some(43)),
+        "Paddle": ("pdl" + "_live_apikey_", some(26, lower) + "_" + some(22) + "_" + some(3)),
+        "Pinecone": ("pc" + "sk_", some(5) + "_" + some(64)),
+        "Plaid": ("access" + "-production-", hexadecimal(8, 4, 4, 4, 12)),
+        "Polar": ("polar" + "_oat_", some(43)),
+        "PostHog": ("ph" + "x_", some(43)),
+        "Render": ("rn" + "d_", some(28)),
+        "Resend": ("r" + "e_", some(8) + "_" + some(24)),
+        "RunPod": ("rp" + "a_", some(44)),
+        "Shippo": ("shippo" + "_live_", hexadecimal(40)),
+        "Slack workflow": ("xw" + "fp-", some(30)),
+        "Snyk": ("sny" + "k_uat.", hexadecimal(8) + "." + some(90)),
+        "Sourcegraph": ("sg" + "p_", hexadecimal(16) + "_" + hexadecimal(40)),
+        "Stytch": ("secret" + "-live-", some(40)),
+        "Together": ("tg" + "p_v1_", some(43)),
+        "Trigger": ("tr" + "_prod_", some(24)),
+        "Typeform": ("tf" + "p_", some(44) + "_" + some(14)),
+        "Vercel": ("vc" + "p_", some(56)),
+        "Vercel blobs": ("vercel" + "_blob_rw_", some(16) + "_" + some(30)),
+        "Weights and Biases": ("wandb" + "_v1_", some(77)),
+        "Yandex": ("AQ" + "VN", some(36)),
+        "Zuplo": ("zp" + "ka_", hexadecimal(32) + "_" + hexadecimal(8)),
+    }
+    return {name: begin + rest for name, (begin, rest) in keys.items()}
+
+
+def kinds(seed: int) -> dict[str, tuple[str, str]]:
+    """By the name of each kind: text as it is printed, and the part of it that nobody may see."""
+    draw, some = _drawing(seed)
 
     def lines(count: int) -> str:
         return "\n".join(some(64) for _ in range(count))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.text.secret_kinds import kinds
+from tests.text.secret_kinds import kinds, services
 
 from unstuck.processes.shim.output import Output
 from unstuck.text import _redact, admit, one_line, redact
@@ -85,6 +85,61 @@ def test_no_kind_is_hidden_by_how_it_is_printed(kind: str, form: str, tmp_path: 
             assert part not in shown(text), (way, text)
             assert "[redacted]" in text
             assert redact(text) == text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_keys_of_services_go_however_they_are_printed(form: str, tmp_path: Path) -> None:
+    """One by one, all of them in one file, and in text large enough to be searched in another way."""
+    keys, pad = services(1), "2026-11-23 09:16:21 INFO handled GET /items in 12ms\n" * 200
+    for name, key in keys.items():
+        for text in (redact(FORMS[form](key)), redact(pad + FORMS[form](key))):
+            assert (name, key[-9:] in shown(text)) == (name, False)
+    printed = FORMS[form]("\n".join(keys.values())).encode()
+    text = shown(written(tmp_path / "out", printed + b"\n", random.Random(1)))
+    assert [name for name, key in keys.items() if key[-9:] in text] == []
+
+
+@pytest.mark.parametrize("by", ["\n", "\x1b[0m\n\x1b[31m", "\x1b[0m\r\n\x1b[31m"])
+@pytest.mark.parametrize("kind", ["GitHub", "OpenAI", "npm", "Cloudflare", "Jina", "Logfire", "PostHog", "Vercel"])
+def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_path: Path) -> None:
+    """A terminal that draws each line in its colour divides a key where the line is full."""
+    for seed in SEEDS:
+        key = services(seed).get(kind) or kinds(seed)[kind][0]
+        at = len(key) * 3 // 5
+        printed = f"the key is \x1b[31m{key[:at]}{by}{key[at:]}\x1b[0m and no other\n"
+        for text in (
+            redact(printed),
+            admit(printed),
+            written(tmp_path / f"{seed}", printed.encode(), random.Random(seed)),
+        ):
+            assert key[:at][-9:] not in text
+            assert key[-9:] not in text
+            assert "and no other" in text
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        "napi_create_external_string_utf16 napi_get_value_int64",
+        "re_compile_pattern_v2 fw_update_rollback_2024_11 rnd_seed_1234567890123456789",
+        "sk_buff_head_lock_2 sgp_30_radians tid_0 aio_read64",
+        "tests/test_re_ParsesManyFramesOfHttp2.py::test_fw_Sends2FramesAtOnceToAll PASSED",
+        "fc-cache-2.13.1-h3f0c4a_0 fc-match ico-sizes-16x16 e2b_template",
+        "toolu_01A09q90qw90lq917835lq9 call_a1B2c3D4e5F6g7H8i9J0k1L2 req_011CQaB2c3D4e5F6g7H8i9J0",
+        "sha256:" + "0123456789abcdef" * 4,
+        "sha512-" + "aB3dE5fG7hI9jK1l" * 5 + "aB3dE5==",
+        "SUCCESS SNAPSHOT SOAP_ACTION SUAVE",
+        "wsl.exe ssl.SSLError: [SSL] cio.read() v1.0-beta.2 v1.0-3f0c4a1b",
+        "pat.match(text) pat-na1-eu vcr_cassettes/2024_11_23_login.yaml secret-live-migration-2024-11-23",
+        "depot_project_settings_2024_backup tr_dev_mode_2_enabled phx_new 1.7.14",
+        "EAAmple LTAImer AQVNet ciorama oy2 EZAK cflt",
+        "access-production-" + "logs-2024-11-23-09-16",
+    ],
+)
+def test_words_that_begin_as_keys_of_services_stay(evidence: str) -> None:
+    """Names of functions, files and tests, versions, hashes, and ids of calls are evidence."""
+    assert redact(evidence) == evidence
+    assert redact("x\n" * 9_000 + evidence) == "x\n" * 9_000 + evidence
 
 
 @pytest.mark.parametrize("form", FORMS)

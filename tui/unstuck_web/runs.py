@@ -190,7 +190,8 @@ class Runs:
         if pids is None:
             return "its process is gone" if is_here(host) else ""
         agents = self._agents()
-        signs = (agent_sign(pid, agents) or mark_of(pid) for pid in pids)
+        unwatched = [life for run in self._open.values() for life in run.view.state.run.unwatched]
+        signs = (agent_sign(pid, agents, unwatched) or mark_of(pid) for pid in pids)
         return next(filter(None, signs), "")
 
     def _agents(self) -> list[tuple[int, float]]:

@@ -342,6 +342,8 @@ class RunRow:
     if no agent reports it) are sums over all agents. ``worked`` are the seconds that the run was open before ``since``
     (monotonic), the start of the present session. ``ended`` is the time of its end (ISO 8601).
 
+    ``unwatched`` are start and end (seconds since 1970) of helpers that were killed: what they looked after may answer.
+
     ``check_rules`` maps the command of a contradicted check to its result, ``failed`` or ``passed``. ``check_edits``
     maps it to the command that a person put in its place.
     """
@@ -378,6 +380,7 @@ class RunRow:
     over: str = ""
     check_rules: dict[str, Literal["failed", "passed"]] = field(default_factory=dict)
     check_edits: dict[str, str] = field(default_factory=dict)
+    unwatched: tuple[tuple[float, float], ...] = ()
 
     def check_now(self, command: str) -> str:
         """Return the check that replaces ``command`` after all edits."""

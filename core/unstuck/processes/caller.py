@@ -16,11 +16,12 @@ from unstuck.processes.shim.process_table import TAG
 from unstuck.processes.shim_launcher import killed, running
 
 
-def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
+def agent_sign(pid: int, agents: Iterable[Identity] = (), unwatched: Iterable[tuple[float, float]] = ()) -> str:
     """Return the sign by which process ``pid`` descends from an agent; empty if there is none.
 
     ``agents`` are those of the run: process id and start. An orphan of a killed helper began while that helper lived,
-    and its parent is now the process that takes in orphans. A missing terminal is no sign: cron has none either.
+    and its parent is now the process that takes in orphans; ``unwatched`` are start and end of those that were killed
+    beside other supervisors. A missing terminal is no sign: cron has none either.
     """
     known = tuple(agents)
     try:
@@ -39,7 +40,7 @@ def agent_sign(pid: int, agents: Iterable[Identity] = ()) -> str:
         with suppress(psutil.Error, OSError):
             if ancestor.environ().get(TAG) in tags:
                 return "it carries the mark of an agent"
-    return "it began beside an agent whose helper was killed" if _is_stray(chain) else ""
+    return "it began beside an agent whose helper was killed" if _is_stray(chain, (*killed(), *unwatched)) else ""
 
 
 def callers(client: int, server: int) -> list[int] | None:
@@ -85,8 +86,7 @@ def _helpers_of(agents: Iterable[Identity]) -> set[int]:
     return found
 
 
-def _is_stray(chain: list[psutil.Process]) -> bool:
-    lives = killed()
+def _is_stray(chain: list[psutil.Process], lives: tuple[tuple[float, float], ...]) -> bool:
     if not lives:
         return False
     reaper = _reaper()

@@ -18,6 +18,7 @@ import psutil
 
 from unstuck.clock.process_exit import until_over
 from unstuck.contract import Receipt
+from unstuck.eventlog.storage.durable_files import open_for_reading
 from unstuck.eventlog.storage.process_identity import Identity, find
 from unstuck.processes.orphans import end_survivors, family_of, is_over, is_shim
 from unstuck.processes.shim.agent_process import ACCOUNT
@@ -37,12 +38,17 @@ class Account:
 def account_of(output: Path) -> Account | None:
     """Return the last report of a shim without a supervisor, left beside ``output``; None without one."""
     try:
-        report: dict[str, Any] = json.loads(output.with_name(output.name + ACCOUNT).read_bytes())
+        report: dict[str, Any] = json.loads(_read(output.with_name(output.name + ACCOUNT)))
         ended = tuple((int(pid), float(start), str(how)) for pid, start, how in report["ended"])
         alive = tuple((int(pid), float(start)) for pid, start in report["alive"])
         return Account(seconds=float(report["exited"]["seconds"]), receipt=Receipt(ended=ended, alive=alive))
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _read(file: Path) -> bytes:
+    with open_for_reading(file) as opened:
+        return opened.read()
 
 
 async def helpers_done(identities: Iterable[Identity]) -> None:

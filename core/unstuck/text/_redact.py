@@ -363,6 +363,11 @@ def _has_not_shown(text: str) -> bool:
     return _HIDES.search(text) is not None
 
 
+def without_invisible(text: str) -> str:
+    """Return ``text`` without colours and other characters that nobody sees."""
+    return _NOT_SHOWN.sub("", text) if _has_not_shown(text) else text
+
+
 def _shown(parts: list[str]) -> list[str]:
     """Return ``parts`` of a text with what is shown of the escapes that every second of them is."""
     shown = parts[:]

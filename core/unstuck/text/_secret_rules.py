@@ -278,6 +278,24 @@ _BEGINS = (
     r" pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
     r" discord(?:app)?\.com/api/webhooks/ key-[0-9a-f]{8}"
 )
+# Keys of other services: how they begin, which for the last of them many a word does, too.
+_SERVICES = (
+    "access-production- access-sandbox- apify_api_ aph0_ bb_live_ bedrock-api-key- bkct_ cfat_ cfk_ cfut_"
+    " CLOJARS_ crsr_ csk- ddp_ depot_org_ depot_project_ dtn_ duffel_live_ duffel_test_ fio-u- FLWSECK- FLWSECK_TEST-"
+    " glffct- glwt- hcaik_ hcxik_ jina_ llx- mdb_sa_sk_ ory_pat_ os_v2_app_ os_v2_org_ pat-eu1- pat-na1- pcsk_"
+    " pdl_live_apikey_ pdl_sdbx_apikey_ phs_ phx_ polar_oat_ pylf_v1_eu_ pylf_v1_us_ rootly_ secret-live- secret-test-"
+    " sgamp_user_ shippo_live_ shippo_test_ signkey-prod- snyk_uat. tgp_v1_ tr_dev_ tr_prod_ unkey_ vca_ vci_ vck_ vcp_"
+    " vcr_ vercel_blob_rw_ vtwn_ wandb_v1_ xaat- xapt- xwfp- zpka_"
+)
+_SHORT_SERVICES = "aio_ e2b_ fc- fw_ ico- napi_ rnd_ rpa_ sgp_ tfp_ tid_ tsec_"
+_SERVICE = "|".join(
+    [_by_letter(map(re.escape, _SERVICES.split())), f"(?<![_-]){_by_letter(map(re.escape, _SHORT_SERVICES.split()))}"]
+)
+_NO_WORD = (
+    r"(?:(?=[\w.-]{0,30}?(?=[A-Za-z]{0,40}+[0-9])[A-Za-z0-9]{20})[\w.-]{19,}[\w-]"
+    r"|(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[0-9a-f-]{36})"
+)
+_BEGINS += " " + " ".join(map(re.escape, _SERVICES.split()))
 _BEGUN = _by_letter(_BEGINS.split())
 _SECRET_PART = r"(?=[\w./-]{0,40}[0-9A-Z])[\w./+-]{3,}+"
 _BROKEN = rf"{_SECRET_PART}(?=[ \t\r\n])(?>(?:{_GOES_ON}{_REST}){{1,4}})"
@@ -292,7 +310,8 @@ def begun_at_end() -> re.Pattern[str]:
 
 BRANDED = (
     _key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
-    _key("sk_", r"(?:live|test)_\w{16,}", "sk_live_ sk_test_"),  # Stripe
+    _key("sk_", r"(?:(?:live|test)_\w{16,}|[0-9a-f]{48})"),  # Stripe, ElevenLabs
+    _key("re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),  # Resend
     _key("rk_", r"(?:live|test)_\w{16,}", "rk_live_ rk_test_"),
     _key("npm_", r"[A-Za-z0-9]{30,}"),
     _key("hf_", r"[A-Za-z0-9]{30,}"),
@@ -349,6 +368,22 @@ BRANDED = (
     _key("xkeysib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),  # Brevo
     _key("pk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),  # Mapbox
     _key("sk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),
+    _key("api_org_", "[A-Za-z]{34}(?![A-Za-z0-9])"),  # Hugging Face
+    _key("AQ.Ab", r"[\w-]{40,}"),  # Google's newer
+    _key("EAA", r"(?=[A-Za-z]{0,40}+[0-9])[A-Za-z0-9]{60,}"),  # Meta, Square
+    _key("LTAI", r"(?=[A-Za-z]{0,20}+[0-9])[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),  # Alibaba
+    _key("AQVN", r"[\w-]{35,38}(?![\w-])"),  # Yandex
+    _key("EZ", r"[AT]K[A-Za-z0-9]{54}", "ezak eztk"),  # EasyPost
+    _key("S", r"[UAONCX]A[A-P][A-Z2-7]{54}(?![A-Za-z0-9])", "sua saa soa sna sca sxa"),  # seeds of NATS
+    _key("access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}"),  # Braintree
+    _key("cflt", r"[A-Za-z0-9+/]{56,}"),  # Confluent
+    _key("cio", r"(?=[A-Za-z]{0,31}+[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])"),  # crates.io
+    _key("cmVmdGtu", r"[A-Za-z0-9]{50,}"),  # Artifactory's references
+    _key("oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),  # NuGet
+    _key("pat.", r"[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),  # Harness
+    _key("sha256~", r"[\w-]{43}"),  # OpenShift
+    _key("sl.", r"(?:u\.)?[\w-]{120,}"),  # Dropbox
+    _key("v1.0-", r"[0-9a-f]{24}-[0-9a-f]{140,}"),  # Cloudflare's origins
     _key("key-", r"(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])"),  # Mailgun
 )
 
@@ -363,7 +398,7 @@ RULES = (
         " nrii- nrai- nrjs- nrra- nraa- pscale_ pmak- rubygems_ pul- age-secret gocspx- whsec_ gsk_ dckr_ sbp_"
         " r8_ xai- pplx- nvapi- tvly- sntry tskey- glpat- glrt- gldt- glft- gho_ ghp_ ghr_ ghs_ ghu_"
         " github_pat_ akia asia xox xapp- aiza ya29. pypi-age dapi eyj akcp fm1 fm2 dp. 1//0 hooks.slack.com"
-        " /api/webhooks/ key-",
+        f" /api/webhooks/ key- {_SERVICES.lower()}",
         rf"{_BEFORE_WORD}({_BEGUN}{_BROKEN})",
         folded=False,
         likely=rf"[^a-z0-9](?:{_loosened('|'.join(_BEGINS.split()))}){_LIKELY_BROKEN}",
@@ -410,7 +445,13 @@ RULES = (
     ),
     _rule(
         "ghp_ gho_ ghr_ ghs_ ghu_ github_pat_ glpat-",
-        rf"g(?:h[oprsu]_\w{{20,}}|ithub_pat_\w{{20,}}{_WRAPPED}|lpat-[\w-]{{20,}})",
+        rf"g(?:h[oprsu]_\w{{20,}}|ithub_pat_\w{{20,}}{_WRAPPED}|lpat-[\w-]{{20,}}(?:\.[0-9a-z]{{2}}\.[0-9a-z]{{7,9}})?)",
+    ),
+    Rule(
+        f"{_SERVICES} {_SHORT_SERVICES}".lower(),
+        rf"{_BEFORE_WORD}((?:{_SERVICE}){_NO_WORD})",
+        folded=False,
+        likely=rf"[^a-z0-9](?:{_loosened(_SERVICE)})[a-z_.-]*[0-9]",
     ),
     _rule("pypi-age", r"pypi-AgE[\w-]{40,}"),
     _rule("dapi", r"dapi(?<![A-Za-z0-9]dapi)[0-9a-f]{32}(?:-[0-9])?"),
@@ -429,6 +470,9 @@ RULES = (
         r"[\w-]{6}\.[\w-]{27,38}(?![\w-])",
         likely=r"\.[\w-]{6}\.[\w-]{27}",  # Discord's bots
     ),
+    _inner("jqqj99", ["[A-Za-z0-9]{52}"], "JQQJ99", "[A-Za-z0-9]{20,}"),  # Azure
+    _inner("azdo", ["[A-Za-z0-9]{76}"], "AZDO", "[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
+    _inner("_mmk", [r"\w{6}_\w{29}"], "_mmk", "(?![A-Za-z0-9])"),  # MaxMind
     _rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}"),
     _rule("aiza", r"AIza[\w-]{30,}"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from unstuck.errors import UsageError
-from unstuck.eventlog.storage.durable_files import make_directory
+from unstuck.eventlog.storage.durable_files import make_directory, open_for_reading
 
 _FILE_LIMIT = 2**24
 
@@ -154,7 +154,8 @@ def _original(now: str | None, backup: Path, editor: Editor) -> tuple[str | None
 
 def _kept(backup: Path) -> dict[str, Any]:
     try:
-        kept = json.loads(backup.read_text("utf-8"))
+        with open_for_reading(backup) as file:
+            kept = json.loads(file.read())
         made, before = kept["made"], kept["before"]
         sound = all(isinstance(folder, str) for folder in made) and (before is None or isinstance(before, str))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -53,17 +53,25 @@ class RunResumed(Event):
 
 
 class RunParked(Event):
-    """The run is paused: every remaining step waits for an answer, and no person is present."""
+    """The run is paused: every remaining step waits for an answer, and no person is present.
+
+    ``unwatched`` are start and end (seconds since 1970) of helpers of agents that were killed.
+    """
 
     gates: tuple[str, ...] = ()
+    unwatched: tuple[tuple[float, float], ...] = ()
 
 
 class RunEnded(Event):
-    """The run ended, with or without an outcome for every task. ``exit_code`` is that of the command."""
+    """The run ended, with or without an outcome for every task. ``exit_code`` is that of the command.
+
+    ``unwatched`` are start and end (seconds since 1970) of helpers of agents that were killed.
+    """
 
     exit_reason: str
     exit_code: int
     counts: dict[str, int] = Field(default_factory=dict)
+    unwatched: tuple[tuple[float, float], ...] = ()
 
 
 class StopRequested(Event):

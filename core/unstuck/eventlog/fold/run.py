@@ -62,14 +62,16 @@ def _run_resumed(state: State, record: Record, event: e.RunResumed) -> None:
 
 @_on(e.RunParked)
 def _run_parked(state: State, record: Record, event: e.RunParked) -> None:
-    state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3)
+    unwatched = tuple(dict.fromkeys((*state.run.unwatched, *event.unwatched)))
+    state.run = replace(state.run, state="parked", exit_reason="needs_person", exit_code=3, unwatched=unwatched)
     stop_run_clock(state, record)
 
 
 @_on(e.RunEnded)
 def _run_ended(state: State, record: Record, event: e.RunEnded) -> None:
     state.run = replace(state.run, state="ended", exit_reason=event.exit_reason, exit_code=event.exit_code)
-    state.run = replace(state.run, ended=record.time)
+    unwatched = tuple(dict.fromkeys((*state.run.unwatched, *event.unwatched)))
+    state.run = replace(state.run, ended=record.time, unwatched=unwatched)
     stop_run_clock(state, record)
 
 

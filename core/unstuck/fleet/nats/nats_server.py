@@ -62,11 +62,21 @@ class Member(NamedTuple):
     public: str
 
 
+_PATIENCE_S = 10.0  # for a program to say its version
+
+
+def _version_of(program: str) -> bytes:
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(
+            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S
+        ).stdout
+    return b""
+
+
 def server_program(named: str = "") -> str:
     """Return the server to run: the ``named`` one, that on PATH, or the pinned package's. Raises UsageError."""
     if found := shutil.which(named or "nats-server"):
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-        version = re.search(r"v(\d+)\.(\d+)", said)
+        version = re.search(rb"v(\d+)\.(\d+)", _version_of(found))
         if version and (int(version[1]), int(version[2])) >= OLDEST:
             return found
         raise UsageError(

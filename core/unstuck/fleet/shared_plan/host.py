@@ -16,7 +16,7 @@ from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError, UsageError, WorkspaceError, system_failure
 from unstuck.eventlog.memory.store import memory_file
-from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing
+from unstuck.eventlog.storage.durable_files import make_directory, open_for_writing, write_private
 from unstuck.fleet.nats.keys import Credentials
 from unstuck.fleet.nats.session import NOT_YET, Fenced
 from unstuck.fleet.shared_plan.entries import (
@@ -39,6 +39,7 @@ from unstuck.fleet.shared_plan.small_run import SmallRun, close_last
 from unstuck.fleet.shared_plan.trust import Trust
 from unstuck.settings.paths import state_dir
 from unstuck.text import one_line
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.repository import run_git
 
 _OFFER_S, _LOOK_S, _JITTER_S, _RELEASE_S, _CLOSE_S = 10.0, 1.0, 0.05, 5.0, 20.0
@@ -414,13 +415,13 @@ class _Attempt:
         self._known = plan.memory
         make_directory(path.parent)
         lines = (*self._known, *(line for line in learnt if line not in self._known))
-        path.write_text("".join(f"{line}\n" for line in lines))
+        write_private(path, "".join(f"{line}\n" for line in lines))
 
     def _learnt(self, path: Path) -> tuple[str, ...]:
         """Return what this attempt has learnt."""
         with suppress(OSError, UnicodeDecodeError):
             known = {*self._known, *self._claim.value.memory}
-            found = [line for line in path.read_text().splitlines() if line not in known]
+            found = [line for line in read_bytes(path).decode().splitlines() if line not in known]
             return newest([*self._claim.value.memory, *found])
         return self._claim.value.memory
 

@@ -35,6 +35,7 @@ from unstuck.runs.plans.plan import Plan
 from unstuck.settings.paths import state_dir
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import known_values, one_line
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.repository import run_git
 from unstuck.workspace.worktrees.worktrees import Worktrees
 
@@ -265,7 +266,7 @@ class PlanOwner:
     def memory(self) -> tuple[str, ...]:
         """Return the newest lines of the project's memory, without those with a secret of this machine."""
         with suppress(OSError, UnicodeDecodeError):
-            lines = memory_file(self.core.home).read_text().splitlines()
+            lines = read_bytes(memory_file(self.core.home)).decode().splitlines()
             return newest([line for line in lines if not _holds_secret(line)])
         return ()
 

@@ -32,6 +32,7 @@ from unstuck.supervision.attempt.guidance import first_guidance
 from unstuck.supervision.context.types import Question
 from unstuck.supervision.intervention.tool_call import Call
 from unstuck.text import Clean, admit, one_line
+from unstuck.workspace.git.plain_file import read_bytes
 
 _ASKED_ALIKE = ("stuck", "loop_detected", "timeout", "question", "permission")
 """Types of questions that are asked here as the host asks them; any other is one about its choices."""
@@ -197,7 +198,7 @@ class RemoteAgent:
         file = memory_file(self._core.home)
         memory, known = Memory(file), set(self._learnt)
         with suppress(OSError, UnicodeDecodeError):
-            known |= set(file.read_text().splitlines())
+            known |= set(read_bytes(file).decode().splitlines())
         self._learnt = claim.memory
         with suppress(RecordError):
             for line in claim.memory:

@@ -25,6 +25,7 @@ from unstuck.runs.queries.run_list import state_of
 from unstuck.settings.paths import runtime_dir, state_dir
 from unstuck.supervision.gates.gate_types import admitted
 from unstuck.text import one_line
+from unstuck.workspace.git.plain_file import read_bytes
 from unstuck.workspace.git.repository import run_git
 from unstuck.workspace.project import Project, locate
 from unstuck.workspace.worktrees.worktrees import Worktrees
@@ -240,7 +241,7 @@ class SmallRun:
         index = Path(own) / "unstuck-snapshot"
         index.unlink(missing_ok=True)
         with suppress(OSError):
-            index.write_bytes((Path(own) / "index").read_bytes())
+            index.write_bytes(read_bytes(Path(own) / "index"))
         environment = {"GIT_INDEX_FILE": str(index)}
         try:
             await run_git(tree, "add", "-A", "--", ".", ":(exclude).unstuck", environment=environment, user_config=True)

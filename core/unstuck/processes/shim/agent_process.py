@@ -118,7 +118,8 @@ class Attendant:
             self.output = Output(path, launch["limit"], launch.get("secrets", ()))
             self.marked = Marked(objects=launch.get("objects", False))
             path = launch["stdin"] or os.devnull
-            self.stdin = os.open(path, os.O_RDONLY)
+            self.stdin = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            os.set_blocking(self.stdin, True)
         except OSError as error:
             number = error.errno or errno.EINVAL
             self.reports.send(json.loads(refusal(number, f"{path}: {os.strerror(number)}")))
@@ -276,9 +277,12 @@ class Attendant:
         """Write the account beside the output, for a resumed run: no one hears it now."""
         assert self.launch is not None
         with suppress(OSError):
-            file = os.open(self.launch["output"] + ACCOUNT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            file = os.open(self.launch["output"] + ACCOUNT, _OVER, 0o600)
             os.write(file, json.dumps(account).encode())
             os.close(file)
+
+
+_OVER = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would block
 
 
 def main() -> None:

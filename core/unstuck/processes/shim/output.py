@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import deque
 from contextlib import suppress
 
@@ -21,6 +22,14 @@ _BLOCK = 1 << 16  # bytes; what is kept at least goes and comes by as much
 _AHEAD = 8 << 20  # bytes that may wait to be cleaned
 
 
+def _opened(path: str) -> int:
+    """Open the file at ``path`` for its end; a pipe in its place, which would block, is removed."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISFIFO(os.lstat(path).st_mode):
+            os.unlink(path)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
 class Output:
     """A file that gets the first half of ``limit`` bytes line by line and the last half when it is closed.
 
@@ -33,7 +42,7 @@ class Output:
     """
 
     def __init__(self, path: str, limit: int, secrets: Iterable[str] = ()) -> None:
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        self.file = _opened(path)
         self.start = self.end = os.fstat(self.file).st_size
         self.total = self._stamped = 0
         self.recent = b""

@@ -20,7 +20,7 @@ _KEYS = ((b"-----BEGIN ", b"-----END "), (b"Private-Lines: ", b"Private-MAC: "))
 _LONGEST_LOGIN = 600
 _MOST_LINES = 16
 _WRAPPED = 40  # characters of a key at least, before it is broken at the end of a line
-_ASKED = (b"assword", b"assphrase", b"asscode")
+_ASKED = ("assword", "assphrase", "asscode")
 _TRIES = 8
 _PIECES_BACK = 64
 _BRACE = ord("{")
@@ -88,12 +88,13 @@ class Redactor:
         end = lines
         for _ in range(_MOST_LINES):
             begin = raw.rfind(b"\n", 0, end - 1) + 1
-            shown = bytes(raw[max(begin, end - _LONGEST_LOGIN) : end]).rstrip()
+            part = raw[max(begin, end - _LONGEST_LOGIN) : end].decode(errors="replace")
+            shown = self._rules().without_invisible(part).rstrip()
             line = shown.lower()
-            word = line[-_WRAPPED:].replace(b"-", b"").replace(b"_", b"").replace(b".", b"")
+            word = line[-_WRAPPED:].replace("-", "").replace("_", "").replace(".", "")
             wrapped = len(line) >= _WRAPPED and word.isalnum()
-            wrapped = wrapped or self._rules().ends_in_key(shown.decode("latin-1"))
-            if not end or not (wrapped or line.endswith((b"|", b">", b":")) or any(name in line for name in _ASKED)):
+            wrapped = wrapped or self._rules().ends_in_key(shown)
+            if not end or not (wrapped or line.endswith(("|", ">", ":")) or any(name in line for name in _ASKED)):
                 return end
             end = begin
         return lines

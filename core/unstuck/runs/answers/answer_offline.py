@@ -61,7 +61,7 @@ async def offline_journal(place: Project, run: str) -> AsyncIterator[Journal]:
         journal = await Journal.open(place.runs / run, run=run, clock=clock)
         rows = RowWriter(journal, clock)
         try:
-            if sign := agent_sign(os.getpid(), journal.head.agents()):
+            if sign := agent_sign(os.getpid(), journal.head.agents(), journal.head.run.unwatched):
                 raise AnswerRefused(f"an agent may not answer: this question needs a person ({sign})")
             yield journal
         finally:

@@ -38,6 +38,7 @@ from unstuck.text import one_line
 from unstuck.workspace.checkpoints.borrowed_commits import other_bases
 from unstuck.workspace.checkpoints.checkpoint_index import Catalogue, Checkpoint
 from unstuck.workspace.checkpoints.last_restore import read_last
+from unstuck.workspace.git.plain_file import read_bytes, read_text
 from unstuck.workspace.project import Project
 from unstuck.workspace.storage.object_store import ObjectStore
 from unstuck.workspace.worktrees.cleanup import LEAVING, size_of
@@ -276,7 +277,7 @@ def _undoes(store: ObjectStore, own: Collection[Path]) -> Iterator[tuple[str, st
     for folder in store.trees():
         last = read_last(folder)
         said = folder / "gitdir"
-        tree = said.read_text(errors="surrogateescape").rstrip("\n").removesuffix("/.git") if said.exists() else ""
+        tree = read_text(said).rstrip("\n").removesuffix("/.git") if said.is_file() else ""
         if last is not None and tree and Path(tree).is_dir() and Path(tree) not in own:
             yield last.safety, tree
 
@@ -319,6 +320,6 @@ def _take_entries(
 
 def _names(path: Path, name: str) -> bool:
     try:
-        return name.encode() in path.read_bytes()
+        return name.encode() in read_bytes(path)
     except OSError:
         return False

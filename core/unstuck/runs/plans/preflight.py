@@ -25,6 +25,8 @@ from unstuck.workspace.git.repo_status import under_way
 from unstuck.workspace.git.repository import dirty
 from unstuck.workspace.project import Project
 
+_PATIENCE_S = 5.0  # for a shell to say which one it is
+
 
 def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> None:
     """Raise UsageError if an agent of the plan cannot be started."""
@@ -125,6 +127,12 @@ def _checks(plan: Plan) -> list[str]:
 def _check_warnings(plan: Plan, environ: Mapping[str, str]) -> list[Clean]:
     def is_bash() -> bool:
         asked = ["sh", "-c", 'echo "$BASH_VERSION"']
-        return bool(subprocess.run(asked, env=dict(environ), capture_output=True, check=False).stdout.strip())
+        try:
+            said = subprocess.run(
+                asked, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S
+            )
+        except (OSError, subprocess.SubprocessError):
+            return False
+        return bool(said.stdout.strip())
 
     return [admit(said, limit=500) for check in _checks(plan) for said in check_warnings(check, is_bash=is_bash)]

@@ -13,6 +13,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.event import MAX_PATHS_IN_EVENT
 from unstuck.eventlog.state import State
 from unstuck.eventlog.storage.run_store import ended
+from unstuck.processes.shim_launcher import killed
 from unstuck.supervision.context.context import RunContext
 from unstuck.text import admit
 from unstuck.workspace.worktrees.unmerged_work import Cleaned, Kept
@@ -30,12 +31,16 @@ async def record_end(core: RunContext) -> RunResult:
     """Record the end of a quiet run, or that it is paused."""
     result = result_of(core.head, accept_unverified=core.accept_unverified)
     if result.exit_code == 3:
-        core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates())))
+        core.append(e.RunParked(gates=tuple(row.id for row in core.head.open_gates()), unwatched=killed()))
     else:
         if result.exit_code in (0, 1):
             await clean_own(core)
         counts = Counter[str](row.status or row.state for row in core.head.tasks.values())
-        core.append(e.RunEnded(exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts)))
+        core.append(
+            e.RunEnded(
+                exit_reason=result.exit_reason, exit_code=result.exit_code, counts=dict(counts), unwatched=killed()
+            )
+        )
     await core.journal.committed()
     return result
 

@@ -98,7 +98,7 @@ class Answers:
             core = self._supervisor.core
             agents = self._supervisor.state.agents()
             agents += await asyncio.to_thread(live_agents, core.home, without=core.run)
-            if sign := agent_sign(getattr(peer, "pid", 0), agents):
+            if sign := agent_sign(getattr(peer, "pid", 0), agents, core.head.run.unwatched):
                 return {"error": f"{_FOR_PEOPLE[do]} ({sign})", "code": 2}
             try:
                 return {"ok": True, **await self._said(do, message)}
