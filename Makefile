@@ -137,6 +137,7 @@ pythons: ## the tests of the library with every Python there is (VERSIONS="3.14"
 	done; test -n "$$tried"
 
 mutants: $(READY) ## one-operator changes in a copy: which do the tests notice? (ARGS="eventlog --number 25 --seed 7")
+	@$(PIP) --no-compile --group mutants
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 screenshots: $(READY) ## take a picture of every screen from real runs, into screenshots/

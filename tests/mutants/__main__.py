@@ -18,14 +18,13 @@ import sysconfig
 import tempfile
 import time
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.mutants.operators import Mutant, mutants
 
 TOP = Path(__file__).resolve().parents[2]
 PACKAGES = ("diagnosis", "detection", "escalation", "eventlog", "workspace")
-# The tests that notice most, and are run first.
-QUICKEST = ("tests/diagnosis/test_recorded_readings.py", "tests/diagnosis/test_rule_lines.py")
 LEAST = 0.85
 _LEFT_OUT = (".git", ".venv", "build", "dist", "screenshots", ".*_cache", ".hypothesis", "__pycache__")
 _LONGEST = 3.0
@@ -48,11 +47,10 @@ def copied(place: Path) -> Path:
     return python
 
 
-def failed(python: Path, package: str, limit: float | None) -> str:
-    """Return the first of the package's own tests to fail, or to come to no end within ``limit``; empty where none."""
+def failed(python: Path, limit: float | None, *arguments: str) -> str:
+    """Return the first test of pytest's ``arguments`` to fail, or to come to no end within ``limit``; empty if none."""
     project, said = python.parents[2] / "project", python.parents[2] / "said"
-    quickest = [one for one in QUICKEST if one.startswith(f"tests/{package}/")]
-    command = [python, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *quickest, f"tests/{package}"]
+    command = [python, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *arguments]
     with said.open("wb") as output:
         process = subprocess.Popen(command, cwd=project, stdout=output, stderr=output, stdin=-3, start_new_session=True)
     try:
@@ -68,6 +66,28 @@ def failed(python: Path, package: str, limit: float | None) -> str:
     return next((line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))), "collection")
 
 
+def tests_by_line(python: Path, package: str) -> Callable[[Mutant], list[str]]:
+    """Run the tests of ``package`` once; return the function from a mutant to the tests that ran its line.
+
+    Raises SystemExit where a test fails without a change.
+    """
+    from coverage import CoverageData
+
+    project = python.parents[2] / "project"
+    if test := failed(
+        python, None, f"--cov=core/unstuck/{package}", "--cov-context=test", "--cov-report=", f"tests/{package}"
+    ):
+        sys.exit(f"{test} fails without any change: nothing can be said of tests/{package}")
+    data = CoverageData(str(project / ".coverage"))
+    data.read()
+
+    def tests(mutant: Mutant) -> list[str]:
+        contexts = data.contexts_by_lineno(str(project / mutant.file)).get(mutant.line, [])
+        return sorted({context.rpartition("|")[0] for context in contexts if context.startswith("tests/")})
+
+    return tests
+
+
 def sampled(package: str, number: int, draw: random.Random, only: str) -> list[Mutant]:
     """Draw ``number`` mutants of ``package``, or take all on the line ``only``."""
     folder = TOP / "core" / "unstuck" / package
@@ -79,18 +99,22 @@ def sampled(package: str, number: int, draw: random.Random, only: str) -> list[M
 
 
 def tried(python: Path, package: str, chosen: list[Mutant]) -> int:
-    """Return how many of ``chosen`` are noticed. Raises SystemExit where tests fail without a change."""
+    """Return how many of ``chosen`` are noticed, by the tests that run the changed line or else by any of ``package``.
+
+    Raises SystemExit where a test fails without a change.
+    """
     project, began = python.parents[2] / "project", time.monotonic()
-    if test := failed(python, package, None):
-        sys.exit(f"{test} fails without any change: nothing can be said of tests/{package}")
+    tests = tests_by_line(python, package)
     limit = _LONGEST * (time.monotonic() - began) + 60
     noticed = 0
     for mutant in chosen:
         file = project / mutant.file
         original, began = file.read_bytes(), time.monotonic()
         file.write_text(mutant.source, encoding="utf-8")
+        listed = python.parents[2] / "listed"
+        listed.write_text("\n".join(near := tests(mutant)), encoding="utf-8")
         try:
-            test = failed(python, package, limit)
+            test = (near and failed(python, limit, f"@{listed}")) or failed(python, limit, f"tests/{package}")
         finally:
             file.write_bytes(original)
         noticed += bool(test)
