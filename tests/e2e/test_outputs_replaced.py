@@ -8,8 +8,6 @@ from pathlib import Path
 
 Inside = Callable[..., tuple[int, str, str]]
 REPLACED = 'for file in .git/unstuck/runs/*/output/*.log; do rm -f "$file"; mkfifo "$file"; done'
-
-
 COMING = "for number in 2 3 4 5 6 7 8; do mkfifo task.$number.log; done"
 
 
@@ -25,7 +23,8 @@ def test_a_pipe_in_the_place_of_an_output_holds_nothing_up(repo: Path, inside: I
 
 def test_a_pipe_in_the_place_of_an_output_to_come_holds_nothing_up(repo: Path, inside: Inside) -> None:
     """The next attempts are worked, and what they print is kept."""
-    command = f"echo once more; cd .git/unstuck/runs/*/output && test -e task.2.log || {{ {COMING}; }}"
+    hears = "cat $UNSTUCK_PROMPT_FILE > /dev/null; echo once more"
+    command = f"{hears}; cd .git/unstuck/runs/*/output && test -e task.2.log || {{ {COMING}; }}"
     code, _, err = inside(repo, "run", "--headless", "--task", "Do it.", "--check", "false", "--", "sh", "-c", command)
     assert code == 3, err
     outputs = list((repo / ".git/unstuck/runs").glob("*/output/task.2.log"))

@@ -109,5 +109,6 @@ async def test_a_reader_that_is_cancelled_closes_its_file(tmp_path: Path) -> Non
             await asyncio.sleep(0)
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_default_executor()  # its threads have come to their ends
     links = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     assert str(path) not in links

@@ -101,7 +101,7 @@ async def test_every_question_of_all_machines_is_answered_in_one_list(machine: M
         await screen.until("nothing is sent to it until it is back")
         assert b"gate_answered" not in {"a": a, "b": b}[left].logs[0].read_bytes()
         screen.back(left)
-        await screen.until(f" {left} ✓", f"! {left}/shop/task  needs you")
+        await screen.until(f" {left} ✓", f"! {left}/shop/task needs you")
         assert f"? {left}/shop/task" not in screen.text
 
 

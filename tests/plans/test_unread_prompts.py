@@ -127,7 +127,9 @@ def test_a_known_agent_without_a_prompt_is_asked_about_once(bench: Bench, name: 
 def test_an_agent_with_a_prompt_of_its_own_is_only_warned_about(bench: Bench) -> None:
     """It has worked: its usage is known."""
     program = bench.outside / "aider"
-    script = "echo 'Tokens: 2.4k sent, 17 received.'; [ ${UNSTUCK_ATTEMPT##*.} -lt 3 ] || touch done.txt; date > work"
+    script = (
+        "echo 'Tokens: 2.4k sent, 17 received.'; [ ${UNSTUCK_ATTEMPT##*.} -lt 3 ] || touch done.txt; echo $$ > work"
+    )
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     printed = lines(bench, {"command": [str(program), "--message-file", "todo.md"]})

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from unstuck.arguments import checked
 from unstuck.contract import (
     APART,
     Actor,
@@ -460,6 +461,7 @@ class State:
         """Return the open questions, oldest first."""
         return tuple(self.gates[id] for id in self._gates.open)
 
+    @checked
     def gates_of(self, task: str) -> tuple[GateRow, ...]:
         """Return the questions of ``task``, oldest first; those of the whole run without one."""
         return tuple(self.gates[id] for id in self._gates.by_task.get(task, ()))

@@ -12,7 +12,7 @@ from unstuck.eventlog.state import AttemptRow, GateRow, State, TaskRow, collisio
 from unstuck.eventlog.usage import usage_by_rung, usage_of
 from unstuck.rows.timed_fields import count_down, state_now
 from unstuck.text import one_line
-from unstuck.words.labels import awaited_host
+from unstuck.words.labels import awaited_host, repeats_of
 from unstuck.words.questions import question_facts
 
 _ABOUT = 100
@@ -99,6 +99,7 @@ def _task(state: State, row: TaskRow, now: float) -> dict[str, Any]:
         "level": row.level,
         "attempts": row.attempts,
         "needs": list(row.task.needs),
+        "repeats": repeats_of(state, row),
         "headline": diagnosis.headline if diagnosis else "",
         "location": (diagnosis.signature.location or "") if diagnosis else "",
         "error_type": diagnosis.signature.error_type.value if diagnosis else "",

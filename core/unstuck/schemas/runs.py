@@ -155,7 +155,8 @@ class Collision(Row):
 class ShownTask(Row):
     """One task. ``checkpoint`` is its last passing one. ``rungs`` is the usage by escalation level.
 
-    ``agent`` works on it now, ``failovers`` are the changes of agents.
+    ``agent`` works on it now, ``failovers`` are the changes of agents. ``repeats`` is the number of equal failures in a
+    row, or equal steps in the attempt; 0 for only one.
     """
 
     task: str
@@ -166,6 +167,7 @@ class ShownTask(Row):
     level: Level
     attempts: int
     needs: list[str]
+    repeats: int
     headline: str
     location: str
     error_type: str

@@ -169,7 +169,13 @@ def _had_hosts(log: Path) -> bool:
     """Return whether hosts of a fleet worked a run, without reading its whole log into memory."""
     from mmap import ACCESS_READ, mmap
 
-    with suppress(OSError, ValueError), log.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
+    from unstuck.eventlog.storage.durable_files import open_for_reading
+
+    with (
+        suppress(OSError, ValueError),
+        open_for_reading(log) as file,
+        mmap(file.fileno(), 0, access=ACCESS_READ) as text,
+    ):
         return text.find(b'"event":"host_awaited"') >= 0
     return False
 

@@ -121,6 +121,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._turned()
 
     def _turned(self) -> None:
+        self._table.forget()
         self._tracker.turn(self._run.history, self._run.last)
 
     def frame(self) -> None:

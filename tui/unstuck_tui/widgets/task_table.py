@@ -59,8 +59,12 @@ class TaskTable(Lines, can_focus=True):
         self._stale = self._is_moved = False
         self._selected = ""
         self._marked: dict[str, None] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget how wide columns have become: the state is that of another moment."""
         self._measured = 0
-        self._needs = Needs(pips=len(pips_of(Climb(), limits)))
+        self._needs = Needs(pips=len(pips_of(Climb(), self._limits)))
 
     @property
     def _state(self) -> State:

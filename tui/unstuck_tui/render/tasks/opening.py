@@ -23,6 +23,7 @@ class KnownTask(NamedTuple):
     agent: str = ""
     state: str = "ready"
     problem: str = ""
+    repeats: int = 0
 
 
 class Opening(NamedTuple):
@@ -54,6 +55,7 @@ class Opening(NamedTuple):
             agent=_widest(task.agent for task in self.tasks),
             pips=_PIPS,
             failure=_widest(task.problem for task in self.tasks if task.state in LIVE),
+            repeats=int(any(task.repeats for task in self.tasks)),
         )
 
 
@@ -82,7 +84,8 @@ def _task(row: Mapping[str, Any], asked: Collection[str]) -> KnownTask:
         return KnownTask(row["task"], row["agent"], status, row["reason"])
     failure = "  ".join(filter(None, (error_name(row["error_type"]), row["location"] or row["headline"])))
     problem = f"waits for {', '.join(row['needs'])}" if state == "blocked" else failure
-    return KnownTask(row["task"], row["agent"], "waiting" if row["task"] in asked else state, problem)
+    state = "waiting" if row["task"] in asked else state
+    return KnownTask(row["task"], row["agent"], state, problem, row.get("repeats", 0))  # older rows have none
 
 
 def _question(row: Mapping[str, Any]) -> Attention:
