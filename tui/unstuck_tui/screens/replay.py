@@ -121,8 +121,8 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
         self._turned()
 
     def _turned(self) -> None:
-        self._table.forget()
         self._tracker.turn(self._run.history, self._run.last)
+        self._table.measure_again()
 
     def frame(self) -> None:
         super().frame()

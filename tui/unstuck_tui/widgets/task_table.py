@@ -59,12 +59,8 @@ class TaskTable(Lines, can_focus=True):
         self._stale = self._is_moved = False
         self._selected = ""
         self._marked: dict[str, None] = {}
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget how wide columns have become: the state is that of another moment."""
         self._measured = 0
-        self._needs = Needs(pips=len(pips_of(Climb(), self._limits)))
+        self._needs = Needs(pips=len(pips_of(Climb(), limits)))
 
     @property
     def _state(self) -> State:
@@ -221,6 +217,13 @@ class TaskTable(Lines, can_focus=True):
         self._is_moved = True
         if task_id in self._places:
             self._move_to(task_id)
+
+    def measure_again(self) -> None:
+        """Forget how wide columns have become: the state is that of another moment."""
+        self._measured = 0
+        self._needs = Needs(pips=self._needs.pips)
+        self._arrange()
+        self.refresh()
 
     def _arrange(self) -> None:
         """Filter and sort, with the cursor on the task it was on."""
