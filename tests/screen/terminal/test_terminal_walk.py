@@ -280,7 +280,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     # What has changed in the end, and back to before, and forth again.
     person.press(person.help("Show failures, checkpoints, memory"))
     person.turn_to("checkpoints")
-    person.see("COVERAGE")
+    person.see("CHANGED SINCE BEFORE")
     last, before = person.rows_of("truly-stuck")[:2]
     down = person.help("Next row.")
     person.press(down, times=last)
@@ -289,7 +289,7 @@ def test_a_person_walks_through_everything(walk: Walk, desk: Desk) -> None:
     person.press(down, times=before - last)
     person.footer("mark")
     person.footer("compare")
-    person.see("since chk-", "changed    shop/webhook.py", "-SECRET", "+SECRET")
+    person.see("since chk-", "changed    shop/webhook.py", "- SECRET")
     webhook = Path(str(work_tree(shop.root, "truly-stuck"))) / "shop" / "webhook.py"
     assert "endpoint secret" in webhook.read_text(encoding="utf-8")
     person.footer("restore")
