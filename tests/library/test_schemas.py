@@ -114,7 +114,7 @@ def test_a_schema_is_printed(tmp_path: Path, inside: Callable[..., tuple[int, st
     """``unstuck schema NAME`` prints JSON Schema with a version; a wrong name is told with the nearest one."""
     code, said, _ = inside(tmp_path, "schema", "show")
     assert code == 0
-    assert json.loads(said)["$id"] == "unstuck:show:4"
+    assert json.loads(said)["$id"] == "unstuck:show:5"
     code, listed, _ = inside(tmp_path, "schema")
     assert {"show", "socket-request", "gate_opened"} <= set(listed.split())
     code, _, problem = inside(tmp_path, "schema", "shwo")

@@ -46,7 +46,7 @@ SCHEMAS: dict[str, Schema] = {
     "review": Schema(2, project.Session | project.TranscriptEntry),
     "run": Schema(1, runs.EventRecord | runs.RunResult),
     "runs": Schema(1, runs.Run | runs.DamagedRun | runs.Day),
-    "show": Schema(4, runs.ShownRun | runs.ShownTask | runs.OpenQuestion | project.TranscriptEntry | RecoveryState),
+    "show": Schema(5, runs.ShownRun | runs.ShownTask | runs.OpenQuestion | project.TranscriptEntry | RecoveryState),
     "signatures": Schema(1, project.Failure),
     "truth": Schema(1, project.Truth),
     "watch": Schema(1, runs.EventRecord | runs.RunResult),
