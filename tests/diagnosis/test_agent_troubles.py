@@ -103,6 +103,9 @@ OF_ITS_WORK = [
     "Send a mail that says: your account is in good standing",
     "To use Export with your Basic plan, upgrade to Pro.",
     "self-signed certificate in certificate chain",
+    "make sure to pass a token having permission to this repo either by logging in with `hf auth login`",
+    "denied: requested access to the resource is denied. Try `docker login`",
+    "Error: no project is linked. Run `vercel login`",
 ]
 
 

@@ -90,6 +90,11 @@ ANY_KNOWN = " ".join(KNOWN)
 _PROGRAMS = "|".join(_NAMES)
 _MODEL = r"['\"`]?[\w./:@-]{0,60}(?:[/\d]|-[a-z])[\w./:@-]{0,60}['\"`]?"
 _VARIABLE = r"[A-Z][A-Z0-9_]{1,40}_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|APIKEY)"
+# Programs that agents use in their work. Those of clouds are left: agents get their models through them, too.
+_NO_TOOL = (
+    r"(?!(?:gh|glab|hf|huggingface-cli|docker|podman|helm|oc|npm|yarn|pnpm|vercel|netlify|wrangler|fly|flyctl|firebase"
+    r"|supabase|railway|heroku|doctl|vault|terraform|pulumi|snyk|wandb|kaggle) )"
+)
 
 RULES: tuple[_Rule, ...] = (
     _rule(
@@ -199,9 +204,9 @@ RULES: tuple[_Rule, ...] = (
     _rule(
         "login",
         r"(?:·|please|must|to) ?(?:please )?run:? [`'\"]?/login\b",
-        r"\b(?:run|use|try|with|using|via|execute):? [`'\"][\w./-]{2,30}(?: auth| account)? "
+        rf"\b(?:run|use|try|with|using|via|execute):? [`'\"]{_NO_TOOL}[\w./-]{{2,30}}(?: auth| account)? "
         r"(?:login|signin|sign-in|auth)\b",
-        r"\bplease (?:run|use) [\w./-]{2,30}(?: auth)? login\b",
+        rf"\bplease (?:run|use) {_NO_TOOL}[\w./-]{{2,30}}(?: auth)? login\b",
         r"\bset an auth method\b",
         r"\bno auth (?:type|method) is (?:selected|set)\b",
         r"\bno authentication information found\b",
@@ -308,7 +313,7 @@ RULES: tuple[_Rule, ...] = (
         r"^[^A-Za-z]{0,12}(?:error: )?(?:authorization failed|failed to log ?in|login failed)\b",
         r"\b(?:login|sso )?session (?:associated with .{1,40} )?(?:has |is )?expired\b",
         r"\boauth\b.{0,30}\bdiscontinued\b",
-        r"\brun:? [`'\"]?[\w./-]{2,30}(?: auth)? (?:login|configure)\b",
+        rf"\brun:? [`'\"]?{_NO_TOOL}[\w./-]{{2,30}}(?: auth)? (?:login|configure)\b",
         agents=ANY_KNOWN,
     ),
     _rule(
