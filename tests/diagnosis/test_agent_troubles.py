@@ -106,6 +106,7 @@ OF_ITS_WORK = [
     "make sure to pass a token having permission to this repo either by logging in with `hf auth login`",
     "denied: requested access to the resource is denied. Try `docker login`",
     "Error: no project is linked. Run `vercel login`",
+    "OSError: acme/bge-small-en-v1.5 is not a local folder and is not a valid model identifier listed there",
 ]
 
 

@@ -219,7 +219,7 @@ RULES: tuple[_Rule, ...] = (
         r"\b(?:model_not_found|providermodelnotfounderror|llm provider not provided)\b",
         r"\bnot_found_error\b.{0,80}\bmodel\b",
         r"\bissue with the selected model\b",
-        r"\bis not a valid model\b",
+        r"\bis not a valid model\b(?! identifier)",
         r"\bmodel\b\W{0,4}" + _MODEL + r"\W{0,4}(?:was |is |does )?(?:currently )?"
         r"(?:not (?:found|exist|supported|available|allowed|accessible)|unknown|invalid|unavailable)\b",
         r"\b(?:unknown|invalid|unsupported|unrecognized) model(?: name| id)?\W{1,4}" + _MODEL,
@@ -367,8 +367,8 @@ PASSES = Lazy(
 REPORT = Lazy(
     r"^\s*(?:(?-i:E\s|FAIL|PASS)|>\s|[+|]|-\s|\$ |# |ok\b|not ok\b"
     r"|[✗✖×✕●](?! ?(?:error|execution|model call|failed to|you are|request))|assert|self\.assert|expect\w*\W"
-    r"|received|actual"
-    r"|at\s+\S+[ (]|File \"|\d{1,6}\s*[|:]|def |class |function |import |from \S+ import|raise |throw |return "
+    r"|received|actual|\d{1,6}\s*[|:→]|\d{1,3}[.)] "
+    r"|at\s+\S+[ (]|File \"|def |class |function |import |from \S+ import|raise |throw |return "
     r"|test[_ ])"
     r"|\bassert|\bexpected\b(?! either).{0,80}\b(?:got|received|but|to (?:be|equal|contain))\b"
     r"|\.(?:py|js|ts|go|rb|java|php):\d+",
@@ -376,7 +376,7 @@ REPORT = Lazy(
 )
 # What an agent tells of its work.
 PROSE = Lazy(
-    r"\b(?:I|I've|I'm|I'll|we|We)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
+    r"\b(?:I|I've|I'm|I'll|we|We|[Ll]et me)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
     r"|(?<![\w/-])(?![Nn]ode\.js\b)[\w/-]{1,60}\.(?:py|jsx?|tsx?|go|rs|rb|java|php|c|cpp|cs)\b(?!:)"
 )
 TESTED = Lazy(
