@@ -82,14 +82,17 @@ def turn(messages: Iterator[dict[str, Any]]) -> None:
             ends()
         case "fails":
             ends("failed", error={"message": "quota exceeded: try again later"})
-        case "offline":
+        case "offline" | "online-again":
             error = {
                 "message": "Reconnecting... waiting for network",
                 "additionalDetails": "Connection failed: no route",
             }
             for _ in range(4):
                 tell("error", error=error, willRetry=True, turnId=TURN)
-            answered(messages)
+            if MODE == "offline":
+                answered(messages)
+            else:
+                ends()
         case "silent":
             starts("c1", "sleep 600")
             answered(messages)

@@ -412,6 +412,12 @@ async def test_a_turn_that_only_waits_for_the_network_is_ended(lab: Lab) -> None
     assert report.error == "codex repeats a request that does not reach its provider: Connection failed: no route"
 
 
+async def test_a_turn_whose_network_comes_back_has_worked(lab: Lab) -> None:
+    """It ends well in the moment in which it is to be interrupted."""
+    report = await lab.attempt("online-again")
+    assert (report.how, report.exit_code, report.error) == ("ended", 0, None)
+
+
 async def test_a_signal_that_is_wanted_and_missing(lab: Lab) -> None:
     """A signal in its messages counts, as for every agent."""
     assert (await lab.attempt("works", signals=True)).how == "no_signal"

@@ -50,6 +50,9 @@ WORK = [
     "  ✕ answers 503 Service Unavailable when overloaded\nTests:       1 failed, 3 passed, 4 total",
     "requests.exceptions.HTTPError: 503 Server Error: Service Unavailable for url: http://localhost:8000/items",
     "I added a rate limit of 100 requests; the test of the limit still fails.",
+    "Let me make the requests faster to trigger the rate limit:",
+    "1. Install the server\n2. Configure it with custom logging and rate limiting",
+    "    48→    # Rate limiting zone for the benchmark",
 ]
 
 

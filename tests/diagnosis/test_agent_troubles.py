@@ -28,7 +28,7 @@ def outputs() -> list[tuple[str, str]]:
 
 
 def test_the_messages_of_real_agents_are_known() -> None:
-    """Recorded messages of many agents, in six lots that were collected one after the other."""
+    """Recorded messages of many agents, in seven lots that were collected one after the other."""
     found = [(agent_trouble(row["said"], agent=row["agent"], own=row.get("own", False)), row) for row in MESSAGES]
     missed = [row["said"][:80] for trouble, row in found if trouble is None]
     assert len(MESSAGES) - len(missed) >= FOUND * len(MESSAGES) // 100, missed
@@ -82,6 +82,40 @@ def test_ordinary_last_messages_are_none(said: str) -> None:
         assert agent_trouble(said, agent=agent, failed=True) is None
 
 
+OF_ITS_WORK = [
+    "CHANGELOG needs an update for the new flag.",
+    "A newer version of pydantic is required by fastapi",
+    "You are using Node.js 18.19.0. Vite requires Node.js version 20.19+. Please upgrade your Node.js version.",
+    "Expo CLI requires Node.js 20",
+    "error @typescript-eslint/parser@8.0.0: The engine is incompatible: requires node >=18",
+    "./build/app: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./build/app)",
+    "npm test failed\n/usr/bin/env: 'node': No such file or directory",
+    "bash: line 1: 4242 Illegal instruction     (core dumped) ./build/app --simd",
+    "npm ERR! Error: EACCES: permission denied, mkdir '/home/dev/.cache/_cacache'",
+    "Error: EROFS: read-only file system, open '/home/dev/.cache/ms-playwright/.links/x'",
+    "Error: EACCES: permission denied, open '/home/dev/.config/yarn/link'",
+    "[main 1a2b3c4] Add the parser\nVim: Warning: Input is not from a terminal\nThe lexer is next.",
+    "Vim: Warning: Input is not from a terminal\n" + "added a rule\n" * 8,
+    "Next: the load script calls top without -b, so it prints: failed tty get",
+    "Device code expired",
+    "Reuse detection: refresh token already used -> revoke the family",
+    "The access token could not be refreshed, so the client retries once.",
+    "Send a mail that says: your account is in good standing",
+    "To use Export with your Basic plan, upgrade to Pro.",
+    "self-signed certificate in certificate chain",
+    "make sure to pass a token having permission to this repo either by logging in with `hf auth login`",
+    "denied: requested access to the resource is denied. Try `docker login`",
+    "Error: no project is linked. Run `vercel login`",
+    "OSError: acme/bge-small-en-v1.5 is not a local folder and is not a valid model identifier listed there",
+]
+
+
+@pytest.mark.parametrize("said", OF_ITS_WORK)
+def test_what_an_agents_tools_say_is_none_of_its_own(said: str) -> None:
+    """An agent that was stopped in the middle of its work, and whose output shows that of its tools, too."""
+    assert [agent for agent in ("", *KNOWN) if agent_trouble(said, agent=agent) is not None] == []
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -89,6 +123,7 @@ def test_ordinary_last_messages_are_none(said: str) -> None:
         '[API Error: {"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}]',
         "API Error: 529 overloaded_error: please log in later",
         "Warning: Input is not a terminal (fd=0).",
+        "You're out of usage credits · resets 7pm (Europe/Paris)",
         "You've hit your usage limit. Run `codex login` with another account, or try again at 3pm.",
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import shutil
+from copy import deepcopy
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -179,11 +181,11 @@ def test_nobody_waits_for_an_answer_that_cannot_come(events: list[tuple[e.Event,
 @given(any_records)
 @settings(max_examples=75)
 def test_open_questions_and_those_of_a_task_are_found(events: list[tuple[e.Event, str, str]]) -> None:
-    """Lists beside the questions of a run hold what a search through all of them finds, also after a snapshot."""
+    """Lists beside the questions of a run hold what a search through all of them finds, also in every copy."""
     state = State()
     for record in recorded(events):
         fold(state, record)
-    for known in (state, copied(state), load(dump(state))):
+    for known in (state, copied(state), load(dump(state)), deepcopy(state), pickle.loads(pickle.dumps(state))):
         assert known is not None
         every = tuple(known.gates.values())
         assert known.open_gates() == tuple(row for row in every if row.status == "open")

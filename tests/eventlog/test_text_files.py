@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unstuck.eventlog.storage.text_files import read_ends, read_piece, write_text
+from unstuck.eventlog.storage.text_files import is_unread, mark_unread, read_ends, read_piece, write_text
 
 
 async def test_a_text_is_replaced_whole(tmp_path: Path) -> None:
@@ -20,6 +20,19 @@ async def test_a_text_is_replaced_whole(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "čuvar\n" * 1000
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_nothing_has_read_is_known(tmp_path: Path) -> None:
+    """Only where its time of access shows a read; what is no file is none that was left unread."""
+    read, unread, pipe = (tmp_path / name for name in ("read", "unread", "pipe"))
+    for file in (read, unread):
+        file.write_text("Do it.")
+    os.mkfifo(pipe)
+    for file in (read, unread, pipe):
+        mark_unread(file)
+    read.read_text()
+    assert [is_unread(file) for file in (read, unread, pipe, tmp_path / "missing")] == [False, True, False, False]
+    assert not is_unread(unread), "it was read to see whether that shows"
 
 
 async def test_a_writer_that_is_cancelled_leaves_no_half(tmp_path: Path) -> None:

@@ -12,8 +12,18 @@ from tests.conftest import Inside
 
 from unstuck.errors import UsageError
 from unstuck.fleet.nats.keys import Credentials, Pass, admitted, new_seed, public_key
-from unstuck.fleet.shared_plan.entries import AgentEntry, ClaimEntry, Files, PlanEntry, WorkEntry, parts, subject
+from unstuck.fleet.shared_plan.entries import (
+    AgentEntry,
+    ClaimEntry,
+    Files,
+    OfferEntry,
+    PlanEntry,
+    WorkEntry,
+    parts,
+    subject,
+)
 from unstuck.fleet.shared_plan.host import Claim
+from unstuck.fleet.shared_plan.owner import lacking
 from unstuck.fleet.shared_plan.plan_table import Entry, PlanTable
 from unstuck.fleet.shared_plan.small_run import SmallRun
 from unstuck.fleet.shared_plan.transport import remote_of
@@ -90,6 +100,33 @@ def test_a_small_run_has_the_hosts_command_and_the_settings_of_the_plan(tmp_path
     assert dict(found.settings) == {"window_size": 4, "results": "branch", "ask": "never", "disk_wait": 10}
     assert found.setup == "make\n# {yes}: no"
     assert not found.budget
+
+
+@pytest.mark.parametrize(
+    ("offers", "waits"),
+    [
+        ([], "waits for a host: unstuck fleet work"),
+        ([{"trusts": {}}], "waits for a host that trusts you: type unstuck fleet trust UME on build0"),
+        (
+            [{"trusts": {}}] * 3,
+            "waits for a host that trusts you: type unstuck fleet trust UME on build0 or one of 2 more",
+        ),
+        ([{"agents": ("other",), "trusts": {"UME": False}}], "waits for the agent fix: no host offers it"),
+        ([{"agents": ("other",), "trusts": {"UME": True}}], ""),
+        (
+            [{"labels": ("gpu",)}, {"labels": ("big",)}],
+            "waits for the labels big, gpu on a host that offers the agent fix",
+        ),
+        ([{"drained": True}, {"labels": ()}], "waits for a host: those that could take it are drained"),
+        ([{"drained": True}, {}], ""),
+        ([{"trusts": None}], ""),
+    ],
+)
+def test_a_task_says_what_it_waits_for(offers: list[dict[str, object]], waits: str) -> None:
+    """The first thing that is missing, of a host, its trust, the agent, the labels, and a host that takes tasks."""
+    usual = {"agents": ("fix",), "labels": ("big", "gpu"), "slots": 1, "free": 0, "trusts": {"UME": False}}
+    found = {f"build{number}": OfferEntry.model_validate(usual | one) for number, one in enumerate(offers)}
+    assert lacking(found, "fix", ("gpu", "big"), "UME") == waits
 
 
 def test_what_a_wiped_server_has_forgotten_still_holds() -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.hooks.test_watch_end_to_end import LINES, TASK, Begin, Hook, Watching, World, watching
 
 from unstuck import Supervisor
+from unstuck.agents.hooks.claude_hooks import asked_there
 from unstuck.agents.hooks.hook_agents import KNOWN
 from unstuck.channel import Peer
 from unstuck.eventlog import events as e
@@ -71,6 +72,12 @@ async def test_a_dialog_about_an_edit_names_the_file(watching: Watching) -> None
         edit = {"file_path": f"{world.repo}/shop/price.py", **given}
         await world.say("PermissionRequest", session_id=SESSION, tool_name="Edit", tool_input=edit)
         assert [event.text for event in world.of(e.TerminalAsked)] == ["may it change shop/price.py?"]
+
+
+def test_a_dialog_without_a_directory_names_the_whole_path() -> None:
+    """A file outside of every project stays recognisable as one."""
+    edit = {"file_path": "/etc/hosts", "old_string": "1", "new_string": "2"}
+    assert asked_there("PermissionRequest", {"tool_name": "Edit", "tool_input": edit}) == "may it change /etc/hosts?"
 
 
 async def test_a_question_of_the_agent_is_said_too(watching: Watching) -> None:

@@ -115,6 +115,34 @@ async def test_borrowed_files_outlive_the_commit_they_came_from(project: Project
     assert (project.root / "app.py").read_text() == "one\n"
 
 
+async def test_room_is_freed_where_the_borrowed_files_are_lost(project: Project, clock: ManualClock) -> None:
+    """A tool has rewritten all history, pins included. A checkpoint is deleted with its files, and all others stay."""
+    project.write({"part/one.txt": "one\n"})
+    project.commit()
+    store = await project.store(clock)
+    saved = [await store.create("before", run="r")]
+    project.write({"part/one.txt": "rewritten\n"})
+    project.git("commit", "-q", "-a", "--amend", "-m", "rewritten")
+    pins = project.git("for-each-ref", "--format=%(refname)", "refs/unstuck/pins").split()
+    for arguments in (
+        *(("update-ref", pin, "HEAD") for pin in pins),
+        ("stash", "clear"), ("reflog", "expire", "--expire=now", "--all"), ("gc", "-q", "--prune=now"),
+    ):  # fmt: skip
+        project.git(*arguments)
+    for number in (1, 2):
+        project.write({"part/one.txt": f"{number}\n"})
+        saved.append(await store.create("after", run="r"))
+    repository = await project.repository()
+    home = project_home(project.root, repository)
+    objects = home / "checkpoints" / "store.git" / "objects"
+    before = set(objects.glob("??/*"))
+    await drop_checkpoints(home, repository, [saved[1].id])
+    assert len(before - set(objects.glob("??/*"))) == 3, "the file, its folder and the top"
+    project.write({"part/one.txt": "later\n"})
+    await store.restore(saved[2].id, run="r")
+    assert (project.root / "part" / "one.txt").read_text() == "2\n"
+
+
 async def test_a_mirror_gets_nothing_that_was_saved(project: Project, clock: ManualClock, tmp_path: Path) -> None:
     """Pushing everything ships no checkpoint: only a commit of the user's own is pinned in their repository."""
     project.write({"secret.txt": "not for others"})

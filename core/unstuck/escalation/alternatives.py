@@ -10,6 +10,7 @@ from typing import Protocol
 from unstuck.detection.similarity import similarity
 from unstuck.diagnosis.classification.causes import Approach
 from unstuck.diagnosis.enums import Cause
+from unstuck.escalation.research_targets import Known
 from unstuck.settings.regex import matches
 
 _ANYWHERE = (
@@ -66,25 +67,13 @@ def built_in(cause: Cause) -> tuple[str, ...]:
     return own + tuple(way for way in _ANYWHERE if way not in own)
 
 
-class Tried(Protocol):
+class Tried(Known, Protocol):
     """Recorded use of an approach. ``outcome`` is ``worked``, ``failed`` or ``stopped``, ``note`` the headline."""
 
     @property
-    def signature(self) -> str: ...
-    @property
-    def approach(self) -> str: ...
-    @property
     def cause(self) -> str: ...
     @property
-    def outcome(self) -> str: ...
-    @property
-    def note(self) -> str: ...
-    @property
-    def task(self) -> str: ...
-    @property
     def run(self) -> str: ...
-    @property
-    def when(self) -> str: ...
 
 
 @dataclass(slots=True)

@@ -408,6 +408,9 @@ class _Gates(dict[str, GateRow]):
         for id, row in rows.items():
             self[id] = row
 
+    def __reduce__(self) -> tuple[type[_Gates], tuple[dict[str, GateRow]]]:
+        return _Gates, (dict(self),)  # a copy fills a dictionary before its lists
+
     def __setitem__(self, id: str, row: GateRow) -> None:
         before = self.get(id)
         if (

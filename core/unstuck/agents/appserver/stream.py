@@ -84,7 +84,8 @@ class AppServerStream(Stream):
     def _end(self, turn: Mapping[str, Any]) -> None:
         status = text(turn, "status")
         self.ended, self.turn = True, ""
-        self.failed = status == "failed" or bool(self.refused)
+        # With the network back, a turn may end well before it is interrupted.
+        self.failed = status == "failed" or (status == "interrupted" and bool(self.refused))
         self.interrupted = status == "interrupted" and not self.refused
         message = self.refused or text(mapping(turn, "error"), "message")
         self.error = (message or self.error or "its turn failed") if self.failed else ""

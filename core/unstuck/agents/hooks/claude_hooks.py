@@ -65,8 +65,8 @@ def asked_there(event: str, payload: Payload) -> Clean:
         return admit(string(first, "question") or "a question of its own", limit=_ASKED_LIMIT)
     if event == "PermissionRequest":
         change = change_in(given)
-        here = f"{string(payload, 'cwd')}/"
-        paths = ", ".join(path.removeprefix(here) for path in change.paths) if change else ""
+        cwd = string(payload, "cwd")
+        paths = ", ".join(path.removeprefix(f"{cwd}/") if cwd else path for path in change.paths) if change else ""
         what = f"change {paths}" if paths else f"use {_action(payload)['text']}"
         return admit(f"may it {what}?", limit=_ASKED_LIMIT)
     if event == "Notification" and string(payload, "notification_type") in _ASKING:

@@ -51,7 +51,7 @@ _ANY = Lazy(
     r"|\bexhausted your (?:\w+ )?(?:quota|capacity)\b|\b(?:daily )?quota (?:will reset|has been (?:reached|exceeded))\b"
     r"|\brate limit reached for [\w./-]{2,60} (?:in organi[sz]ation|on )"
     r"|\bexceed your account's rate limit\b|\bapi rate limit (?:exceeded|reached)\b"
-    r"|\bprovider's servers are (?:down|overloaded)|\bout of (?:\w{1,12} )?usage\b",
+    r"|\bprovider's servers are (?:down|overloaded)|\byou(?:'re| are) out of (?:extra usage|usage credits)\b",
     re.IGNORECASE,
 )
 _KNOWN_AGENT = Lazy(

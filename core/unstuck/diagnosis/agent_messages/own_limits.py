@@ -9,7 +9,9 @@ from unstuck.diagnosis.matching.lazy_regex import Lazy
 OWN_LIMIT = "agent_own_limit"
 """Key in the metadata of a signature: the agent ended at a limit of its own, in the middle of its work."""
 _TURNS = Lazy(
-    r"^[^A-Za-z]{0,6}(?:error: )?reached (?:the )?max(?:imum)?(?: number of)?(?: session)? turns\b", re.IGNORECASE
+    r"^[^A-Za-z]{0,6}(?:error: )?reached (?:the )?max(?:imum)?(?: number of)?(?: session)? turns"
+    r"(?: \(| for this session|\W*$)",
+    re.IGNORECASE,
 )
 
 

@@ -71,30 +71,36 @@ class AgentTrouble:
 class _Rule:
     """Messages of one kind. Without ``agents`` they are sure enough for a program that is not known.
 
-    With ``own`` only an error that the agent itself marks is looked at: tools say the same.
+    With ``own`` only an error that the agent itself marks is looked at: tools say the same. With ``alone`` the agent
+    begins with it and says little else: one that works prints what its tools say, too.
     """
 
     kind: TroubleKind
     pattern: Lazy
     agents: tuple[str, ...] = ()
     own: bool = False
+    alone: bool = False
 
 
-def _rule(kind: TroubleKind, *patterns: str, agents: str = "", own: bool = False) -> _Rule:
-    return _Rule(kind, Lazy("|".join(patterns), re.IGNORECASE), tuple(agents.split()), own)
+def _rule(kind: TroubleKind, *patterns: str, agents: str = "", own: bool = False, alone: bool = False) -> _Rule:
+    return _Rule(kind, Lazy("|".join(patterns), re.IGNORECASE), tuple(agents.split()), own, alone)
 
 
 ANY_KNOWN = " ".join(KNOWN)
+_PROGRAMS = "|".join(_NAMES)
 _MODEL = r"['\"`]?[\w./:@-]{0,60}(?:[/\d]|-[a-z])[\w./:@-]{0,60}['\"`]?"
 _VARIABLE = r"[A-Z][A-Z0-9_]{1,40}_(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|APIKEY)"
+# Programs that agents use in their work. Those of clouds are left: agents get their models through them, too.
+_NO_TOOL = (
+    r"(?!(?:gh|glab|hf|huggingface-cli|docker|podman|helm|oc|npm|yarn|pnpm|vercel|netlify|wrangler|fly|flyctl|firebase"
+    r"|supabase|railway|heroku|doctl|vault|terraform|pulumi|snyk|wandb|kaggle) )"
+)
 
 RULES: tuple[_Rule, ...] = (
     _rule(
         "terminal",
         # ssh goes on after such a warning.
         r"(?<!allocated because )\bstd(?:in|out|err) (?:is not|must be|to be|isn't) an? (?:terminal|tty)\b",
-        r"\b(?:input|output) is not (?:from|to) a terminal\b",
-        r"\bfailed tty get\b",
         r"\braw mode (?:is )?not (?:supported|available)\b",
         r"\bthe input device is not a tty\b",
         r"\b(?:needs|requires|must be run (?:in|from)|only works in|expects) an? (?:interactive |real )*"
@@ -106,6 +112,12 @@ RULES: tuple[_Rule, ...] = (
         r"^(?:error: )?(?:\S{1,40}: )?inappropriate ioctl for device",
         r"\bno (?:tty|terminal) (?:is )?(?:present|available|detected)\b(?!.*\baskpass\b)",
         _SETS_IN + r"not (?:running in )?a (?:tty|terminal)\b",
+    ),
+    _rule(
+        "terminal",
+        r"^vim: warning: (?:input|output) is not (?:from|to) a terminal$",
+        r"^top: failed tty get$",
+        alone=True,
     ),
     # Without a terminal to ask in they want their prompt at once.
     _rule(
@@ -139,15 +151,23 @@ RULES: tuple[_Rule, ...] = (
     ),
     _rule(
         "installation",
-        r"\bneeds an update\b",
-        r"\bnewer version\b.{0,40}\bis required\b",
-        r"\brequires (?:node(?:\.?js)?(?: version)? ?[>v\d]|git-bash)",
-        r"\bversion .GLIBC(?:XX)?_[\d.]+. not found\b",
-        rf"^(?:\S{{0,80}}/)?(?:{'|'.join(_NAMES)}): error while loading shared libraries: ",
-        r"\benv: \W?(?:node|bun|deno|python3?)\W{1,3}no such file or directory\b",
-        r"\billegal instruction\b",
-        r"\b(?:EACCES|EPERM|EROFS)\b.{0,60}/\.(?:claude|codex|gemini|qwen|pi|cline|aider|config|cache|local)\b",
+        r"\byour version of [\w .()-]{1,60} needs an update\b",
+        r"^(?:error: )?(?:claude code|gemini cli|qwen code|(?:github )?copilot cli|codex|opencode)(?: on windows)? "
+        r"requires (?:node|git-bash)",
+        rf"^(?:\S{{0,80}}/)?(?:{_PROGRAMS}|node|bun|python3?): .{{1,120}}: version .GLIBC(?:XX)?_[\d.]+. not found\b",
+        rf"^(?:\S{{0,80}}/)?(?:{_PROGRAMS}): error while loading shared libraries: ",
+        r"\b(?:EACCES|EPERM|EROFS)\b.{0,60}/\.(?:claude|codex|gemini|qwen|pi|cline|aider"
+        rf"|(?:config|cache|local/(?:share|state))/(?:{_PROGRAMS}))\b",
+        r"^error: failed to initialize in-process app-server client: permission denied\b",
         agents=ANY_KNOWN,
+    ),
+    _rule(
+        "installation",
+        r"^(?:\S{0,20}/)?env: \W?(?:node|bun|deno|python3?)\W{1,3}no such file or directory$",
+        r"^illegal instruction(?: \(core dumped\))?$",
+        r"^(?:EACCES|EPERM|EROFS): .{0,80}/\.(?:config|cache|local)\b",
+        agents=ANY_KNOWN,
+        alone=True,
     ),
     _rule(
         "credit",
@@ -161,6 +181,8 @@ RULES: tuple[_Rule, ...] = (
         r"\b402 (?:payment required|insufficient)\b",
         r"\bcreditserror\b|^[^A-Za-z]{0,12}(?:error: )?no payment method\b",
         r"\byour account is not active, please check your billing\b",
+        r"\bout of usage credits\b(?!.*\bresets\b)",
+        r"\byour org is out of usage\b",
     ),
     _rule(
         "licence",
@@ -182,9 +204,9 @@ RULES: tuple[_Rule, ...] = (
     _rule(
         "login",
         r"(?:·|please|must|to) ?(?:please )?run:? [`'\"]?/login\b",
-        r"\b(?:run|use|try|with|using|via|execute):? [`'\"][\w./-]{2,30}(?: auth| account)? "
+        rf"\b(?:run|use|try|with|using|via|execute):? [`'\"]{_NO_TOOL}[\w./-]{{2,30}}(?: auth| account)? "
         r"(?:login|signin|sign-in|auth)\b",
-        r"\bplease (?:run|use) [\w./-]{2,30}(?: auth)? login\b",
+        rf"\bplease (?:run|use) {_NO_TOOL}[\w./-]{{2,30}}(?: auth)? login\b",
         r"\bset an auth method\b",
         r"\bno auth (?:type|method) is (?:selected|set)\b",
         r"\bno authentication information found\b",
@@ -197,7 +219,7 @@ RULES: tuple[_Rule, ...] = (
         r"\b(?:model_not_found|providermodelnotfounderror|llm provider not provided)\b",
         r"\bnot_found_error\b.{0,80}\bmodel\b",
         r"\bissue with the selected model\b",
-        r"\bis not a valid model\b",
+        r"\bis not a valid model\b(?! identifier)",
         r"\bmodel\b\W{0,4}" + _MODEL + r"\W{0,4}(?:was |is |does )?(?:currently )?"
         r"(?:not (?:found|exist|supported|available|allowed|accessible)|unknown|invalid|unavailable)\b",
         r"\b(?:unknown|invalid|unsupported|unrecognized) model(?: name| id)?\W{1,4}" + _MODEL,
@@ -233,17 +255,33 @@ RULES: tuple[_Rule, ...] = (
         r"\bmissing environment variable\W{1,4}" + _VARIABLE,
     ),
     _rule("key", r"\bmissing environment variable\b", agents="codex"),
-    _rule("login", r"\btoken data is not available\b", agents="codex"),
-    _rule("credit", r"\bfree usage exceeded\b", agents=ANY_KNOWN),
-    _rule("model", r"\bmodel access denied\b", agents=ANY_KNOWN),
+    _rule(
+        "login",
+        r"\btoken data is not available\b",
+        r"\byour (?:access token|authentication session) could not be refreshed\b",
+        agents="codex",
+    ),
+    _rule(
+        "login",
+        r"\b(?:interactive|authentication) consent could not be obtained\b",
+        r"\binvalid auth method selected\b",
+        r"\bfailed to authenticate with user code\b",
+        r"\b(?:authentication|authorization) timed out after \d+ minutes\b",
+        agents="gemini qwen",
+    ),
+    _rule("configuration", r"\binvalid telemetry (?:target|otlp protocol|configuration)\b", agents="gemini qwen"),
+    _rule("sandbox", r"\blisted in SANDBOX_MOUNTS\b", agents="gemini qwen"),
+    _rule("login", r"\bdevice flow authorization timeout\b", r"\bdevice code expired or invalid\b", agents="qwen"),
+    _rule("credit", r"\bfree usage exceeded\b", agents="opencode"),
+    _rule("model", r"\bmodel access denied\b", agents="qwen"),
+    _rule("licence", r"\bmake sure your account is in good standing\b", agents="qwen"),
+    _rule("licence", r"\bto use codex with your \w{2,20} plan, upgrade\b", agents="codex"),
     _rule("key", r"\bapi_?key is (?:not set|missing|invalid)\b", agents=ANY_KNOWN),
     _rule(
         "licence",
         r"\bpermission_denied\b",
         r"\bpermission denied on resource project\b",
         r"\bcaller does not have permission\b",
-        r"\byour account is in good standing\b",
-        r"\bto use \w{2,20} with your \w{2,20} plan, upgrade\b",
         agents=ANY_KNOWN,
     ),
     _rule(
@@ -252,10 +290,7 @@ RULES: tuple[_Rule, ...] = (
         _SETS_IN + r"not authenticated\b(?! user)",
         r"\boauth (?:access )?(?:token|session)s? (?:has |have |is |was )?(?:expired|been revoked|revoked|invalid)\b",
         r"\b(?:failed to refresh (?:the )?token|token refresh failed)\b",
-        r"\brefresh token (?:has |was )?(?:already (?:been|used)|expired|been|revoked)\b",
-        r"\btoken could not be refreshed\b",
-        r"\binteractive consent could not be obtained\b",
-        r"\bdevice (?:flow|code|authorization)\b.{0,30}\b(?:time-?out|timed out|expired)\b",
+        r"\brefresh token (?:has |was )?(?:already been|expired|been|revoked)\b",
         r"\b(?:last|unexpected) status:? 40[13]\b",
         r"\bapi error:? ?(?:\(|status code )?40[13]\b",
         r"\"type\": ?\"(?:authentication_error|permission_error)\"",
@@ -278,7 +313,7 @@ RULES: tuple[_Rule, ...] = (
         r"^[^A-Za-z]{0,12}(?:error: )?(?:authorization failed|failed to log ?in|login failed)\b",
         r"\b(?:login|sso )?session (?:associated with .{1,40} )?(?:has |is )?expired\b",
         r"\boauth\b.{0,30}\bdiscontinued\b",
-        r"\brun:? [`'\"]?[\w./-]{2,30}(?: auth)? (?:login|configure)\b",
+        rf"\brun:? [`'\"]?{_NO_TOOL}[\w./-]{{2,30}}(?: auth)? (?:login|configure)\b",
         agents=ANY_KNOWN,
     ),
     _rule(
@@ -298,7 +333,7 @@ RULES: tuple[_Rule, ...] = (
     _rule("sandbox", r"\bsandbox (?:command|image) is required\b", r"\bsandbox process error\b", agents=ANY_KNOWN),
     _rule(
         "option",
-        rf"^[^A-Za-z]{{0,12}}(?:(?:error|fatal|{'|'.join(_NAMES)})\W{{1,4}}){{0,3}}(?:unknown|unrecogni[sz]ed|unexpected"
+        rf"^[^A-Za-z]{{0,12}}(?:(?:error|fatal|{_PROGRAMS})\W{{1,4}}){{0,3}}(?:unknown|unrecogni[sz]ed|unexpected"
         r"|invalid|unsupported|bad|no such) (?:option|argument|flag|command|subcommand)s?:? \S",
         r": it printed only its help\b",
         r"^[^A-Za-z]{0,12}flag provided but not defined\b",
@@ -332,8 +367,8 @@ PASSES = Lazy(
 REPORT = Lazy(
     r"^\s*(?:(?-i:E\s|FAIL|PASS)|>\s|[+|]|-\s|\$ |# |ok\b|not ok\b"
     r"|[✗✖×✕●](?! ?(?:error|execution|model call|failed to|you are|request))|assert|self\.assert|expect\w*\W"
-    r"|received|actual"
-    r"|at\s+\S+[ (]|File \"|\d{1,6}\s*[|:]|def |class |function |import |from \S+ import|raise |throw |return "
+    r"|received|actual|\d{1,6}\s*[|:→]|\d{1,3}[.)] "
+    r"|at\s+\S+[ (]|File \"|def |class |function |import |from \S+ import|raise |throw |return "
     r"|test[_ ])"
     r"|\bassert|\bexpected\b(?! either).{0,80}\b(?:got|received|but|to (?:be|equal|contain))\b"
     r"|\.(?:py|js|ts|go|rb|java|php):\d+",
@@ -341,7 +376,7 @@ REPORT = Lazy(
 )
 # What an agent tells of its work.
 PROSE = Lazy(
-    r"\b(?:I|I've|I'm|I'll|we|We)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
+    r"\b(?:I|I've|I'm|I'll|we|We|[Ll]et me)\b(?!/)|\b(?:[Tt]he|[Aa]ll|my|some|three|two|\d+) tests?\b"
     r"|(?<![\w/-])(?![Nn]ode\.js\b)[\w/-]{1,60}\.(?:py|jsx?|tsx?|go|rs|rb|java|php|c|cpp|cs)\b(?!:)"
 )
 TESTED = Lazy(
@@ -480,14 +515,16 @@ def agent_trouble(said: str, *, agent: str = "", own: bool = False, failed: bool
     ``agent`` is one of :data:`KNOWN`, else unknown. ``own`` means that the agent itself marks the text as its error, so
     that no output of a test can be in it. An agent that did not fail is believed only where it says nothing else.
     """
-    for line in last_lines(said, own=own, failed=failed):
+    lines = last_lines(said, own=own, failed=failed)
+    for number, line in enumerate(lines, 1):
         if PASSES.search(line) or (not own and (REPORT.search(line) or PROSE.search(line))):
             continue
         if not failed and not COMPLAINT.search(line):
             continue
+        alone = number == len(lines) <= ALONE_LINES
         for rule in RULES:
             applies = agent in rule.agents and failed if rule.agents else True
-            if applies and own >= rule.own and rule.pattern.search(line):
+            if applies and own >= rule.own and alone >= rule.alone and rule.pattern.search(line):
                 return AgentTrouble(rule.kind, one_line(line, 400), _cure(rule.kind, agent, line))
     return None
 

@@ -111,8 +111,12 @@ def mark_unread(path: Path) -> None:
 
 
 def is_unread(path: Path) -> bool:
-    """Return whether nothing has read ``path`` since it was marked; False where the file system does not say."""
+    """Return whether nothing has read ``path`` since it was marked, and read it; False where no read shows there.
+
+    Some file systems keep no such time without saying so, such as NFS for what it has in memory.
+    """
     with suppress(OSError):
-        silent = os.statvfs(path).f_flag & (getattr(os, "ST_NOATIME", 0) | os.ST_RDONLY)
-        return not silent and path.stat().st_atime == 0
+        if path.stat().st_atime == 0:
+            _read_piece(path, 0, 1)
+            return path.stat().st_atime != 0
     return False

@@ -297,21 +297,7 @@ class PlanOwner:
         """Return what ``task`` waits for where no host that is known can take it; empty where one can."""
         heard = [one for one in self.table.entries.values() if self.table.unchanged_for(one) < _OFFERED_S]
         offers = {one.names[0]: one.value for one in heard if isinstance(one.value, OfferEntry)}
-        labels, me = set(self.plan.tasks[task.id].labels), self.table.public
-        if not offers:
-            return "waits for a host: unstuck fleet work"
-        trusting = {name: one for name, one in offers.items() if one.trusts is None or me in one.trusts}
-        if not trusting:
-            return f"waits for a host that trusts you: type unstuck fleet trust {me} on {_some(offers)}"
-        able = [one for one in trusting.values() if task.agent in one.agents or (one.trusts or {}).get(me)]
-        if not able:
-            return f"waits for the agent {task.agent}: no host offers it"
-        if not any(labels <= set(one.labels) for one in able):
-            named = f"the {'label' if len(labels) == 1 else 'labels'} {', '.join(sorted(labels))}"
-            return f"waits for {named} on a host that offers the agent {task.agent}"
-        if all(one.drained for one in able if labels <= set(one.labels)):
-            return "waits for a host: those that could take it are drained"
-        return ""
+        return lacking(offers, task.agent, self.plan.tasks[task.id].labels, self.table.public)
 
 
 class SharedWorktrees(Worktrees):
@@ -336,6 +322,24 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
 
 def _is_free(value: object) -> bool:
     return isinstance(value, LeaseEntry) and (value.over or not value.machine)
+
+
+def lacking(offers: Mapping[str, OfferEntry], agent: str, labels: Iterable[str], owner: str) -> str:
+    """Return what a task of the key ``owner`` waits for where none of ``offers`` can take it; empty where one can."""
+    wanted = set(labels)
+    if not offers:
+        return "waits for a host: unstuck fleet work"
+    trusting = [one for one in offers.values() if one.trusts is None or owner in one.trusts]
+    if not trusting:
+        return f"waits for a host that trusts you: type unstuck fleet trust {owner} on {_some(offers)}"
+    able = [one for one in trusting if agent in one.agents or (one.trusts or {}).get(owner)]
+    if not able:
+        return f"waits for the agent {agent}: no host offers it"
+    fitting = [one for one in able if wanted <= set(one.labels)]
+    if not fitting:
+        named = f"the {'label' if len(wanted) == 1 else 'labels'} {', '.join(sorted(wanted))}"
+        return f"waits for {named} on a host that offers the agent {agent}"
+    return "waits for a host: those that could take it are drained" if all(one.drained for one in fitting) else ""
 
 
 def _some(names: Iterable[str]) -> str:

@@ -220,11 +220,13 @@ class SmallRun:
         return ""
 
     async def close(self) -> None:
-        """End the run where it is paused: nobody is to answer its questions any more."""
+        """End the run where it is paused: nobody is to answer its questions any more.
+
+        One that asks for a permission stays paused: no answer to that gives the task up.
+        """
         asked = await self.questions() if self.run else ()
-        for question in asked:
-            await self.answer(question.id, AnswerEntry(choice="abandon"))
-        if asked:
+        refused = [await self.answer(question.id, AnswerEntry(choice="abandon")) for question in asked]
+        if not all(refused):
             await self.work(Path())
 
     async def snapshot(self) -> str:
