@@ -111,10 +111,11 @@ def test_a_resumed_run_is_not_loaded_for_it(repo: Path, inside: Inside) -> None:
 async def test_a_run_of_another_process_is_not_loaded_for_it(
     repo: Path, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
-    """Its tasks come from the rows that are saved beside its log."""
+    """Its tasks come from the rows that are saved beside its log, also when it is resumed after a kill."""
     run = start("run", "--headless", "--check", "true", "--", "sleep", "600", cwd=repo, stdout=subprocess.DEVNULL)
     try:
         await become(lambda: loaded(repo, "watch") & (LATER - {"psutil"}) == set())  # which finds its process
     finally:
         run.kill()
         run.wait()
+    assert loaded(repo, "run", "--resume", "last") & (LATER - {"psutil"}) == set()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstuck.eventlog.storage.lock import read_holders
 from unstuck.settings.layers import default_user_file
 from unstuck.text import one_line
 from unstuck_tui.cli.attached import attach
@@ -20,6 +19,7 @@ from unstuck_tui.cli.common import (
     entitle_process,
     json_option,
     limits_in,
+    live_here,
     located,
     project_option,
     web_option,
@@ -98,13 +98,12 @@ def _known(place: Project) -> Opening:
 
 def _live(place: Project, *, sessions: bool) -> list[Holder]:
     """Return the processes that work here; with ``sessions`` those that a watch cannot stand beside."""
-    if not read_holders(place.home):
-        return []
+    live = live_here(place)
+    if not (live and sessions):
+        return live
     from unstuck.eventlog.log.load_state import is_watch
-    from unstuck.runs.queries.run_list import live_runs
 
-    live = live_runs(place)
-    return [one for one in live if one.host or is_watch(place.runs / one.run)] if sessions else live
+    return [one for one in live if one.host or is_watch(place.runs / one.run)]
 
 
 def _settings(place: Project, limits: dict[str, str]) -> Settings:
