@@ -65,6 +65,20 @@ async def test_the_frame_of_the_saved_rows_is_that_of_the_run(
         assert len(asks) == len([line for line in after[: len(before)] if "waits for you" in line])
 
 
+async def test_no_task_works_in_a_run_that_was_killed(repo: Path, clock: ManualClock) -> None:
+    """A task that was at work when its run was killed is interrupted, in its row and in the first line."""
+    async with Supervisor.open(repo, clock=clock, person=True, start=e.RunStarted(project="shop")) as supervisor:
+        story = Story(supervisor, clock)
+        story.task("web")
+        story.start("web")
+        await story.core.journal.committed()
+        for live, state, group in ((True, "running", "working"), (False, "interrupted", "waiting")):
+            rows = list(show_rows(supervisor.run, supervisor.state, clock.now(), live=live))
+            known = opening_of(rows, "shop", elapsed=0.0)
+            assert [task.state for task in known.tasks] == [state]
+            assert known.counts[group] == 1
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (200, 60)])
 async def test_nothing_moves_when_the_run_is_there(size: tuple[int, int], repo: Path, clock: ManualClock) -> None:
     """The guide, the heading, the task and the keys below stand in the same lines before and after."""

@@ -77,7 +77,7 @@ def opening_of(rows: Sequence[Mapping[str, Any]], project: str, *, elapsed: floa
         id=run["run"],
         kind=run["kind"],
         state=run["state"],
-        tasks=[_task(row, asked) for row in rows if "timeline" in row],
+        tasks=[_task(row, asked, is_cut_off=run["state"] == "interrupted") for row in rows if "timeline" in row],
         questions=[_question(row) for row in gates],
         elapsed=elapsed,
         tokens=run["tokens"],
@@ -87,13 +87,16 @@ def opening_of(rows: Sequence[Mapping[str, Any]], project: str, *, elapsed: floa
     )
 
 
-def _task(row: Mapping[str, Any], asked: Collection[str]) -> KnownTask:
+def _task(row: Mapping[str, Any], asked: Collection[str], *, is_cut_off: bool) -> KnownTask:
     status, state = row["status"], row["state"]
     if status:
         return KnownTask(row["task"], row["agent"], status, row["reason"])
     failure = "  ".join(filter(None, (error_name(row["error_type"]), row["location"] or row["headline"])))
     problem = _needing(row["needs"]) if state == "blocked" else failure
-    state = "waiting" if row["task"] in asked else state
+    if row["task"] in asked:
+        state = "waiting"
+    elif is_cut_off and state == "running":
+        state = "interrupted"
     return KnownTask(row["task"], row["agent"], state, problem, row.get("repeats", 0))  # older rows have none
 
 
