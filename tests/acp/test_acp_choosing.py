@@ -15,8 +15,7 @@ from tests.acp.conftest import PROGRAM, rule, run
 from tests.conftest import Inside, Start
 
 from unstuck.agents.acp_agents import KNOWN
-from unstuck.agents.command.presets import preset_command, protocol_of
-from unstuck.agents.factory import require_agent
+from unstuck.agents.command.presets import preset_command, protocol_of, require_agent
 from unstuck.errors import AgentNotFound
 from unstuck.runs.plans.plan_file import load_plan
 

@@ -145,9 +145,9 @@ def benches() -> Iterable[Bench]:
         unit="µs",
         measure=lambda: each(LoopDetector(), fresh),
         budget="30",
-        rounds=25,
+        rounds=15,
     )
-    yield Bench(name="the seeds' plain rule, the same", unit="µs", measure=lambda: each(PlainRule(), fresh), rounds=25)
+    yield Bench(name="the seeds' plain rule, the same", unit="µs", measure=lambda: each(PlainRule(), fresh), rounds=15)
     for name, characters, failing, budget in (
         ("as recorded", 3_000, 5, "60"),
         ("of 8 KB", EIGHT, 5, "200"),

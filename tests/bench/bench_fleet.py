@@ -27,7 +27,7 @@ from unstuck.fleet.nats.session import Fenced, FleetError, Session, connected
 from unstuck.fleet.nats.viewer import Viewer
 
 HOSTS = int(os.environ.get("UNSTUCK_HOSTS", "1000"))
-RATE, SECONDS, CONNECTIONS = 250.0, 20.0, 10
+RATE, SECONDS, CONNECTIONS = 250.0, 12.0, 10
 BODY = (
     b'{"time":"2027-01-15T08:00:00.000Z","mono":1.0,"run":"20270115-080000","actor":"agent","event":"output",'
     b'"data":{"text":"%b"}}' % (b"x" * 180)

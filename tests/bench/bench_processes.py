@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
-from bench_kit import Bench
+from bench_kit import Bench, Turns
 
 from unstuck.processes import Launch, Process
 
@@ -101,6 +101,7 @@ async def _stopped() -> float:
 
 def benches() -> Iterable[Bench]:
     """A flood seen from the loop that supervises it; starts; then a stop."""
+    look = Turns({"flood": lambda: asyncio.run(_flooded())}).look
     for place, (name, unit, budget) in enumerate(
         (
             ("flood: taken in", "MB/s", "200 MB/s or more"),
@@ -112,7 +113,7 @@ def benches() -> Iterable[Bench]:
         yield Bench(
             name=name,
             unit=unit,
-            measure=lambda place=place: asyncio.run(_flooded())[place],  # type: ignore[misc]
+            measure=look(lambda flooded, place=place: flooded[place], "flood"),
             budget=budget,
             rounds=3,
         )

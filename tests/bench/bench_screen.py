@@ -1,4 +1,7 @@
-"""Cost of the screen beside a run of ten thousand tasks, its memory, and the time from key to paint."""
+"""Cost of the screen beside a run of ten thousand tasks, its memory, and the time from key to paint.
+
+The floors are a Textual app of one widget that changes once a second, and one with a list of options.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,20 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
-from bench_kit import Bench
+from bench_kit import Bench, Turns
 from meter import Spent
 from screen_load import change, run_of
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+from textual.widgets import OptionList
 
 from unstuck.runs.view.local_run import LiveRun
 from unstuck_tui.app.unstuck_app import UnstuckApp
@@ -27,29 +34,25 @@ from unstuck_tui.widgets.task_table import TaskTable
 
 HERE = Path(__file__).parent
 SIZE = (120, 40)
-KEYS = 100
+KEYS = 60
+PAINTED = {500: "50 ms", 10_000: "100 ms"}
 
 
-def seconds_of(*load: object, key: bytes = b"", shows: bytes = b"") -> list[Spent]:
-    """Return the use per second of a ``load`` in a process and terminal of its own, whose output is read here.
-
-    ``key`` is typed there, and leads to what ``shows`` these words.
-    """
+def seconds_of(script: str) -> dict[str, list[Spent]]:
+    """Return the use per second in each part of a load, in a process and terminal of its own that are read here."""
     ours, its = os.openpty()
     termios.tcsetwinsize(its, SIZE[::-1])
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        script, *words = map(str, load)
-        command = [sys.executable, str(HERE / script), *words, file.name]
+        command = [sys.executable, str(HERE / script), file.name]
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, start_new_session=True, env=environment)
         os.close(its)
-        begun = _read(ours)
-        os.write(ours, key)
-        written = begun + b"".join(iter(lambda: _read(ours), b""))
+        written = b"".join(iter(lambda: _read(ours), b""))
         os.close(ours)
-        if process.wait() or shows not in written:
+        if process.wait():
             raise RuntimeError(written.decode(errors="replace")[-2_000:])
-        return [Spent(*spent) for spent in json.loads(Path(file.name).read_bytes())]
+        parts = json.loads(Path(file.name).read_bytes())
+        return {name: [Spent(*spent) for spent in seconds] for name, seconds in parts.items()}
 
 
 def _read(terminal: int) -> bytes:
@@ -57,50 +60,6 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65_536)
     except OSError:  # nobody has it open any more
         return b""
-
-
-LOADS: dict[str, Callable[[], list[Spent]]] = {
-    "1 Hz": partial(seconds_of, "screen_load.py", 1, 1),
-    "floor": partial(seconds_of, "screen_floor.py"),
-    "10 Hz": partial(seconds_of, "screen_load.py", 1, 10),
-    "plan": partial(seconds_of, "screen_load.py", 1, 1, key=b"d", shows=b"plan of"),
-    "hosts": partial(seconds_of, "fleet_load.py", 1),
-    "alone": partial(seconds_of, "screen_load.py", 0, 1),
-}
-
-
-class Turns:
-    """Rounds in which each load is run once, one after the other; every row looks at the same rounds.
-
-    Half of the time of a row of its own would go to loads that other rows have, too, and it would compare what ran
-    minutes apart.
-    """
-
-    def __init__(self) -> None:
-        self._rounds: list[dict[str, list[Spent] | Exception]] = []
-
-    def look(self, figure: Callable[..., float], *names: str) -> Callable[[], float]:
-        """Return a measurement whose n-th call gives the ``figure`` of the loads ``names`` in round n."""
-        numbers = count()
-
-        def measure() -> float:
-            number = next(numbers)
-            while len(self._rounds) <= number:
-                self._rounds.append({name: _tried(load) for name, load in LOADS.items()})
-            found = [self._rounds[number][name] for name in names]
-            for one in found:
-                if isinstance(one, Exception):
-                    raise one
-            return figure(*found)
-
-        return measure
-
-
-def _tried(load: Callable[[], list[Spent]]) -> list[Spent] | Exception:
-    try:
-        return load()
-    except Exception as error:  # of this load's rows alone
-        return error
 
 
 def share(seconds: list[Spent]) -> float:
@@ -124,11 +83,6 @@ def share_of_process(seconds: list[Spent]) -> float:
     return 100 * median(second.process for second in seconds)
 
 
-def difference(watched: list[Spent], alone: list[Spent]) -> float:
-    """The same by another way: what the process uses in the median second, less that of one without a screen."""
-    return share_of_process(watched) - share_of_process(alone)
-
-
 async def _resident(count: int) -> float:
     async with run_of(count) as supervisor:
         app = UnstuckApp(LiveRun(supervisor))
@@ -147,38 +101,69 @@ def memory() -> float:
     return float(subprocess.run(command, cwd=HERE, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def key_to_paint() -> float:
-    """The 95th percentile of the milliseconds from a key to the frame that shows it, while the agent prints."""
+def key_to_paint(tasks: int) -> float:
+    """The 95th percentile of the milliseconds from a key to the frame that shows it, while an agent prints."""
 
     async def measured() -> float:
-        async with run_of(1_000) as supervisor:
+        async with run_of(tasks) as supervisor:
             change(supervisor, 0)
-            output = supervisor.core.folder / "output" / "task-00000.1.log"
-            code = "for n in range(1_000_000): print('a line of output, number', n)"
             app = UnstuckApp(LiveRun(supervisor))
             async with app.run_test(size=SIZE) as pilot:
                 await pilot.pause()
-                with output.open("wb") as file:
-                    printing = subprocess.Popen([sys.executable, "-c", code], stdout=file)
-                try:
-                    return await _pressed(app)
-                finally:
-                    printing.kill()
-                    printing.wait()
+                table = app.screen.query_one(TaskTable)
+                with printing(supervisor.core.folder / "output" / "task-00000.1.log"):
+                    return await _pressed(app, table, lambda: table.selected)
 
     return asyncio.run(measured())
 
 
-async def _pressed(app: UnstuckApp) -> float:
-    table = app.screen.query_one(TaskTable)
+def key_to_paint_of_options() -> float:
+    """The same of an app with nothing but Textual's own list of 500 options."""
+
+    async def measured() -> float:
+        options = OptionList(*(f"task-{number:05}" for number in range(500)))
+        app = _Listing(options)
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            with tempfile.TemporaryDirectory(prefix="unstuck-bench-") as folder, printing(Path(folder) / "output"):
+                return await _pressed(app, options, lambda: options.highlighted, ("down", "up"))
+
+    return asyncio.run(measured())
+
+
+class _Listing(App[None]):
+    def __init__(self, options: OptionList) -> None:
+        super().__init__()
+        self._options = options
+
+    def compose(self) -> ComposeResult:
+        yield self._options
+
+
+@contextmanager
+def printing(output: Path) -> Iterator[None]:
+    """A process that prints a million lines into ``output``."""
+    code = "for n in range(1_000_000): print('a line of output, number', n)"
+    with output.open("wb") as file:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=file)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def _pressed(
+    app: App[Any], shown: Widget, selected: Callable[[], object], keys: tuple[str, str] = ("j", "k")
+) -> float:
     taken = []
     for number in range(KEYS):
         painted = asyncio.Event()
-        before, begun = table.selected, time.perf_counter()
-        app.simulate_key("k" if number % 2 else "j")
-        while table.selected == before:
+        before, begun = selected(), time.perf_counter()
+        app.simulate_key(keys[number % 2])
+        while selected() == before:
             await asyncio.sleep(0)
-        table.call_after_refresh(painted.set)
+        shown.call_after_refresh(painted.set)
         await painted.wait()
         taken.append(1e3 * (time.perf_counter() - begun))
         await asyncio.sleep(0.02)
@@ -186,37 +171,39 @@ async def _pressed(app: UnstuckApp) -> float:
 
 
 def benches() -> Iterable[Bench]:
-    """The first row takes as long as all rounds: the next five look at what was measured in them."""
-    look = Turns().look
-    for rate, budget in (("1 Hz", "1.5 %"), ("10 Hz", "3 %")):
+    """The first row takes as long as all rounds: the next four look at what was measured in them."""
+    scripts = {"local": "screen_load.py", "hosts": "fleet_load.py", "floor": "screen_floor.py"}
+    look = Turns({name: partial(seconds_of, script) for name, script in scripts.items()}).look
+    for rate, budget in (("1 Hz", "1.5 %"), ("10 Hz", "3 %"), ("1 Hz, as a plan", "1.5 %")):
         yield Bench(
             name=f"10,000 tasks, every one changes in 10 s, {rate}",
             unit="% core",
-            measure=look(share, rate),
-            against=look(share_of_screen, "floor"),
+            measure=look(lambda local, rate=rate: share(local[rate]), "local"),
+            against=look(lambda floor: share_of_screen(floor["1 Hz"]), "floor"),
             budget=budget,
             rounds=3,
         )
-    yield Bench(name="the same as a plan, 1 Hz", unit="% core", measure=look(share, "plan"), budget="2 %", rounds=3)
     yield Bench(
         name="10,000 tasks of 20 other hosts, 1 Hz",
         unit="% core",
-        measure=look(share_of_screen, "hosts"),
-        against=look(share, "1 Hz"),
+        measure=look(lambda hosts: share_of_screen(hosts["1 Hz"]), "hosts"),
+        against=look(lambda local: share(local["1 Hz"]), "local"),
         budget="1.5 %",
         rounds=3,
     )
     # A thousand records a second are copied, checked and folded here, which the process of a local run does itself.
     whole = "the same with what takes them in"
-    yield Bench(name=whole, unit="% core", measure=look(share_of_process, "hosts"), rounds=3)
-    # The difference of two figures that are ten times as large: noisy, but nothing can be left out of it.
-    apart = "1 Hz, as the difference of two processes"
-    yield Bench(name=apart, unit="% core", measure=look(difference, "1 Hz", "alone"), rounds=3)
+    of_process = look(lambda hosts: share_of_process(hosts["1 Hz"]), "hosts")
+    yield Bench(name=whole, unit="% core", measure=of_process, rounds=3)
     yield Bench(name="memory with 1,000 tasks", unit="MB", measure=memory, budget="80 MB", rounds=3)
-    yield Bench(
-        name="key to paint while a million lines are printed, p95",
-        unit="ms",
-        measure=key_to_paint,
-        budget="100 ms",
-        rounds=3,
-    )
+    listed = {str(tasks): partial(key_to_paint, tasks) for tasks in PAINTED}
+    look = Turns({**listed, "options": key_to_paint_of_options}).look
+    for tasks, budget in PAINTED.items():
+        yield Bench(
+            name=f"key to paint, {tasks:,} tasks, while a million lines are printed, p95",
+            unit="ms",
+            measure=look(lambda milliseconds: milliseconds, str(tasks)),
+            against=look(lambda milliseconds: milliseconds, "options"),
+            budget=budget,
+            rounds=3,
+        )

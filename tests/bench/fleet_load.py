@@ -1,14 +1,13 @@
-"""Runs of many hosts at one terminal, whose tasks all change: prints what each second has used.
+"""Runs of many hosts at one terminal, whose tasks all change: writes what each second has used.
 
-``fleet_load.py PER_SECOND FILE``: PER_SECOND is how often a second each host sends what is new, FILE takes the seconds
-as JSON, since the terminal is the screen's. Each host is a process that says what was recorded of a real run. The work
-of the run is here to copy, check and merge what the hosts send; all else is the screen's.
+``fleet_load.py FILE``: FILE takes the seconds as JSON, since the terminal is the screen's. Each host is a process that
+says once a second what was recorded of a real run. The work of the run is here to copy, check and merge what the hosts
+send; all else is the screen's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from contextvars import Context
 from itertools import cycle, islice, pairwise
 from pathlib import Path
 
-from meter import MeteredLoop, Spent, metering
+from meter import MeteredLoop, Spent, metering, write
 from screen_load import CHANGES, SECONDS, SETTLING_S, TASKS, change, run_of
 
 from unstuck.eventlog.envelope import Record
@@ -33,9 +32,9 @@ HOSTS = 20
 WAIT_S = 120.0
 SPEAK = """
 import json, pathlib, sys, time
-folder, per_second = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+folder = pathlib.Path(sys.argv[1])
 hello = {"frame": "hello", "version": "1", "host": "box", "now": time.time(), "mono": time.monotonic()}
-print(json.dumps({**hello, "protocol": int(sys.argv[3])}), flush=True)
+print(json.dumps({**hello, "protocol": int(sys.argv[2])}), flush=True)
 sys.stdin.readline()
 said = (folder / "frames").read_text().splitlines()
 print(*said[:2], sep="\\n", flush=True)
@@ -43,13 +42,13 @@ while not (folder / "go").exists():
     time.sleep(0.05)
 start = float((folder / "go").read_text())
 for number, frame in enumerate(said[2:]):
-    time.sleep(max(0.0, start + number / per_second - time.monotonic()))
+    time.sleep(max(0.0, start + number - time.monotonic()))
     print(frame, flush=True)
 sys.stdin.read()
 """
 
 
-async def recorded(folder: Path, per_second: int) -> None:
+async def recorded(folder: Path) -> None:
     """Write the frames of a host: a run, its tasks, and from then on what changes in each part of a second."""
     tasks = TASKS // HOSTS
     async with run_of(tasks) as supervisor:
@@ -59,7 +58,7 @@ async def recorded(folder: Path, per_second: int) -> None:
         await supervisor.core.journal.committed()
         lines = [line.raw.decode("latin-1") for line in read_lines(supervisor.core.folder / "events.jsonl")]
         log = f"{'0a' * 8}-{supervisor.run}"
-    size = CHANGES // HOSTS // per_second
+    size = CHANGES // HOSTS
     parts = [lines[:begun], *(lines[place : place + size] for place in range(begun, len(lines), size))]
     frames = [LogOpened(log=log, live=True), *(LogLines(log=log, lines="".join(part)) for part in parts)]
     (folder / "frames").write_bytes(b"".join(map(encode, frames)))
@@ -81,13 +80,13 @@ class ApartView(FleetView):
         return super().follow(loop.listening(see), trouble)
 
 
-async def measured(folder: Path, *, per_second: int) -> list[Spent]:
+async def measured(folder: Path) -> list[Spent]:
     """Return the use per second while all tasks of all hosts change in turn."""
     loop, names = asyncio.get_running_loop(), [f"box{number}" for number in range(HOSTS)]
     assert isinstance(loop, MeteredLoop)
 
     async def open_link(name: str) -> HostLink:
-        words = [str(folder), str(per_second), str(PROTOCOL)]
+        words = [str(folder), str(PROTOCOL)]
         return await ProcessLink.open([sys.executable, "-S", "-c", SPEAK, *words], {})
 
     view = ApartView(names, open_link, Copies({"UNSTUCK_STATE_DIR": str(folder)}))
@@ -113,12 +112,11 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.1)
 
 
-def main(per_second: str, file: str) -> None:
+def main(file: str) -> None:
     with tempfile.TemporaryDirectory(prefix="unstuck-bench-") as place:
-        asyncio.run(recorded(Path(place), int(per_second)))
+        asyncio.run(recorded(Path(place)))
         with metering(), asyncio.Runner(loop_factory=MeteredLoop) as runner:
-            seconds = runner.run(measured(Path(place), per_second=int(per_second)))
-    Path(file).write_text(json.dumps([[spent.process, spent.screen, spent.run] for spent in seconds]), encoding="utf-8")
+            write(file, {"1 Hz": runner.run(measured(Path(place)))})
 
 
 if __name__ == "__main__":

@@ -7,16 +7,18 @@ the run. What is neither's (``rest``) has to be next to nothing, or something wa
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import Any
 
 from textual._context import active_app
 
-__all__ = ["MeteredLoop", "Spent", "metering"]
+__all__ = ["MeteredLoop", "Spent", "metering", "write"]
 
 RUNS_THREADS = ("unstuck-log",)
 SCREENS_THREADS = ("textual-input", "textual-output", "terminal-output")
@@ -98,6 +100,11 @@ class MeteredLoop(asyncio.SelectorEventLoop):
             self._screens += own
         else:
             self._runs += own
+
+
+def write(file: str, parts: Mapping[str, Iterable[Spent]]) -> None:
+    """Write the seconds of each part as JSON."""
+    Path(file).write_text(json.dumps({name: [*map(astuple, seconds)] for name, seconds in parts.items()}))
 
 
 @contextmanager

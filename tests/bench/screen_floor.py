@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from pathlib import Path
 
+from meter import Spent, write
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-LINES, CELLS, SECONDS = 40, 110, 12
+LINES, CELLS, SECONDS = 40, 110, 7
 
 
 class Floor(App[None]):
@@ -43,7 +42,7 @@ def main(file: str) -> None:
     app = Floor()
     app.run()
     each = [later - earlier for earlier, later in zip(app.used[1:], app.used[2:], strict=False)]
-    Path(file).write_text(json.dumps([[used, used, 0.0] for used in each]), encoding="utf-8")
+    write(file, {"1 Hz": [Spent(used, used, 0.0) for used in each]})
 
 
 if __name__ == "__main__":

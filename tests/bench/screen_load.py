@@ -1,13 +1,12 @@
-"""A run of many tasks that all change, at its terminal or without a screen: prints what each second has used.
+"""A run of many tasks that all change, at its terminal: writes what each second has used.
 
-``screen_load.py WATCHED PER_SECOND FILE``: WATCHED is 1 or 0, PER_SECOND how many bursts of changes there are in a
-second, FILE takes the seconds as JSON, since the terminal is the screen's.
+``screen_load.py FILE``: FILE takes the seconds of each part as JSON, since the terminal is the screen's. The tasks
+change once a second, then in ten bursts a second, then once a second while they are shown as a plan.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -16,16 +15,18 @@ from contextlib import asynccontextmanager
 from itertools import cycle, islice
 from pathlib import Path
 
-from meter import MeteredLoop, Spent, metering
+from meter import MeteredLoop, Spent, metering, write
 
 from unstuck import Guidance, Supervisor, Task, admit
 from unstuck.eventlog import events as e
 from unstuck_tui.app.host import ScreenHost
+from unstuck_tui.screens.plan import PlanScreen
 
 TASKS = 10_000
 CHANGES = 1_000
 """In a second: every task changes once in ten."""
-SECONDS = 15
+SECONDS = 6
+"""Of each part."""
 SETTLING_S = 2.0
 
 
@@ -71,25 +72,31 @@ async def busy(supervisor: Supervisor, loop: MeteredLoop, *, per_second: int) ->
     return seconds
 
 
-async def measured(*, watched: bool, per_second: int) -> list[Spent]:
+async def measured() -> dict[str, list[Spent]]:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, MeteredLoop)
     async with run_of(TASKS) as supervisor:
-        if not watched:
-            return await busy(supervisor, loop, per_second=per_second)
         on_durable = supervisor.core.journal.on_durable
         supervisor.core.journal.on_durable = lambda listener: on_durable(loop.listening(listener))  # type: ignore[method-assign]
         showing = ScreenHost(NoLines())
         async with showing.attached(supervisor):
-            seconds = await busy(supervisor, loop, per_second=per_second)
+            parts = {
+                "1 Hz": await busy(supervisor, loop, per_second=1),
+                "10 Hz": await busy(supervisor, loop, per_second=10),
+            }
+            app = showing._app
+            assert app is not None
+            app.simulate_key("d")
+            while not isinstance(app.screen, PlanScreen):
+                await asyncio.sleep(0.05)
+            parts["1 Hz, as a plan"] = await busy(supervisor, loop, per_second=1)
             showing.hears("SIGTERM")
-        return seconds
+        return parts
 
 
-def main(watched: str, per_second: str, file: str) -> None:
+def main(file: str) -> None:
     with metering(), asyncio.Runner(loop_factory=MeteredLoop) as runner:
-        seconds = runner.run(measured(watched=watched == "1", per_second=int(per_second)))
-    Path(file).write_text(json.dumps([[spent.process, spent.screen, spent.run] for spent in seconds]), encoding="utf-8")
+        write(file, runner.run(measured()))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import time
@@ -11,16 +12,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-import pyte
 from ptyprocess import PtyProcess
 
 COLUMNS, ROWS = 120, 40
+_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 PATIENCE_S, QUIET_S = 60.0, 2.0
 SCREENS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "tracon": (("--demo", "--no-judge", "--no-title"), "Payment webhooks"),
     "lazyagent": ((), "Select a worktree to begin"),
 }
 """Arguments of each program, and words of its first whole frame."""
+
+
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Static
+
+class Minimal(App):
+    def compose(self):
+        yield Static("HELLO")
+
+Minimal().run()
+"""
+"""The least that an app with the same library can show: the word HELLO."""
 
 
 class Shown(NamedTuple):
@@ -35,36 +49,38 @@ class Shown(NamedTuple):
 
 
 def shown(command: Sequence[str], words: str, *, folder: Path, environ: Mapping[str, str]) -> Shown:
-    """Start ``command`` in ``folder`` until ``words`` stand on its screen. Raises RuntimeError where they never do."""
-    screen = pyte.Screen(COLUMNS, ROWS)
-    stream = pyte.ByteStream(screen)
+    """Start ``command`` in ``folder`` until it has drawn ``words``. Raises RuntimeError where it never does."""
     began = time.perf_counter()
     terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     process = PtyProcess.spawn(list(command), cwd=folder, env={**environ, **terminal}, dimensions=(ROWS, COLUMNS))
+    written = b""
     try:
-        while not any(words in line for line in screen.display):
-            if not _read(process.fd, stream, began + PATIENCE_S):
-                raise RuntimeError("\n".join(screen.display))
+        # Not a terminal's screen: while that takes in a frame, a program that has drawn it goes on.
+        while words.encode() not in _ESCAPES.sub(b"", written):
+            if not (data := _read(process.fd, began + PATIENCE_S)):
+                raise RuntimeError(written.decode(errors="replace"))
+            written += data
         seconds, spent = time.perf_counter() - began, psutil.Process(process.pid).cpu_times()
         until = time.perf_counter() + QUIET_S
-        while _read(process.fd, stream, until):
+        while _read(process.fd, until):
             pass
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         cpu = spent.user + spent.system + spent.children_user + spent.children_system
         return Shown(seconds, cpu, sum(one.memory_full_info().pss for one in family))
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        # What a kill leaves would be looked at by the next start.
+        os.killpg(process.pid, signal.SIGTERM)
+        while _read(process.fd, time.perf_counter() + QUIET_S):
+            pass
         process.close(force=True)
 
 
-def _read(terminal: int, stream: pyte.ByteStream, until: float) -> bool:
-    """Feed what the program writes next; False where nothing comes until that moment, or it has ended."""
+def _read(terminal: int, until: float) -> bytes:
+    """Return what the program writes next; nothing where nothing comes until that moment, or it has ended."""
     ready, _, _ = select.select([terminal], [], [], max(0.0, until - time.perf_counter()))
     if not ready:
-        return False
+        return b""
     try:
-        data = os.read(terminal, 65_536)
+        return os.read(terminal, 65_536)
     except OSError:
-        return False
-    stream.feed(data)
-    return bool(data)
+        return b""

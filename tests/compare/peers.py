@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.compare.peer_detectors import DETECTORS
-from tests.compare.peer_screens import SCREENS, Shown, shown
+from tests.compare.peer_screens import MINIMAL, SCREENS, Shown, shown
 from tests.detection.test_loop_corpus import cases, fires
 
 import unstuck
@@ -43,6 +43,7 @@ FOLDERS, ROUNDS = 100, 9
 PAST = (10, 100)
 """Numbers of past calls of a session at which a hook is measured."""
 _PAST_TASKS = ("succeeds-at-once", "fixed-on-a-retry", "fixed-by-a-pivot")
+_ONE_TASK = ("run", "--check", "true", "--", "sleep", "60")
 _UNSTUCK = Path(sys.executable).with_name("unstuck")
 _OTHER = Path(__file__).with_name("peer_detectors.py")
 _IDENTITY = {f"GIT_{role}_{what}": "c@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -237,7 +238,9 @@ def _print_screens(names: list[str]) -> None:
         asyncio.run(past.run())
         unstuck = str(_UNSTUCK)
         rows: list[tuple[str, list[str], str, Path, dict[str, str]]] = [
+            ("a Textual app of one word", [sys.executable, "-c", MINIMAL], "HELLO", root, environ),
             (f"{_named('unstuck')} watch, empty", [unstuck, "watch"], "q quit", root, environ),
+            (f"{_named('unstuck')} run, 1 task", [unstuck, *_ONE_TASK], "queued", root, environ),
             (
                 f"{_named('unstuck')} replay, 3 tasks",
                 [unstuck, "replay", "last"],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from unstuck.runs.answers.answer_file import load_answers
+from unstuck.runs.plans.one_command import one_command
 from unstuck.runs.plans.plan import one_task_plan
 from unstuck.runs.run import RunOptions, start_run
 from unstuck.workspace.project import locate
@@ -28,7 +29,7 @@ async def test_an_answer_is_in_the_prompt_of_every_later_retry(repo: Path, answe
     seen.mkdir()
     rules.write_text(f"- {answer}\n")
     agent = f'cp "$UNSTUCK_PROMPT_FILE" {seen}/${{UNSTUCK_ATTEMPT##*.}}'
-    plan = one_task_plan(["sh", "-c", agent], task="Do it", verify=VERIFY, agent_type=None, timeout=None, project=None)
+    plan = one_task_plan(one_command(["sh", "-c", agent], task="Do it", verify=VERIFY))
     options = RunOptions(answers=load_answers(rules), overrides=LIMITS)
     assert (await start_run(plan, await locate(repo), options)).exit_code == 3
     told = [path.read_text() for path in sorted(seen.iterdir(), key=lambda path: int(path.name))]

@@ -9,6 +9,7 @@ import pytest
 
 from unstuck.eventlog import events as e
 from unstuck.eventlog.envelope import Record
+from unstuck.runs.plans.one_command import one_command
 from unstuck.runs.plans.plan import one_task_plan
 from unstuck.runs.run import RunOptions, start_run
 from unstuck.workspace.project import locate
@@ -36,9 +37,7 @@ async def worked(repo: Path, said: tuple[str, ...]) -> tuple[list[str], list[e.D
             decided.append(record.event)
 
     verify = "echo 'AssertionError: expected 3 but got 2'; exit 1"
-    plan = one_task_plan(
-        ["sh", str(agent)], task="Fetch it", verify=verify, agent_type=None, timeout=None, project=None
-    )
+    plan = one_task_plan(one_command(["sh", str(agent)], task="Fetch it", verify=verify))
     result = await start_run(plan, await locate(repo), RunOptions(listener=listen))
     assert result.exit_code == 3
     told = sorted(seen.glob("told.*"), key=lambda path: int(path.suffix[1:]))

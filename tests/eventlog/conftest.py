@@ -19,6 +19,7 @@ from unstuck.eventlog import events as e
 from unstuck.eventlog.log import writer
 from unstuck.eventlog.log.journal import Journal
 from unstuck.eventlog.storage import durable_files
+from unstuck.runs.plans.one_command import one_command
 from unstuck.runs.plans.plan import one_task_plan
 from unstuck.text import Clean
 
@@ -95,7 +96,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run with three tasks, in a project without git, which is the working directory."""
     folder = tmp_path / ".unstuck" / "runs" / RUN
-    plan = one_task_plan(("true",), task="Do a.", verify=None, agent_type=None, timeout=None, project=None)
+    plan = one_task_plan(one_command(("true",), task="Do a."))
 
     async def write() -> None:
         journal = await Journal.open(folder, run=RUN, clock=SystemClock())

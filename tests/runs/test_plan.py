@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unstuck.errors import PlanError, UsageError
+from unstuck.runs.plans.one_command import one_command
 from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.plans.plan_file import load_plan
 
@@ -129,7 +130,7 @@ def test_survives_the_log(write: Callable[[str | bytes], Path]) -> None:
     """A plan that went through the log as JSON is the same plan."""
     plan = load_plan(write(FULL), parallel_worktrees=True)
     assert Plan.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
-    assert Plan.from_dict(json.loads(json.dumps(one_task_plan(["x"], **NOTHING).as_dict()))).tasks.keys() == {"task"}
+    assert Plan.from_dict(json.loads(json.dumps(one_task_plan(one_command(["x"])).as_dict()))).tasks.keys() == {"task"}
 
 
 def test_order(write: Callable[[str | bytes], Path]) -> None:
@@ -332,13 +333,10 @@ def test_shared_task_cannot_need_a_worktree(write: Callable[[str | bytes], Path]
     assert "`c` is shared but needs `a`" in error.problem
 
 
-NOTHING = {"task": None, "verify": None, "agent_type": None, "timeout": None, "project": None}
-
-
-def test_one_command(tmp_path: Path) -> None:
+def test_one_command() -> None:
     """One command on the command line is a plan of one task."""
     options = {"task": "Fix it", "verify": "pytest -q", "agent_type": "qa_engineer", "timeout": "10m"}
-    plan = one_task_plan(["/opt/bin/claude", "-p", "{prompt}"], **options, project=tmp_path)
+    plan = one_task_plan(one_command(["/opt/bin/claude", "-p", "{prompt}"], **options))
     task = plan.task("task")
     assert task.prompt == "Fix it"
     assert task.verify == "pytest -q"
@@ -346,17 +344,16 @@ def test_one_command(tmp_path: Path) -> None:
     assert task.timeout_s == 600.0
     assert plan.agents[task.agent].command == ("/opt/bin/claude", "-p", "{prompt}")
     assert task.agent == "claude"
-    assert plan.project == tmp_path
     assert plan.tasks["task"].own_verify is True
 
 
 def test_one_command_wrong() -> None:
     """No command, or a duration that is none, is wrong usage."""
     with pytest.raises(UsageError, match="no command"):
-        one_task_plan([], **NOTHING)
+        one_command([])
     with pytest.raises(UsageError, match="--timeout"):
-        one_task_plan(["x"], **{**NOTHING, "timeout": "soon"})
-    assert one_task_plan(["./…"], **NOTHING).task("task").agent == "agent"
+        one_command(["x"], timeout="soon")
+    assert one_command(["./…"]).agent == "agent"
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,6 +8,7 @@ import pytest
 
 from unstuck.agents.command.presets import preset_command
 from unstuck.errors import PlanError
+from unstuck.runs.plans.one_command import one_command
 from unstuck.runs.plans.plan import Plan, one_task_plan
 from unstuck.runs.plans.plan_file import load_plan
 
@@ -59,11 +60,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: str) -> None:
         load(tmp_path, text)
 
 
-def test_one_command(tmp_path: Path) -> None:
+def test_one_command() -> None:
     """The agent has the preset's name."""
-    plan = one_task_plan(
-        preset_command("codex"), task="x", verify=None, agent_type=None, timeout=None, project=None, name="codex"
-    )
+    plan = one_task_plan(one_command(preset_command("codex"), task="x", name="codex"))
     assert list(plan.agents) == ["codex"]
 
 

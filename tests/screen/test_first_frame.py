@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ptyprocess
 import pytest
+from tests.conftest import Inside
 from tests.waiting import become
 
 LATER = {
@@ -70,19 +71,51 @@ def loaded(project: Path, *arguments: str) -> set[str]:
     return set(file.read_text().split())
 
 
-@pytest.mark.parametrize("arguments", [("watch",), ("run", "--check", "true", "--", "sleep", "600")])
-def test_the_run_is_not_loaded_for_it(repo: Path, arguments: tuple[str, ...]) -> None:
+PLAN = """\
+agents: {one: {command: "sleep 600"}, two: {command: "opencode acp"}}
+tasks:
+  - {id: first, prompt: Begin, agent: one}
+  - {id: second, prompt: Go on, agent: one, needs: [first]}
+check: "true"
+"""
+READ = {"yaml", "unstuck.contract", "unstuck.diagnosis.model"}
+"""Modules that read a file of the user."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        (("watch",), set()),
+        (("run", "--check", "true", "--", "sleep", "600"), set()),
+        (("run", "--check", "true", "--budget", "time=1h", "--", "sleep", "600"), set()),
+        (("run", "--check", "true", "--", "acp:sleep", "600"), set()),
+        (("run", "--check", "true", "--answers", "answers.yaml", "--", "sleep", "600"), READ),
+        (("run", "plan.yaml"), READ),
+    ],
+    ids=["watch", "command", "budget", "protocol", "answers", "plan"],
+)
+def test_the_run_is_not_loaded_for_it(repo: Path, arguments: tuple[str, ...], read: set[str]) -> None:
     """Models, events, settings and supervision take longer to load than the frame takes to draw."""
-    assert loaded(repo, *arguments) & LATER == set()
+    (repo / "plan.yaml").write_text(PLAN)
+    (repo / "answers.yaml").write_text("- {gate: stuck, answer: skip}\n")
+    (repo / "unstuck.yaml").write_text("max_parallel: 2\n")
+    assert loaded(repo, *arguments) & (LATER - read) == set()
+
+
+def test_a_resumed_run_is_not_loaded_for_it(repo: Path, inside: Inside) -> None:
+    """Its tasks come from the rows that are saved beside its log."""
+    assert inside(repo, "run", "--headless", "--check", "false", "--", "true")[0] == 3
+    assert loaded(repo, "run", "--resume", "last") & (LATER - {"psutil"}) == set()
 
 
 async def test_a_run_of_another_process_is_not_loaded_for_it(
     repo: Path, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
-    """Its tasks come from the rows that are saved beside its log."""
+    """Its tasks come from the rows that are saved beside its log, also when it is resumed after a kill."""
     run = start("run", "--headless", "--check", "true", "--", "sleep", "600", cwd=repo, stdout=subprocess.DEVNULL)
     try:
         await become(lambda: loaded(repo, "watch") & (LATER - {"psutil"}) == set())  # which finds its process
     finally:
         run.kill()
         run.wait()
+    assert loaded(repo, "run", "--resume", "last") & (LATER - {"psutil"}) == set()

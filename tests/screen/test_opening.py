@@ -17,7 +17,7 @@ from unstuck.runs.view.local_run import LiveRun
 from unstuck.settings.screen_settings import ScreenSettings
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck_tui.app.unstuck_app import UnstuckApp
-from unstuck_tui.render.tasks.opening import KnownTask, Opening, opening_of
+from unstuck_tui.render.tasks.opening import KnownTask, Opening, opening_of, opening_of_tasks
 from unstuck_tui.screens.main import MainScreen
 from unstuck_tui.screens.opening import OpeningScreen
 
@@ -65,6 +65,20 @@ async def test_the_frame_of_the_saved_rows_is_that_of_the_run(
         assert len(asks) == len([line for line in after[: len(before)] if "waits for you" in line])
 
 
+async def test_no_task_works_in_a_run_that_was_killed(repo: Path, clock: ManualClock) -> None:
+    """A task that was at work when its run was killed is interrupted, in its row and in the first line."""
+    async with Supervisor.open(repo, clock=clock, person=True, start=e.RunStarted(project="shop")) as supervisor:
+        story = Story(supervisor, clock)
+        story.task("web")
+        story.start("web")
+        await story.core.journal.committed()
+        for live, state, group in ((True, "running", "working"), (False, "interrupted", "waiting")):
+            rows = list(show_rows(supervisor.run, supervisor.state, clock.now(), live=live))
+            known = opening_of(rows, "shop", elapsed=0.0)
+            assert [task.state for task in known.tasks] == [state]
+            assert known.counts[group] == 1
+
+
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (120, 40), (200, 60)])
 async def test_nothing_moves_when_the_run_is_there(size: tuple[int, int], repo: Path, clock: ManualClock) -> None:
     """The guide, the heading, the task and the keys below stand in the same lines before and after."""
@@ -80,6 +94,31 @@ async def test_nothing_moves_when_the_run_is_there(size: tuple[int, int], repo: 
         assert after[1 : heading + 1] == before[1 : heading + 1]
         assert after[heading + 1].startswith(before[heading + 1].rstrip(" │"))
         assert after[-1] == before[-1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_no_task_of_a_plan_moves_when_the_run_is_there(
+    size: tuple[int, int], repo: Path, clock: ManualClock
+) -> None:
+    """Each task of a plan that begins has its place, its agent and what it waits for before its run is loaded."""
+    async with Supervisor.open(repo, clock=clock, person=True, start=e.RunStarted(project="shop")) as supervisor:
+        story = Story(supervisor, clock)
+        tasks = [("web", "claude", ()), ("api", "codex", ("web",)), ("all", "claude", ("web", "api"))]
+        for name, agent, needs in tasks:
+            story.task(name, agent=agent, agent_type="default", needs=needs)
+        await supervisor.core.journal.committed()
+        app = UnstuckApp(opening_of_tasks("shop", tasks), QUIET)
+        async with app.run_test(size=size) as pilot:
+            before = rows_of(app)
+            await opened(app, pilot, supervisor)
+            after = rows_of(app)
+        heading = next(place for place, line in enumerate(before) if "TASK " in line)
+        assert after[1 : heading + 1] == before[1 : heading + 1]  # the first line learns the id of the run
+        for place in range(heading + 1, heading + 1 + len(tasks)):
+            known = before[place].strip("│ ").split()
+            assert after[place].strip("│ ").split()[: len(known)] == known
+        assert "waits for web, api" in before[heading + 3]
+        assert "waits for web, api" in after[heading + 3]
 
 
 async def test_keys_wait_for_the_run_in_their_order(repo: Path, clock: ManualClock) -> None:

@@ -6,23 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from unstuck.agents.acp_agents import program_of
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
-from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of, require_program
-from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_program
+from unstuck.agents.command.presets import EXPERIMENTAL, protocol_of
 from unstuck.contract import Agent
 from unstuck.errors import UsageError
-
-
-def require_agent(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> None:
-    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
-    if protocol_of(command) == "claude-sdk":
-        require_sdk()
-        command = (sdk_program(command[0], environ), *command[1:])
-    elif protocol_of(command) == "acp":
-        require_acp()
-        command = program_of(command)
-    require_program(command, directory, environ)
 
 
 def require_allowed(name: str, command: tuple[str, ...], *, experimental: bool) -> None:

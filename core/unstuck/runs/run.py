@@ -100,16 +100,16 @@ class RunOptions:
 async def start_run(
     plan: Plan, place: Project, options: RunOptions, *, kind: Literal["plan", "command"] = "plan"
 ) -> RunResult:
-    """Run ``plan`` in ``place``. Raises UsageError before anything starts, RecordError if the log cannot be written."""
+    """Run ``plan``, whose programs have been found, in ``place``.
+
+    Raises UsageError before anything starts, and RecordError if the log cannot be written.
+    """
     from unstuck.agents.factory import require_allowed
     from unstuck.runs.plans.failover import with_failover
-    from unstuck.runs.plans.preflight import require_agents, require_checks, require_prices, start_warnings
+    from unstuck.runs.plans.preflight import require_prices, start_warnings
 
     settings = _settings(plan, place, options)
     plan = with_failover(plan, settings.failover)
-    if options.placed is None:
-        require_agents(plan, place, options.environ)
-    require_checks(plan, options.environ)
     require_prices(plan, settings)
     for agent in plan.agents.values():
         require_allowed(agent.name, agent.command, experimental=settings.experimental == "accept")
@@ -153,7 +153,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
 
     Raises RecordDamaged for damage anywhere in its log, and RecordError where the log cannot be read.
     """
-    from unstuck.runs.plans.preflight import require_agents
+    from unstuck.runs.plans.programs import require_programs
     from unstuck.runs.recovery_choices import require_possible
     from unstuck.supervision.recovery.review import Standstill
 
@@ -173,7 +173,9 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = _recorded_plan(log, state)
     if options.placed is None:
-        require_agents(plan, place, options.environ)
+        require_programs(plan.commands(), (), place.directory, options.environ)
+        if options.warn is not None and any(row.host or row.awaits for row in state.attempts.values()):
+            options.warn(f"hosts worked run {run}. To have them go on: unstuck run --fleet --resume {run}")
     limits = _budget(place, options)
     require_possible(state, options.chosen, git=place.repository is not None)
     async with Supervisor.open(

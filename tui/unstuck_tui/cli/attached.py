@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ async def attach(
         from unstuck_tui.keys.preferences import preferences
 
     settings = preferences(os.environ)
-    if (known := _known(place, live.run)) is not None:
+    if (known := known_run(place, live.run, "ATTACHED", is_live=lambda: True)) is not None:
         app = AttachedApp(known, settings)
         await show_opening(app, lambda: _followed(place, live.run))
     else:
@@ -65,18 +65,18 @@ def _followed(place: Project, run: str) -> FollowedRun:
     return FollowedRun(place, run, os.environ)
 
 
-def _known(place: Project, run: str) -> Opening | None:
-    """Return what the rows beside the log of ``run`` say; None where they do not fit it."""
+def known_run(place: Project, run: str, title: str, *, is_live: Callable[[], bool]) -> Opening | None:
+    """Return what the rows beside the log of ``run`` say, under the name ``title``; None where they do not fit it."""
     from unstuck.clock import SystemClock
     from unstuck.eventlog.attention_stats import seconds_of
     from unstuck.rows.saved_rows import saved_rows
     from unstuck_tui.render.tasks.opening import opening_of
 
     now = SystemClock().now()
-    rows = saved_rows(place.runs / run, now, is_live=lambda: True)
+    rows = saved_rows(place.runs / run, now, is_live=is_live)
     if rows is None:
         return None
-    return opening_of(rows, "ATTACHED", elapsed=max(0.0, now - (seconds_of(rows[0]["started"]) or now)))
+    return opening_of(rows, title, elapsed=max(0.0, now - (seconds_of(rows[0]["started"]) or now)))
 
 
 async def _lines(run: FollowedRun, output: Output, *, whole: bool) -> RunResult:

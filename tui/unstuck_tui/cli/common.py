@@ -18,6 +18,7 @@ from unstuck.errors import UnstuckError, UsageError
 from unstuck.text import sanitise
 
 if TYPE_CHECKING:
+    from unstuck.eventlog.storage.lock import Holder
     from unstuck.workspace.project import Project
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -137,12 +138,21 @@ async def _settle(place: Project, *, writes: bool) -> None:
 
 def is_free(place: Project) -> bool:
     """True where a run can begin, as far as that can be seen at once: no screen opens only to close with an error."""
-    from unstuck.eventlog.storage.lock import read_holders
-
     home = place.home
     while not home.exists():
         home = home.parent
-    return os.access(home, os.W_OK) and not read_holders(place.home)
+    return os.access(home, os.W_OK) and not live_here(place)
+
+
+def live_here(place: Project) -> list[Holder]:
+    """Return the processes that work here: that of a run, then that of a watch."""
+    from unstuck.eventlog.storage.lock import read_holders
+
+    if not read_holders(place.home):
+        return []
+    from unstuck.runs.queries.run_list import live_runs  # loads what most first frames do not wait for
+
+    return live_runs(place)
 
 
 def entitle_process(command: str) -> None:

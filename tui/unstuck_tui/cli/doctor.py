@@ -36,7 +36,7 @@ def command(ctx: click.Context, project: Path, as_json: bool) -> None:
 
 
 async def _rows(directory: Path, environ: dict[str, str]) -> list[dict[str, Any]]:
-    from unstuck.runs.doctor import check_up
+    from unstuck.runs.doctor.check_up import check_up
     from unstuck.workspace.project import locate
 
     place = await locate(directory, links=True)

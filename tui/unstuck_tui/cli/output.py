@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstuck_tui.cli.common import complain, echo
+from unstuck_tui.cli.common import complain, echo, is_free
 from unstuck_tui.cli.streams import can_show, discard, uncollected
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from unstuck.supervision.run.finish import RunResult
     from unstuck.workspace.project import Project
     from unstuck_tui.app.host import ScreenHost
+    from unstuck_tui.render.tasks.opening import Opening
+
+
+_UNSAID = 50
+"""Largest number of warnings that wait for the end of a screen."""
 
 
 def answers_in(file: Path | None) -> AnswerRules | None:
@@ -39,6 +45,18 @@ def screen(options: Mapping[str, Any], environ: Mapping[str, str], output: Outpu
         from unstuck_tui.keys.preferences import preferences
 
     return ScreenHost(output, preferences(environ))
+
+
+def opened(
+    beside: ScreenHost | None, place: Project, page: Served | None, known: Callable[[], Opening | None]
+) -> AbstractAsyncContextManager[bool]:
+    """Context in which a screen shows what is ``known`` of a run already; yields whether the person is still there.
+
+    Without a screen, or where nothing is known, it shows nothing. The link to a ``page`` is printed before a screen.
+    """
+    can_open = beside is not None and page is None and is_free(place)
+    opening = known() if can_open else None
+    return nullcontext(enter_result=True) if beside is None or opening is None else beside.opened(opening)
 
 
 def page_of(options: Mapping[str, Any], place: Project, output: Output) -> Served | None:
@@ -65,12 +83,33 @@ class Output:
         self.run = ""
         self._gone = False
         self._painted = not plain
-        self.is_quiet = False
+        self._is_quiet = False
+        self._unsaid: dict[str, None] = {}
         self._branch = ""
         self._gates: tuple[str, ...] = ()
         self._watch = False
         self.how = ""
         """Options that the run has to be given again when it is resumed."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """True while a screen shows the run."""
+        return self._is_quiet
+
+    @is_quiet.setter
+    def is_quiet(self, is_quiet: bool) -> None:
+        self._is_quiet = is_quiet
+        while self._unsaid and not is_quiet:
+            line = next(iter(self._unsaid))
+            del self._unsaid[line]
+            complain(line)
+
+    def warn(self, line: str) -> None:
+        """Print a warning that no record has on standard error, or once the screen is closed."""
+        if not self._is_quiet:
+            complain(line)
+        elif len(self._unsaid) < _UNSAID:
+            self._unsaid[line] = None
 
     def started(self, run: str) -> None:
         self.run = run

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unstuck.errors import UsageError
 from unstuck.text import one_line
-from unstuck_tui.cli.common import complain, entitle_process, is_free, located, overrides_of, progress
-from unstuck_tui.cli.output import Output, answers_in, page_of, screen
+from unstuck_tui.cli.attached import known_run
+from unstuck_tui.cli.common import entitle_process, located, overrides_of, progress
+from unstuck_tui.cli.output import Output, answers_in, opened, page_of, screen
 
 if TYPE_CHECKING:
     from unstuck.fleet.shared_plan.placement import Placement
+    from unstuck.runs.plans.one_command import OneCommand
     from unstuck.runs.plans.plan import Plan
+    from unstuck.runs.run import RunOptions
+    from unstuck.supervision.run.finish import RunResult
     from unstuck.workspace.project import Project
-    from unstuck_tui.app.host import ScreenHost
     from unstuck_tui.render.tasks.opening import Opening
 
 _OFFERED = 64
 _LONG_LOG = 32 * 1024 * 1024
 """Bytes of an event log whose reading takes a person's time."""
 _OF_ONE_COMMAND = {"task": "--task", "verify": "--check", "agent_type": "--agent-type", "timeout": "--timeout"}
+
+
+class _Asked(NamedTuple):
+    """The run that the command line asks for: its project, what a screen can show of it at once, and its beginning."""
+
+    place: Project
+    known: Callable[[], Opening | None]
+    begin: Callable[[RunOptions], Awaitable[RunResult]]
 
 
 async def execute(
@@ -40,92 +51,134 @@ async def execute(
     if options["recover"] and not options["resume"]:
         raise UsageError("--recover needs --resume: it decides how interrupted tasks continue")
     environ = dict(os.environ)
-    placed = _placed(options, overrides)
+    placed = _placed(options, overrides, output)
     output.how = "--fleet " if placed is not None else ""
     beside = screen(options, environ, output)
-    shows_at_once = beside is not None and has_agent and placed is None
-    known = _known(words, place, options, overrides) if shows_at_once else None
-    async with _shown(beside, known) as is_there:
+    answers = answers_in(options["answers"])
+    if options["resume"]:
+        asked = await _resumed(words, place, options, placed, output)
+    elif has_agent and placed is None:
+        asked = _one_command(words, place, options)
+    else:
+        asked = await _planned(words, has_agent, place, options, placed, overrides)
+    page = page_of(options, asked.place, output)
+    async with opened(beside, asked.place, page, asked.known) as is_there:
         if not is_there:
             return 130
-        from unstuck.runs.run import RunOptions, resume_run, start_run
+        from unstuck.runs.run import RunOptions
 
         entitle_process("run")
-        run_options = RunOptions(
-            overrides=overrides,
-            answers=answers_in(options["answers"]),
-            listener=output.show,
-            started=output.started,
-            notice=output.notice,
-            warn=complain,
-            beside=beside,
-            served=page_of(options, place, output),
-            placed=None if placed is None else placed.placed,
-            chosen=_chosen(options["recover"]),
-            hold=hold,
-            environ=environ,
-            reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
+        result = await asked.begin(
+            RunOptions(
+                overrides=overrides,
+                answers=answers,
+                listener=output.show,
+                started=output.started,
+                notice=output.notice,
+                warn=output.warn,
+                beside=beside,
+                served=page,
+                placed=None if placed is None else placed.placed,
+                chosen=_chosen(options["recover"]),
+                hold=hold,
+                environ=environ,
+                reading=lambda size: progress(size, "reading the event log", least=_LONG_LOG),
+            )
         )
-        if options["resume"]:
-            from unstuck.eventlog.log.load_state import LOG_NAME
-            from unstuck.runs.queries.run_list import find_run
-
-            _refuse_with_resume(words, options)
-            if placed is not None:
-                await _bring_here(options["resume"], place, placed)
-            run = find_run(place, options["resume"])
-            output.started(run)
-            if placed is None and _had_hosts(place.runs / run / LOG_NAME):
-                complain(f"hosts worked run {run}. To have them go on: unstuck run --fleet --resume {run}")
-            result = await resume_run(run, place, run_options)
-        else:
-            plan, place = await _plan(words, has_agent, place, options)
-            if placed is not None:
-                plan = _apart(plan, overrides)
-                await placed.require(plan, place)
-            kind = "command" if has_agent else "plan"
-            result = await start_run(plan, place, run_options, kind=kind)  # type: ignore[arg-type]
-    await output.finish(result, place)
+    await output.finish(result, asked.place)
     return result.exit_code
 
 
-def _shown(beside: ScreenHost | None, known: Opening | None) -> AbstractAsyncContextManager[bool]:
-    """Context in which the screen shows what is ``known`` of the run already, where there is a screen."""
-    return beside.opened(known) if beside is not None and known is not None else nullcontext(enter_result=True)
+def _one_command(words: tuple[str, ...], place: Project, options: dict[str, Any]) -> _Asked:
+    """Return the run of one command here. Raises UsageError for what cannot begin, before there is a screen."""
+    from unstuck.runs.plans.one_command import TASK
+    from unstuck.runs.plans.programs import require_programs
+
+    command = _command(words, options)
+    require_programs([command.command], [command.verify] if command.verify else [], place.directory, os.environ)
+
+    def known() -> Opening:
+        from unstuck_tui.render.tasks.opening import opening_of_tasks
+
+        return opening_of_tasks(one_line(place.root.name), [(TASK, command.agent, ())])
+
+    async def begin(run_options: RunOptions) -> RunResult:
+        from unstuck.runs.plans.plan import one_task_plan
+        from unstuck.runs.run import start_run
+
+        plan = one_task_plan(command)
+        return await start_run(_direct(plan) if options["direct"] else plan, place, run_options, kind="command")
+
+    return _Asked(place, known, begin)
 
 
-def _known(
-    words: tuple[str, ...], place: Project, options: dict[str, Any], overrides: dict[str, Any]
-) -> Opening | None:
-    """Return what a screen can show at once of the run of one command; None where more has to be looked at first.
+async def _planned(
+    words: tuple[str, ...],
+    has_agent: bool,
+    place: Project,
+    options: dict[str, Any],
+    placed: Placement | None,
+    overrides: dict[str, Any],
+) -> _Asked:
+    """Return the run of a plan. Raises UsageError and PlanError for what cannot begin, before there is a screen."""
+    from unstuck.runs.plans.plan import one_task_plan
+    from unstuck.runs.plans.programs import require_programs
 
-    Raises UsageError and SettingsError for what cannot begin, before there is a screen.
-    """
-    from unstuck.agents.command.presets import protocol_of, require_program
-    from unstuck.runs.plans.one_command import TASK, one_command, require_check
-    from unstuck.settings.layers import default_user_file, nothing_set
-    from unstuck_tui.render.tasks.opening import KnownTask, Opening
+    if has_agent:
+        plan = one_task_plan(_command(words, options))
+    else:
+        plan, place = await _from_file(words, place, options)
+    plan = _direct(plan) if options["direct"] else plan
+    if placed is not None:
+        plan = _apart(plan, overrides)
+        await placed.require(plan, place)
+    # Agents of hosts need not be here, and a setup may still install what a check needs.
+    agents, checks = plan.commands() if placed is None else [], [] if plan.setup else plan.checks()
+    require_programs(agents, checks, place.directory, os.environ)
 
-    needs_more = options["resume"] or options["answers"] or options["web"] or not words or protocol_of(words)
-    if needs_more or not is_free(place):
-        return None
-    if not nothing_set(place.root, default_user_file(), os.environ, overrides):
-        from unstuck.settings.loading import load_settings
+    def known() -> Opening:
+        from unstuck_tui.render.tasks.opening import opening_of_tasks
 
-        user_file = default_user_file()
-        settings = load_settings(place.root, user_file=user_file, environ=os.environ, overrides=overrides)
-        if settings.failover or any(settings.budget.model_dump().values()):
-            return None  # whether its agent can be used with these is found out before a screen opens
-    check = options["verify"]
-    names = {"agent_type": options["agent_type"], "timeout": options["timeout"], "name": options["agent"] or ""}
-    command = one_command(words, verify=check, **names)
-    require_program(words, place.directory, os.environ)
-    if check:
-        require_check(check, os.environ)
-    return Opening(one_line(place.root.name), tasks=[KnownTask(TASK, command.agent)])
+        tasks = [planned.task for planned in plan.tasks.values()]
+        return opening_of_tasks(one_line(place.root.name), [(task.id, task.agent, task.needs) for task in tasks])
+
+    async def begin(run_options: RunOptions) -> RunResult:
+        from unstuck.runs.run import start_run
+
+        return await start_run(plan, place, run_options, kind="command" if has_agent else "plan")
+
+    return _Asked(place, known, begin)
 
 
-def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | None:
+async def _resumed(
+    words: tuple[str, ...], place: Project, options: dict[str, Any], placed: Placement | None, output: Output
+) -> _Asked:
+    """Return the rest of a run. Raises UsageError for options that it does not take."""
+    from unstuck.eventlog.log.load_state import LOG_NAME
+    from unstuck.runs.queries.run_list import find_run
+
+    _refuse_with_resume(words, options)
+    if placed is not None:
+        await _bring_here(options["resume"], place, placed)
+    run = find_run(place, options["resume"])
+    output.started(run)
+
+    def known() -> Opening | None:
+        log = place.runs / run / LOG_NAME
+        if not log.is_file() or log.stat().st_size >= _LONG_LOG:  # which is read with a bar that says how far
+            return None
+        found = known_run(place, run, one_line(place.root.name), is_live=lambda: False)
+        return found if found is not None and found.state != "ended" else None
+
+    async def begin(run_options: RunOptions) -> RunResult:
+        from unstuck.runs.run import resume_run
+
+        return await resume_run(run, place, run_options)
+
+    return _Asked(place, known, begin)
+
+
+def _placed(options: dict[str, Any], overrides: dict[str, Any], output: Output) -> Placement | None:
     """Return where the tasks are worked, with ``--fleet``. Raises UsageError."""
     if not options["fleet"]:
         if options["via"] or options["lease"]:
@@ -143,7 +196,7 @@ def _placed(options: dict[str, Any], overrides: dict[str, Any]) -> Placement | N
         lease_s = parse_duration(options["lease"]) if options["lease"] else LEASE_S
     except ValueError as error:
         raise UsageError(f"--lease: {error}") from None
-    return Placement(Membership(os.environ).person(), via=options["via"] or "", lease_s=lease_s, warn=complain)
+    return Placement(Membership(os.environ).person(), via=options["via"] or "", lease_s=lease_s, warn=output.warn)
 
 
 def _apart(plan: Plan, overrides: dict[str, Any]) -> Plan:
@@ -165,21 +218,6 @@ async def _bring_here(run: str, place: Project, placed: Placement) -> None:
         await bring_run(run, place, placed, os.environ)
 
 
-def _had_hosts(log: Path) -> bool:
-    """Return whether hosts of a fleet worked a run, without reading its whole log into memory."""
-    from mmap import ACCESS_READ, mmap
-
-    from unstuck.eventlog.storage.durable_files import open_for_reading
-
-    with (
-        suppress(OSError, ValueError),
-        open_for_reading(log) as file,
-        mmap(file.fileno(), 0, access=ACCESS_READ) as text,
-    ):
-        return text.find(b'"event":"host_awaited"') >= 0
-    return False
-
-
 def _chosen(options: tuple[str, ...]) -> dict[str, str]:
     if not options:
         return {}
@@ -194,27 +232,20 @@ def _refuse_with_resume(words: tuple[str, ...], options: dict[str, Any]) -> None
         raise UsageError(f"--resume takes the plan from the run; leave out {', '.join([*words[:1], *given])}")
 
 
-async def _plan(
-    words: tuple[str, ...], has_agent: bool, place: Project, options: dict[str, Any]
-) -> tuple[Plan, Project]:
-    if has_agent:
-        if not words:
-            raise UsageError("missing agent command after --: unstuck run --check CMD -- AGENT…")
-        from unstuck.agents.command.prompt_delivery import stated_task
-        from unstuck.runs.plans.plan import one_task_plan
+def _command(words: tuple[str, ...], options: dict[str, Any]) -> OneCommand:
+    if not words:
+        raise UsageError("missing agent command after --: unstuck run --check CMD -- AGENT…")
+    from unstuck.agents.command.prompt_delivery import stated_task
+    from unstuck.runs.plans.one_command import one_command
 
-        plan = one_task_plan(
-            words,
-            task=options["task"] or stated_task(words),
-            verify=options["verify"],
-            agent_type=options["agent_type"],
-            timeout=options["timeout"],
-            project=None,
-            name=options["agent"] or "",
-        )
-    else:
-        plan, place = await _from_file(words, place, options)
-    return (_direct(plan) if options["direct"] else plan), place
+    return one_command(
+        words,
+        task=options["task"] or stated_task(words),
+        verify=options["verify"],
+        agent_type=options["agent_type"],
+        timeout=options["timeout"],
+        name=options["agent"] or "",
+    )
 
 
 def _is_said(word: str) -> bool:

@@ -10,23 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstuck.eventlog.storage.lock import read_holders
-from unstuck.settings.layers import default_user_file, nothing_set
+from unstuck.settings.layers import default_user_file
 from unstuck.text import one_line
 from unstuck_tui.cli.attached import attach
 from unstuck_tui.cli.common import (
     budget_option,
     check_option,
-    complain,
     entitle_process,
-    is_free,
     json_option,
     limits_in,
+    live_here,
     located,
     project_option,
     web_option,
 )
-from unstuck_tui.cli.output import Output, answers_in, page_of, screen
+from unstuck_tui.cli.output import Output, answers_in, opened, page_of, screen
 
 if TYPE_CHECKING:
     from unstuck.eventlog.storage.lock import Holder
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from unstuck.supervision.run.supervisor import Supervisor
     from unstuck.workspace.project import Project
     from unstuck_tui.app.host import ScreenHost
+    from unstuck_tui.render.tasks.opening import Opening
 
 
 @click.command(name="watch")
@@ -84,30 +83,27 @@ async def _watch(directory: Path, verify: str | None, options: dict[str, Any]) -
     if live := _live(place, sessions=options["sessions"]):
         return (await attach(place, live[0], output, options, given)).exit_code
     rules, page = answers_in(options["answers"]), page_of(options, place, output)
-    user_file = default_user_file()
-    is_plain = nothing_set(place.root, user_file, os.environ, limits)
-    settings = None if is_plain else _settings(place, limits)
     beside = screen(options, os.environ, output)
-    if beside is None or not is_free(place):
-        return await _watched(place, settings or _settings(place, limits), verify, rules, output, options, beside, page)
-    from unstuck_tui.render.tasks.opening import Opening
-
-    async with beside.opened(Opening(one_line(place.root.name), kind="watch")) as is_there:
+    async with opened(beside, place, page, lambda: _known(place)) as is_there:
         if not is_there:
             return 130
-        settings = settings or _settings(place, limits)
-        return await _watched(place, settings, verify, rules, output, options, beside, page)
+        return await _watched(place, _settings(place, limits), verify, rules, output, options, beside, page)
+
+
+def _known(place: Project) -> Opening:
+    from unstuck_tui.render.tasks.opening import Opening
+
+    return Opening(one_line(place.root.name), kind="watch")
 
 
 def _live(place: Project, *, sessions: bool) -> list[Holder]:
     """Return the processes that work here; with ``sessions`` those that a watch cannot stand beside."""
-    if not read_holders(place.home):
-        return []
+    live = live_here(place)
+    if not (live and sessions):
+        return live
     from unstuck.eventlog.log.load_state import is_watch
-    from unstuck.runs.queries.run_list import live_runs
 
-    live = live_runs(place)
-    return [one for one in live if one.host or is_watch(place.runs / one.run)] if sessions else live
+    return [one for one in live if one.host or is_watch(place.runs / one.run)]
 
 
 def _settings(place: Project, limits: dict[str, str]) -> Settings:
@@ -138,7 +134,7 @@ async def _watched(
         verify=verify,
         policy=(lambda state: rules.match) if rules is not None else None,
         listener=output.show,
-        warn=complain,
+        warn=output.warn,
     ) as supervisor:
         output.started(supervisor.run)
         supervisor.room.notice = output.notice

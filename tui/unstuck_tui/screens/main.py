@@ -51,13 +51,11 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         #filter { display: none; height: 1; border: none; padding: 0 1; }
     }
     MainScreen.-filtering #filter { display: block; }
-    #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
     /* Below 84 columns or 30 lines the detail takes the table's place when it is opened; what the table leaves is the
        output's. */
     MainScreen.-stacked {
         Detail { display: none; layout: vertical; }
         #story, #facts { width: 100%; }
-        #table, #attention { border: none; }
         Detail .pane { border: none; border-top: round $foreground 25%; }
         Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
     }

@@ -67,14 +67,7 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
     OWN: ClassVar[tuple[Area, ...]] = ("main",)
     BINDINGS = bindings_of("main")
     AUTO_FOCUS = "#tasks"
-    DEFAULT_CSS = """
-    OpeningScreen {
-        layout: vertical;
-        #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
-        #attention.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
-        &.-stacked #table, &.-stacked #attention { border: none; }
-    }
-    """
+    DEFAULT_CSS = "OpeningScreen { layout: vertical; }"
 
     def __init__(self, opening: Opening, size: Size) -> None:
         # Classes that come later have all widgets styled twice.

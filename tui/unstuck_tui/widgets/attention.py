@@ -27,10 +27,7 @@ class AttentionList(Lines, can_focus=True):
 
     AREA = "attention"
     BINDINGS = bindings_of("attention")
-    DEFAULT_CSS = """
-    AttentionList { height: 2; }
-    AttentionList.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
-    """
+    DEFAULT_CSS = "AttentionList { height: 2; }"
 
     @dataclass
     class Chosen(Message):

@@ -71,9 +71,14 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
             border: round $primary;
             border-title-color: $text-primary; border-title-style: bold; border-subtitle-color: $text-primary;
         }
+        #attention.-asks {
+            border: round $error; border-title-color: $text-error; border-title-style: bold;
+            background: $error 8%;
+            &:ansi { background: ansi_default; }
+        }
     }
     FittingScreen.-stacked {
-        .list { border: none; }
+        .list, #table, #attention { border: none; }
         .about { border: none; border-top: round $foreground 25%; }
         .about:focus { border-top: round $primary; }
     }

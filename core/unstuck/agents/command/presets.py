@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from unstuck.agents.acp_agents import KNOWN as ACP
 from unstuck.agents.acp_agents import PREFIX, program_of, speaks_acp
+from unstuck.agents.optional_packages import require_acp, require_sdk, sdk_program
 from unstuck.errors import AgentNotFound, UsageError
 from unstuck.text import admit, one_line
 
@@ -274,6 +275,17 @@ def resumed(command: Sequence[str], session: str | None) -> tuple[str, ...]:
     else:
         at = words.index("run") + 1 if name == "opencode" else 1
     return (*words[:at], *more, *words[at:])
+
+
+def require_agent(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:
+    """Raise AgentNotFound with a one-line error unless ``command`` can start in ``directory``."""
+    if protocol_of(command) == "claude-sdk":
+        require_sdk()
+        command = (sdk_program(command[0], environ), *command[1:])
+    elif protocol_of(command) == "acp":
+        require_acp()
+        command = program_of(command)
+    require_program(command, directory, environ)
 
 
 def require_program(command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> None:

@@ -65,7 +65,7 @@ class Placement:
 
     async def require(self, plan: Plan, place: Project) -> None:
         """Raise UsageError, FleetError or WorkspaceError for what would keep the run from its hosts."""
-        from unstuck.agents.factory import require_agent
+        from unstuck.agents.command.presets import require_agent
 
         if plan.remediation:  # it repairs the baseline, which is the owner's
             require_agent(plan.agents[plan.remediation].command, place.directory, os.environ)

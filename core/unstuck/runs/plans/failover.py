@@ -6,21 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from unstuck.agents.command.presets import KNOWN, preset_command
-from unstuck.agents.factory import require_agent
+from unstuck.agents.command.presets import KNOWN, require_agent
 from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import UnstuckError, UsageError
 from unstuck.runs.doctor.first_look import first_look
-from unstuck.runs.plans.plan import Plan, PlannedAgent, PlannedTask
+from unstuck.runs.plans.plan import Plan, known_agents
 from unstuck.text import Clean, one_line
 from unstuck.words.did_you_mean import suggestion
 from unstuck.workspace.project import Project
-
-
-def known_agents(tasks: Iterable[PlannedTask], agents: Mapping[str, PlannedAgent]) -> dict[str, PlannedAgent]:
-    """Return the known agents that ``tasks`` name for a failover and that are not among ``agents``."""
-    names = dict.fromkeys(name for planned in tasks for name in planned.failover or () if name not in agents)
-    return {name: PlannedAgent(name=name, command=preset_command(name)) for name in names}
 
 
 def with_failover(plan: Plan, common: Iterable[str]) -> Plan:

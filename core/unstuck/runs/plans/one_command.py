@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from unstuck.errors import UsageError
 from unstuck.settings.durations import parse_duration
-from unstuck.supervision.checks.check_command import missing_program
-from unstuck.text import is_text, one_line
+from unstuck.text import is_text
 
 TASK = "task"
 """Id of the one task."""
 
 
 class OneCommand(NamedTuple):
-    """The agent's name, and the time limit of its attempts in seconds, None for that of its type."""
+    """An agent's ``command``, its name, and its task. ``timeout_s`` is None for the time limit of its type."""
 
+    command: tuple[str, ...]
     agent: str
+    task: str
+    verify: str | None
+    agent_type: str
     timeout_s: float | None
 
 
 def one_command(
-    command: Sequence[str], *, verify: str | None, agent_type: str | None, timeout: str | float | None, name: str = ""
+    command: Sequence[str],
+    *,
+    task: str | None = None,
+    verify: str | None = None,
+    agent_type: str | None = None,
+    timeout: str | float | None = None,
+    name: str = "",
 ) -> OneCommand:
-    """Return what a plan of one command needs. Raises UsageError for a missing command or a wrong duration."""
+    """Return what is run of one command, by an agent named ``name`` or after its program.
+
+    ``timeout`` is a duration as text or seconds. Raises UsageError for a missing command or a wrong duration.
+    """
     if not command or not command[0].strip():
         raise UsageError("no command: name the agent's program after `--`")
     if not all(map(is_text, (*command, verify or "", agent_type or ""))):
@@ -36,15 +47,5 @@ def one_command(
         timeout_s = None if timeout is None else parse_duration(str(timeout))
     except ValueError as error:
         raise UsageError(f"--timeout: {error}") from None
-    program = re.sub(r"[^A-Za-z0-9._:-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
-    return OneCommand(program, timeout_s)
-
-
-def require_check(check: str, environ: Mapping[str, str]) -> None:
-    """Raise UsageError if the program of ``check`` is missing."""
-    path = environ.get("PATH")
-    if missing := missing_program(check, lambda name: shutil.which(name, path=path) is not None):
-        raise UsageError(
-            f"the check's program {missing} was not found: {one_line(check, 200)} "
-            "(install it, or activate the environment that has it)"
-        )
+    agent = re.sub(r"[^A-Za-z0-9._:-]", "-", name or Path(command[0]).name).lstrip("._-")[:64] or "agent"
+    return OneCommand(tuple(command), agent, task or "", verify or None, agent_type or "default", timeout_s)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from unstuck.agents.command.presets import preset_command
 from unstuck.contract import Task
-from unstuck.runs.plans.one_command import TASK, one_command
+from unstuck.runs.plans.one_command import TASK, OneCommand
 
 AfterSkip = Literal["block", "run", "skip"]
 Mode = Literal["orchestrated", "direct"]
@@ -73,6 +74,17 @@ class Plan:
         """Return the task with this id. Raises KeyError."""
         return self.tasks[id].task
 
+    def commands(self) -> list[tuple[str, ...]]:
+        """Return the command of each agent that it begins with."""
+        used = {planned.task.agent for planned in self.tasks.values()}
+        return [
+            self.agents[name].command for name in sorted(used | ({self.remediation} if self.remediation else set()))
+        ]
+
+    def checks(self) -> list[str]:
+        """Return the checks of its tasks, each once."""
+        return list(dict.fromkeys(planned.task.verify for planned in self.tasks.values() if planned.task.verify))
+
     def order(self) -> tuple[str, ...]:
         """Return every id after all its needs, otherwise in the plan's order."""
         return ordered({name: planned.task.needs for name, planned in self.tasks.items()})
@@ -117,37 +129,25 @@ def _task_from_dict(values: Mapping[str, Any]) -> PlannedTask:
     return PlannedTask(**{**rest, "task": Task(**task)})
 
 
-def one_task_plan(
-    command: Sequence[str],
-    *,
-    task: str | None,
-    verify: str | None,
-    agent_type: str | None,
-    timeout: str | float | None,
-    project: Path | None,
-    name: str = "",
-) -> Plan:
-    """Return the plan of one command: one agent, named ``name`` or after its program, and one task, ``task``.
-
-    ``timeout`` is a duration as text or seconds. Raises UsageError for a missing command or a wrong duration.
-    """
-    program, timeout_s = one_command(command, verify=verify, agent_type=agent_type, timeout=timeout, name=name)
-    agent = PlannedAgent(name=program, command=tuple(command), type=agent_type or "default")
+def one_task_plan(one: OneCommand) -> Plan:
+    """Return the plan of one command: one agent and one task."""
+    agent = PlannedAgent(name=one.agent, command=one.command, type=one.agent_type)
     work = Task(
         id=TASK,
-        prompt=task or "",
-        agent=program,
-        agent_type=agent.type,
-        verify=verify or None,
-        timeout_s=timeout_s,
+        prompt=one.task,
+        agent=one.agent,
+        agent_type=one.agent_type,
+        verify=one.verify,
+        timeout_s=one.timeout_s,
     )
-    planned = PlannedTask(task=work, own_verify=bool(verify))
-    return Plan(
-        tasks=MappingProxyType({work.id: planned}),
-        agents=MappingProxyType({program: agent}),
-        project=project,
-        max_parallel=1,
-    )
+    planned = PlannedTask(task=work, own_verify=one.verify is not None)
+    return Plan(tasks=MappingProxyType({work.id: planned}), agents=MappingProxyType({one.agent: agent}), max_parallel=1)
+
+
+def known_agents(tasks: Iterable[PlannedTask], agents: Mapping[str, PlannedAgent]) -> dict[str, PlannedAgent]:
+    """Return the known agents that ``tasks`` name for a failover and that are not among ``agents``."""
+    names = dict.fromkeys(name for planned in tasks for name in planned.failover or () if name not in agents)
+    return {name: PlannedAgent(name=name, command=preset_command(name)) for name in names}
 
 
 def ordered(needs: Mapping[str, Collection[str]]) -> tuple[str, ...]:

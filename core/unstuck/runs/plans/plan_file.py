@@ -12,15 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from unstuck.agents.command.presets import KNOWN, preset_command
 from unstuck.contract import Task
-from unstuck.runs.plans.failover import known_agents
-from unstuck.runs.plans.plan import Plan, PlannedAgent, PlannedTask, ordered
+from unstuck.runs.plans.plan import Plan, PlannedAgent, PlannedTask, known_agents, ordered
 from unstuck.runs.plans.yaml_nodes import Document, Section, is_scalar
-from unstuck.settings.messages import settings_error
-from unstuck.settings.models import BudgetSettings
 from unstuck.text import one_line, sanitise
 from unstuck.words.did_you_mean import suggestion
 
@@ -122,7 +118,13 @@ def _project(top: Section, plan: Path) -> Path | None:
 
 
 def _budget(top: Section) -> Mapping[str, Any]:
-    budget = _plain(top, "budget")
+    if not (budget := _plain(top, "budget")):
+        return budget
+    from pydantic import ValidationError
+
+    from unstuck.settings.messages import settings_error
+    from unstuck.settings.models import BudgetSettings  # loads what a first frame does not wait for
+
     try:
         BudgetSettings.model_validate(dict(budget))
     except ValidationError as error:

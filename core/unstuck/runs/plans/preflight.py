@@ -8,14 +8,11 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from unstuck.agents.command.presets import model_in, reports_cost, reports_tokens
-from unstuck.agents.factory import require_agent
 from unstuck.agents.hooks.hook_agents import KNOWN
 from unstuck.diagnosis.agent_messages.troubles import known_agent
 from unstuck.errors import UsageError
 from unstuck.runs.doctor.first_look import first_look
-from unstuck.runs.doctor.programs import hooks
 from unstuck.runs.plans.failover import failover_warnings
-from unstuck.runs.plans.one_command import require_check
 from unstuck.runs.plans.plan import Plan
 from unstuck.settings.models import Settings, plain_name
 from unstuck.supervision.checks.check import detect_check
@@ -26,13 +23,6 @@ from unstuck.workspace.git.repository import dirty
 from unstuck.workspace.project import Project
 
 _PATIENCE_S = 5.0  # for a shell to say which one it is
-
-
-def require_agents(plan: Plan, place: Project, environ: Mapping[str, str]) -> None:
-    """Raise UsageError if an agent of the plan cannot be started."""
-    used = {planned.task.agent for planned in plan.tasks.values()} | ({plan.remediation} if plan.remediation else set())
-    for name in sorted(used):
-        require_agent(plan.agents[name].command, place.directory, environ)
 
 
 def prices_of(plan: Plan, settings: Settings) -> dict[str, tuple[float, float, bool]]:
@@ -65,14 +55,6 @@ def require_prices(plan: Plan, settings: Settings) -> None:
                 f"budget: agent {known} reports no cost: give its price in the setting "
                 f"`prices: {{{known}: {{read: N, written: N}}}}` (US dollars per million tokens), or limit its tokens"
             )
-
-
-def require_checks(plan: Plan, environ: Mapping[str, str]) -> None:
-    """Raise UsageError if the program of a check is missing, unless ``setup`` may still install it."""
-    if plan.setup:
-        return
-    for check in _checks(plan):
-        require_check(check, environ)
 
 
 async def start_warnings(
@@ -116,12 +98,10 @@ def _looks(plan: Plan, place: Project, environ: Mapping[str, str]) -> Iterator[C
         look = first_look(plan.agents[name].command, dict.fromkeys(own), place.directory, environ)
         yield from map(admit, look.warnings)
         if look.agent in KNOWN:
+            from unstuck.runs.doctor.programs import hooks  # most commands have none, and need not load it
+
             bad = (one for one in hooks(place, environ, look.agent) if not one.ok)
             yield from (admit(f"hooks: {one.value}; {one.mend}", limit=500) for one in bad)
-
-
-def _checks(plan: Plan) -> list[str]:
-    return list(dict.fromkeys(planned.task.verify for planned in plan.tasks.values() if planned.task.verify))
 
 
 def _check_warnings(plan: Plan, environ: Mapping[str, str]) -> list[Clean]:
@@ -135,4 +115,4 @@ def _check_warnings(plan: Plan, environ: Mapping[str, str]) -> list[Clean]:
             return False
         return bool(said.stdout.strip())
 
-    return [admit(said, limit=500) for check in _checks(plan) for said in check_warnings(check, is_bash=is_bash)]
+    return [admit(said, limit=500) for check in plan.checks() for said in check_warnings(check, is_bash=is_bash)]

@@ -59,6 +59,15 @@ class Opening(NamedTuple):
         )
 
 
+def opening_of_tasks(project: str, tasks: Iterable[tuple[str, str, Sequence[str]]]) -> Opening:
+    """Return a run that has not begun: of each of its ``tasks`` the id, the agent and what it needs."""
+    known = (
+        KnownTask(id, agent, "blocked", _needing(needs)) if needs else KnownTask(id, agent)
+        for id, agent, needs in tasks
+    )
+    return Opening(project, tasks=list(known))
+
+
 def opening_of(rows: Sequence[Mapping[str, Any]], project: str, *, elapsed: float) -> Opening:
     """Return the run of the saved ``rows``: its own, then its tasks, then its open questions."""
     run, gates = rows[0], [row for row in rows if "gate" in row]
@@ -68,7 +77,7 @@ def opening_of(rows: Sequence[Mapping[str, Any]], project: str, *, elapsed: floa
         id=run["run"],
         kind=run["kind"],
         state=run["state"],
-        tasks=[_task(row, asked) for row in rows if "timeline" in row],
+        tasks=[_task(row, asked, is_cut_off=run["state"] == "interrupted") for row in rows if "timeline" in row],
         questions=[_question(row) for row in gates],
         elapsed=elapsed,
         tokens=run["tokens"],
@@ -78,14 +87,21 @@ def opening_of(rows: Sequence[Mapping[str, Any]], project: str, *, elapsed: floa
     )
 
 
-def _task(row: Mapping[str, Any], asked: Collection[str]) -> KnownTask:
+def _task(row: Mapping[str, Any], asked: Collection[str], *, is_cut_off: bool) -> KnownTask:
     status, state = row["status"], row["state"]
     if status:
         return KnownTask(row["task"], row["agent"], status, row["reason"])
     failure = "  ".join(filter(None, (error_name(row["error_type"]), row["location"] or row["headline"])))
-    problem = f"waits for {', '.join(row['needs'])}" if state == "blocked" else failure
-    state = "waiting" if row["task"] in asked else state
+    problem = _needing(row["needs"]) if state == "blocked" else failure
+    if row["task"] in asked:
+        state = "waiting"
+    elif is_cut_off and state == "running":
+        state = "interrupted"
     return KnownTask(row["task"], row["agent"], state, problem, row.get("repeats", 0))  # older rows have none
+
+
+def _needing(needs: Iterable[str]) -> str:
+    return f"waits for {', '.join(needs)}"
 
 
 def _question(row: Mapping[str, Any]) -> Attention:
