@@ -34,6 +34,8 @@ _CHECKPOINT_REASONS = {
     "rollback": "before a restore",
     "progress": "new session",
 }
+UNSEEN = "unseen"
+"""The end of a watch that no session came to, beside the exit reasons of the runs that have tasks."""
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
@@ -41,6 +43,7 @@ _EXIT_REASONS = {
     "halted": "halted",
     "budget": "the budget is used up",
     "interrupted": "interrupted",
+    UNSEEN: "no session was seen",
 }
 _TRIED = {
     "retries": ("retry", "retries"),
