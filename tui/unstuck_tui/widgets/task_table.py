@@ -137,7 +137,7 @@ class TaskTable(Lines, can_focus=True):
         words = fit(self._words, min(width // 3, cell_len(flat(self._words))))
         message = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
         (names,) = header_cells(self._columns(room), self._sorting)
-        return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
+        return Cell(fit(names.text.rstrip(), width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
         return columns_for(width, self._needs)
