@@ -104,6 +104,9 @@ async def test_the_question_of_then_is_seen_and_not_asked(past_log: Path) -> Non
         await player.press("replay.gate")
         assert player.selected == "webhook"
         assert "stuck after 3 tries" in player.text
+        keys = player.text.splitlines()[-1]
+        assert "open" in keys
+        assert not any(f" {word} " in keys for word in ("hold", "decide", "edit", "answer"))
         assert not player.app.screen.is_modal
         await player.press("gate.answer", "view.previous", "attention.answer")
         await player.settled()
