@@ -37,7 +37,7 @@ _STEP = 'UNSTUCK {"step"'
 _SET_IN = "  "
 _LABEL = 19
 _SECONDS = 7
-_HOUR_S, _ROOMY = 3_600, 56
+_HOUR_S, _ROOMY = 3_600, 46
 _NAME = 10
 _INSIGHTS = 3
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
