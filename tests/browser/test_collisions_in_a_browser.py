@@ -20,7 +20,7 @@ async def test_a_thumb_holds_the_later_one(serving: Serving, browser: Browser) -
     async with serving(quiet=True) as stage, colliding(stage) as (later, other, process):
         page = await let_in(browser, stage, **PHONE)
         for name, with_name in ((later, other), (other, later)):
-            await expect(page.locator(f'[data-task="{name}"]')).to_contain_text(f"{with_name} changes a.py")
+            await expect(page.locator(f'[data-task="{name}"]')).to_contain_text(f"⋈ {with_name}: a.py")
         buttons = page.get_by_role("button", name=f"Hold {later}, the later one")
         await expect(buttons).to_have_count(2)
         box = await buttons.first.bounding_box()
@@ -47,7 +47,7 @@ async def test_a_collision_comes_up_on_an_open_page(serving: Serving, browser: B
         stage.story.append(e.FilesCollide(other="early", paths=("shop/cart.py",)), "late")
         await recorded(stage)
         for name, other in (("late", "early"), ("early", "late")):
-            await expect(page.locator(f'[data-task="{name}"]')).to_contain_text(f"{other} changes shop/cart.py")
+            await expect(page.locator(f'[data-task="{name}"]')).to_contain_text(f"⋈ {other}: shop/cart.py")
         stage.story.append(e.FilesCollide(other="early", paths=()), "late")
         await recorded(stage)
         for name in ("late", "early"):

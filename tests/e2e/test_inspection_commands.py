@@ -213,7 +213,7 @@ def test_failures_are_told_once_with_what_got_past_them(unstuck: Unstuck, parked
     (row,) = unstuck("signatures", "--json").rows
     assert row["worked"] == "your answer: use a dict"
     head, line = unstuck.inside("signatures").out.splitlines()
-    assert head.split()[:2] == ["FAILURE", "SEEN"]
+    assert head.split()[:2] == ["FAILURE", "TIMES"]
     assert line.startswith(f"{row['signature'][:8]}  2     ")
 
 

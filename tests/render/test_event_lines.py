@@ -14,6 +14,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.envelope import Record, decode
 from unstuck.eventlog.events import EVENTS, Event, Unknown
 from unstuck.text import Clean
+from unstuck.words.labels import UNSEEN
 from unstuck.words.log_text import log_text
 from unstuck.words.narration import event_text, lines_of, summary
 
@@ -314,6 +315,7 @@ def test_the_last_lines_say_what_to_do_now() -> None:
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
     assert summary("r1", "budget")[-1] == "  resume with: unstuck run --resume r1 --budget LIMITS"
     assert summary("r1", "incomplete") == ("run r1: ended, not every task succeeded",)
+    assert summary("r1", UNSEEN, watch=True) == ("run r1: no session was seen",)
 
 
 def test_every_event_says_something_in_a_log() -> None:

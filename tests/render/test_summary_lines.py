@@ -109,13 +109,13 @@ def test_failures_stand_in_columns() -> None:
     }  # fmt: skip
     cells = failure_cells(row, 1_795_332_312 + 7200)
     assert dict(zip(FAILURES_HEAD, cells, strict=True)) == {
-        "FAILURE": "0217c15c", "SEEN": "9", "LAST": "2 h ago", "TYPE": "ASSERTION_ERROR",
-        "WHERE": "tests/test_webhook.py:9", "TASKS": "2", "LEVEL": "asked you", "WHAT WORKED": "-",
+        "FAILURE": "0217c15c", "TIMES": "9", "LAST": "2 h ago", "TYPE": "ASSERTION_ERROR",
+        "WHERE": "tests/test_webhook.py:9", "TASKS": "2", "LEVEL": "asked you", "SOLVED BY": "-",
         "WHAT": "assert 401 == 200 and more",
     }  # fmt: skip
     assert failure_cells(row | {"last": "\x1b[2Jsoon"}, 0)[2] == ""
     head, line = columns(FAILURES_HEAD, [cells])
-    assert head.index("WHAT WORKED") == line.index("-  ")
+    assert head.index("SOLVED BY") == line.index("-  ")
 
 
 def test_every_event_is_one_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -291,3 +292,17 @@ def test_the_order_of_approaches_says_why() -> None:
         "place 1    tabulate: worked 4 of 5 against similar failures",
         "not taken  mock it: failed against this failure: not taken again",
     ]
+
+
+def test_a_day_and_its_time_are_of_the_same_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """West of UTC an evening is on the day before the one that the log names; of today only the time is shown."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        saved, evening = checkpoint(created="2026-11-23T00:56:27.000Z"), 1_795_395_600.0
+        assert saved_texts(saved, now=evening + 86_400, marked=False).texts["TIME"] == "11-22 19:56:27"
+        assert saved_texts(saved, now=evening - 3_600, marked=False).texts["TIME"] == "19:56:27"
+        assert memory_texts(remembered(when="2026-11-23T00:56:27.000Z")).texts["WHEN"] == "11-22 19:56"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -192,6 +192,23 @@ async def test_the_check_that_failed_is_read_on_the_main_screen(showing: Showing
         assert "the check failed with exit code 1" in stage.text
 
 
+async def test_a_failure_that_is_over_is_the_last_one(showing: Showing) -> None:
+    """Nothing is wrong with a task whose check has passed; what failed before can still be read."""
+    async with showing() as stage:
+        stage.story.task("web")
+        stage.story.start("web")
+        await stage.story.end("web", 5)
+        stage.story.fails("web", WRONG_STATUS)
+        await stage.settled()
+        assert "─ what is wrong ─" in stage.text
+        stage.story.directs("web", "retry", retries=1)
+        stage.story.start("web", "retry")
+        await stage.story.end("web", 5)
+        stage.story.passes("web")
+        await stage.settled()
+        assert "─ last failure ─" in stage.text
+
+
 async def test_each_output_is_a_key_away(showing: Showing) -> None:
     """5 shows what the agent printed, 6 what it was told, 4 the check; the choice stays for the next task."""
     async with showing(size=(120, 40)) as stage:

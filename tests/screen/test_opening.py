@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,15 @@ async def test_too_small_a_terminal_says_so_before_there_is_a_run() -> None:
         assert app.size == Size(50, 10)
         assert "Too small" in "\n".join(rows_of(app))
         app.exit()
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_screen_that_is_left_at_once_leaves_quietly(steps: int) -> None:
+    """Ctrl+C in the first moment comes before anything is made that the screen could lay out."""
+    app = UnstuckApp(Opening("unstuck", kind="watch"), QUIET)
+    showing = asyncio.create_task(app.run_async(headless=True, size=(100, 30)))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    app.exit()
+    await showing
+    assert app.failure is None

@@ -108,10 +108,10 @@ def test_a_question_that_blocks_others_begins_with_that() -> None:
 
 
 def test_a_stuck_task_says_what_was_tried() -> None:
-    """One line says what is wrong, what was tried, and since when it waits for a person."""
+    """One line says what is wrong, after how many tries, and since when it waits for a person."""
     said = told(gate(problem="expected 200", attempts={"retries": 3, "pivots": 1, "research": 0}))
     assert said.startswith(" ! web ")
-    assert "stuck after 3 retries, 1 new approach: expected 200" in said
+    assert "stuck after 4 tries: expected 200" in said
     assert said.rstrip().endswith("waits for you  2m 10s")
 
 

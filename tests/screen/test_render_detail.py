@@ -92,6 +92,8 @@ def test_attempts_by_rung() -> None:
     told.start(3, "pivot", approach="use the SDK")
     first, second, third = told.lines()
     assert first.split() == ["14:01:00", "first", "try", "✗", "TypeError:", "unsupported", "operand", "2m", "10s"]
+    half_of_100_cells = 48
+    assert told.lines(half_of_100_cells)[0].startswith(" 14:01:00 ")
     assert "retry 1 of 3" in second
     assert "✗ same · raw body" in second
     assert second.rstrip().endswith("1m 02s")

@@ -14,7 +14,7 @@ from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import AttemptRow, CheckRow, Failover, GateRow, RunRow, State, TaskRow, TaskState
 from unstuck.text import Clean
-from unstuck.words.labels import repeats_of
+from unstuck.words.labels import kind_mark, repeats_of
 from unstuck_tui.render.attention import attentions
 from unstuck_tui.render.format import Cell
 from unstuck_tui.render.tasks.sorting import arranged, next_sorting
@@ -276,6 +276,35 @@ def test_the_tries_are_pips_beside_the_level() -> None:
     assert "new approach 1 of 3" in line(found)
     many = columns(found, 120, pips=len(pips_of(climb, {"retry": 9, "pivot": 9, "research": 9})))
     assert not many.pips
+
+
+@pytest.mark.parametrize(("gate", "tone"), [("stuck", "ask"), ("question", "wait")])
+def test_the_tries_are_red_when_all_are_used(gate: Any, tone: str) -> None:
+    """The last group is amber; once the task has asked, its tries have the colour of what needs a person."""
+    climb = Climb(retries=3, pivots=3, research=2)
+    found = with_gate(state(row(state="waiting", level="research", climb=climb, attempts=9)))
+    found.gates["g1"] = replace(found.gates["g1"], gate=replace(found.gates["g1"].gate, type=gate))
+    shown = columns(found, 120, pips=10)
+    told = task_cells(found, found.tasks["web"], shown, now=NOW, limits=LIMITS)
+    assert [cell.tone for cell in told if cell.text.startswith("●")] == [tone]
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind", "said"),
+    [
+        ("backend-1", "backend", False),
+        ("backend_developer-signals", "backend_developer", False),
+        ("", "documentation", False),
+        ("claude", "default", False),
+        ("claude", "backend", True),
+        ("backends", "backend", True),
+    ],
+)
+def test_a_type_that_the_name_says_is_not_said_again(agent: str, kind: str, said: bool) -> None:
+    """The column TYPE has only what the column AGENT does not say."""
+    found = row()
+    found = replace(found, task=replace(found.task, agent=agent, agent_type=kind))
+    assert kind_mark(found) == (kind if said else "")
 
 
 def test_a_level_without_tries_has_no_pips() -> None:

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from tests.conftest import Inside
 from textual.pilot import Pilot
 
+from unstuck.runs.view.run_view import agents_at_work
 from unstuck_tui.app.replay_app import ReplayApp
 from unstuck_tui.keys.actions import key_of
 from unstuck_tui.render.scrubber import place_at, scrubber_cells
@@ -102,7 +103,10 @@ async def test_the_question_of_then_is_seen_and_not_asked(past_log: Path) -> Non
         before = past_log.read_bytes()
         await player.press("replay.gate")
         assert player.selected == "webhook"
-        assert "stuck after 2 retries" in player.text
+        assert "stuck after 3 tries" in player.text
+        keys = player.text.splitlines()[-1]
+        assert "open" in keys
+        assert not any(f" {word} " in keys for word in ("hold", "decide", "edit", "answer"))
         assert not player.app.screen.is_modal
         await player.press("gate.answer", "view.previous", "attention.answer")
         await player.settled()
@@ -234,3 +238,15 @@ def test_without_a_terminal_it_says_where_to_look(inside: Inside, repo: Path, pa
     assert code == 2
     assert "needs a terminal" in problem or "no run" in problem
     assert out == ""
+
+
+async def test_a_replay_gives_way_to_the_shell(past_log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+Z while an agent was at work then: nothing of this process would be suspended with it."""
+    given: list[ReplayApp] = []
+    monkeypatch.setattr(ReplayApp, "action_suspend_process", lambda app: given.append(app))
+    async with replaying(past_log) as player:
+        while not agents_at_work(player.run.state):
+            await player.press("replay.on")
+        await player.press("app.suspend")
+        assert given == [player.app]
+        assert not player.app._notifications

@@ -76,6 +76,52 @@ async def test_every_choice_of_a_question_can_be_read(showing: Showing, theme: s
         assert [told for told in shown if told[1] < 4.5] == []
 
 
+def faint(stage: Stage, *, few: bool) -> list[tuple[str, float]]:
+    """Texts of the frame with less contrast than 4.5 : 1, without frames and bars."""
+    from rich.style import Style
+    from textual._context import visible_screen_stack
+    from textual.filter import dim_color
+
+    visible_screen_stack.set([])
+    found = []
+    for strip in stage.app.screen._compositor.render_strips():
+        for segment in strip:
+            style = segment.style
+            if style is None or not any(letter.isalnum() for letter in segment.text):
+                continue
+            assert style.color is not None
+            assert style.bgcolor is not None
+            if style.dim:
+                style += Style(color=dim_color(style.bgcolor, style.color))
+            if (measured := contrast(style, few=few)) < 4.5:
+                found.append((segment.text.strip(), round(measured, 2)))
+    return found
+
+
+@pytest.mark.parametrize("few", [False, True], ids=["all", "256"])
+@pytest.mark.parametrize("theme", OURS)
+async def test_every_text_of_a_frame_can_be_read(showing: Showing, theme: str, few: bool, monkeypatch: Any) -> None:
+    """Hints in fields, keys, titles, commands of the palette and choices that are not possible, too."""
+    own = ScreenSettings(theme=theme.removeprefix("unstuck-"), dialogs="list")
+    async with showing(story=True, pops=False, settings=own) as stage:
+        if few:
+            monkeypatch.setattr(type(stage.app.console), "color_system", "256")
+            stage.app.theme = "nord"
+            stage.app.theme = theme
+        looks = {
+            "main": [],
+            "filter": ["table.filter"],
+            "palette": ["view.back", "app.palette"],
+            "decide": ["view.back", "task.decide"],
+            "log": ["dialog.back", "view.log", "logs.filter"],
+        }
+        for name, actions in looks.items():
+            for action in actions:
+                await stage.press(action)
+            await stage.pass_time(0.3)
+            assert (name, faint(stage, few=few)) == (name, [])
+
+
 @pytest.mark.parametrize("theme", OURS)
 async def test_few_colours_change_no_ground(showing: Showing, theme: str) -> None:
     """The grounds of our themes are among the 256, so that the selected line looks there as it does elsewhere."""

@@ -388,7 +388,7 @@ async def test_a_page_of_some_runs_does_not_tell_what_others_taught(serving: Ser
         whole = await stage.reader()
         failure = next(row for row in stage.state().signatures.values() if not row.worked)
         memory = Memory(memory_file(stage.place.home))
-        texts = {"cause": "", "note": "", "task": "webhook", "run": "another", "approach": "taught elsewhere"}
+        texts = {"cause": "", "note": "", "task": "webhook", "run": "another", "approach": "pivot: taught elsewhere"}
         memory.remember(
             Remembered(
                 kind="approach",
@@ -398,7 +398,7 @@ async def test_a_page_of_some_runs_does_not_tell_what_others_taught(serving: Ser
             )
         )
         memory.sync()
-        assert "taught elsewhere" in await whole.text("/signatures")
+        assert "solved by new approach: taught elsewhere" in await whole.text("/signatures")
         async with server.served(stage.place, PageOptions(), {}, only=[stage.run]) as page:
             stage.page = page
             reader = await stage.reader()

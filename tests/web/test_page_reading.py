@@ -42,7 +42,7 @@ async def test_tasks_tell_their_level_clock_loop_and_failure(serving: Serving) -
         said = words(page)
         assert "new approach 1 of 3" in said
         assert "↻ ×" in said
-        assert "needs webhook" in said
+        assert "waits for webhook" in said
         assert "until the retry" in said
 
 

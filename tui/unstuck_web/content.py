@@ -16,7 +16,7 @@ from unstuck.runs.answers.question import AnswerOption, Question, question_of
 from unstuck.runs.view.outputs import OutputTail
 from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.intervention.allowed import why_not
-from unstuck.words.amounts import clock_time, span, spent_of, time_of_day
+from unstuck.words.amounts import clock_time, span, spent_of
 from unstuck.words.excerpt import failure_excerpt, failure_pattern
 from unstuck.words.labels import (
     GROUPS,
@@ -166,7 +166,7 @@ def card_of(view: RunView, row: GateRow) -> Card:
     question = question_of(state, row)
     age = _age(row.opened, view.clock)
     return Card(
-        question, row.gate.task, f"waits for you since {time_of_day(row.opened)} ({age})", acts, question.options
+        question, row.gate.task, f"waits for you since {clock_time(row.opened)} ({age})", acts, question.options
     )
 
 
@@ -197,7 +197,7 @@ def _task_line(view: RunView, row: TaskRow, now: float) -> TaskLine:
     failure = str(failed.headline) if failed is not None else row.reason if row.state == "ended" else ""
     if row.state == "blocked":
         waiting = [need for need in row.task.needs if (up := state.tasks.get(need)) is None or up.status != "succeeded"]
-        failure = f"needs {', '.join(waiting)}" if waiting else ""
+        failure = f"waits for {', '.join(waiting)}" if waiting else ""
     return TaskLine(
         id=row.id,
         mark=mark,
@@ -266,7 +266,7 @@ def answered_words(row: GateRow) -> str:
     """Return the answer to a question that is closed: who gave it, how it came in, and when."""
     if row.answer is None:
         return "its question is closed: nothing is left to answer"
-    return f"{answer_words(question_row(row))}, at {time_of_day(row.closed)}"
+    return f"{answer_words(question_row(row))}, at {clock_time(row.closed)}"
 
 
 def diff_lines(diff: str, most: int = _DIFF_LINES) -> tuple[tuple[str, str], ...]:

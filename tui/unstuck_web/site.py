@@ -32,7 +32,7 @@ from unstuck.runs.view.outputs import OutputKind
 from unstuck.text import one_line
 from unstuck.words.amounts import ago, day_time, full_time, sized
 from unstuck.words.choices import FIELD_WORDS
-from unstuck.words.labels import level_word
+from unstuck.words.labels import level_word, solved_by
 from unstuck.workspace.checkpoints.manager import find_checkpoints
 from unstuck_web import content, stream
 from unstuck_web.access import Access, Session, form_token
@@ -436,7 +436,10 @@ async def _signatures(page: Page, request: Request) -> Response:
     place, runs = page.site.runs.place, page.site.runs
     rows = await asyncio.to_thread(lambda: list(failure_rows(place, runs.names(), remembered=not runs.is_restricted)))
     now = page.site.runs.now()
-    shown = [row | {"when": ago(str(row["last"]), now), "level": level_word(row["rung"])} for row in rows[:_ROWS]]
+    shown = [
+        row | {"when": ago(str(row["last"]), now), "level": level_word(row["rung"]), "worked": solved_by(row["worked"])}
+        for row in rows[:_ROWS]
+    ]
     return page.show("signatures.html", rows=shown, total=len(rows))
 
 

@@ -34,6 +34,8 @@ _CHECKPOINT_REASONS = {
     "rollback": "before a restore",
     "progress": "new session",
 }
+UNSEEN = "unseen"
+"""The end of a watch that no session came to, beside the exit reasons of the runs that have tasks."""
 _EXIT_REASONS = {
     "succeeded": "every task succeeded",
     "incomplete": "ended, not every task succeeded",
@@ -41,6 +43,7 @@ _EXIT_REASONS = {
     "halted": "halted",
     "budget": "the budget is used up",
     "interrupted": "interrupted",
+    UNSEEN: "no session was seen",
 }
 _TRIED = {
     "retries": ("retry", "retries"),
@@ -328,6 +331,12 @@ def agent_mark(row: TaskRow) -> str:
     return "⇄ " * bool(row.failovers) + (row.task.agent or row.task.agent_type)
 
 
+def kind_mark(row: TaskRow) -> str:
+    """The type of the agent of a task; empty where its name says it."""
+    kind, name = row.task.agent_type, row.task.agent or row.task.agent_type
+    return "" if kind in ("default", name) or name.startswith((f"{kind}-", f"{kind}_")) else kind
+
+
 def replaced_words(before: str, agent: str, why: str) -> str:
     """A change of agents and its reason."""
     return f"⇄ {agent} goes on in place of {before}: {why}"
@@ -365,8 +374,10 @@ def doubts_about(row: TaskRow) -> str:
 def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
     """The event behind a question, and its reason or subject; either may be empty."""
     if kind == "stuck":
-        attempts = ", ".join(tried(context))
-        return f"stuck after {attempts}" if attempts else "stuck", str(context.get("problem") or "nothing has helped")
+        attempts = tried(context)
+        if len(attempts) > 1:  # a line has no room for each level, and the question itself names them
+            attempts = [f"{sum(_counts(context).values())} tries"]
+        return " after ".join(["stuck", *attempts]), str(context.get("problem") or "nothing has helped")
     if kind == "timeout":
         if context.get("clock") == "idle":
             return f"no activity for {span(float(context.get('silent_seconds') or 0.0))}", ""
@@ -391,10 +402,15 @@ def asked_about(kind: str, context: Mapping[str, Any]) -> str:
 
 def tried(context: Mapping[str, Any]) -> list[str]:
     """The attempts of a stuck task, counted by kind: ``2 retries``."""
+    counts = _counts(context).items()
+    return [counted(count, *_TRIED.get(kind, (one_line(str(kind)),) * 2)) for kind, count in counts]
+
+
+def _counts(context: Mapping[str, Any]) -> dict[str, int]:
+    """The attempts of a stuck task by kind, without those that there were none of."""
     attempts = context.get("attempts")
     counts = attempts.items() if isinstance(attempts, Mapping) else ()
-    known = ((kind, count) for kind, count in counts if count and isinstance(count, int))
-    return [counted(count, *_TRIED.get(kind, (one_line(str(kind)),) * 2)) for kind, count in known]
+    return {kind: count for kind, count in counts if count and isinstance(count, int)}
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -581,7 +581,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
     e.ResearchDone: _researched,
     e.GateOpened: _gate,
     e.GateAnswered: _answered,
-    e.GateWithdrawn: lambda event, record: f"  {event.gate} withdrawn: {event.reason}",
+    e.GateWithdrawn: lambda event, record: f"  question {event.gate} closed: {event.reason}",
     e.PermissionRevoked: lambda event, record: f"  permission revoked: {event.rule}",
     e.HoldRefused: lambda event, record: f"  {event.gate}: a held call was sent back ({event.count})",
     e.RungChosen: lambda event, record: f"  {record.task}: you have chosen what comes next: {_CHOSEN[event.level]}",

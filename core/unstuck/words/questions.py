@@ -9,7 +9,7 @@ from typing import Any
 from unstuck.contract import AGENT, DENIED, HELD, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.text import admit, one_line
-from unstuck.words.amounts import clock_time, span, time_of_day, used_of
+from unstuck.words.amounts import clock_time, span, used_of
 from unstuck.words.labels import failure_words, level_word, tried
 
 _MEANWHILE = {
@@ -25,6 +25,7 @@ _SAID_LIMIT, _SAID_LINES, _FOUND_LINES = 300, 4, 3
 _SIGNAL = "UNSTUCK {"
 _HEADS = ("diff --git ", "index ", "--- ", "new file mode ", "deleted file mode ")
 _DIFF_HEADS = (*_HEADS, "+++ ", "@@ ")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
@@ -40,7 +41,7 @@ def _is_idle(gate: Gate) -> bool:
 
 def question_title(gate: Gate) -> str:
     """The question's title: its task, and the event behind it."""
-    task = gate.task or "this run"
+    task, budget = gate.task or "this run", said(gate.context.get("kind")).removesuffix("s") or "run"
     words = {
         "stuck": f"{task} is stuck",
         "loop_detected": f"{task} repeats itself",
@@ -50,7 +51,7 @@ def question_title(gate: Gate) -> str:
         + ("asks to restore its files" if gate.context.get("checkpoint") else "wants to do something"),
         "remediation": "The baseline check fails: no task can start",
         "integration": f"{task} is done, but its result conflicts" if gate.task else "The results have to wait",
-        "budget": f"The {said(gate.context.get('kind')) or 'run'} budget is used up: all agents are held",
+        "budget": f"The {budget} budget is used up: all agents are held",
         "recovery": f"{task} " + ("was interrupted" if "continue" in gate.choices else "has outlived its supervisor"),
         "disk": "The disk is full",
     }
@@ -254,11 +255,9 @@ def said(value: object) -> str:
 
 
 def _since(value: object) -> str:
-    """A time as people read it; other text stays as it is."""
-    try:
-        return time_of_day(str(value or ""))
-    except ValueError:
-        return said(value)
+    """A time as people read it, with its zone; other text stays as it is."""
+    text = said(value)
+    return clock_time(text) if _TIME.match(text) else text
 
 
 def each(values: object, limit: int = 200) -> list[str]:

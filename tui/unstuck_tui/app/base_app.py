@@ -19,6 +19,7 @@ from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
 from unstuck_tui.textual_internals.screens import SteadyApp, driver_of
 from unstuck_tui.widgets.minimum_size import is_below
+from unstuck_tui.widgets.styles import readable_variables
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -54,6 +55,8 @@ class BaseApp(SteadyApp, inherit_bindings=False):
     BINDINGS = [*bindings_of("app"), Binding("escape", "clear", show=False)]  # noqa: RUF012
     COMMANDS = {_commands}  # noqa: RUF012
     DEFAULT_CSS = """
+    BaseApp CommandPalette > .command-palette--help-text { color: $foreground; text-style: not bold; }
+    CommandPalette CommandList > .option-list--option-highlighted { background: $cursor; color: $foreground; }
     CommandPalette CommandList:nocolor > .option-list--option-highlighted {
         background: $foreground; color: $background;
     }
@@ -91,6 +94,11 @@ class BaseApp(SteadyApp, inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of our own that a theme of Textual's lacks."""
         return dict(GROUNDS)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables of the theme, with hints and keys that can be read in any of them."""
+        self.theme_variables = readable_variables(super().get_css_variables(), self.console.color_system == "256")
+        return self.theme_variables
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self._given.keys) if self._given is not None else {})

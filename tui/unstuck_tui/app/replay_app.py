@@ -18,3 +18,7 @@ class ReplayApp(UnstuckApp):
 
     def main_screen(self) -> MainScreen:
         return ReplayScreen(self._run, self.tracker, self.questions, self.notifier)
+
+    def action_suspend(self) -> None:
+        """Back to the shell; the agents that were at work then are none of this process."""
+        self.action_suspend_process()

@@ -87,7 +87,7 @@ class Output:
         self._unsaid: dict[str, None] = {}
         self._branch = ""
         self._gates: tuple[str, ...] = ()
-        self._watch = False
+        self._watch = self._has_tasks = False
         self.how = ""
         """Options that the run has to be given again when it is resumed."""
 
@@ -128,7 +128,7 @@ class Output:
         if self._as_json:
             self._print(json.dumps(record.as_dict(), ensure_ascii=True))
             return
-        from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted
+        from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted, TaskAdded
 
         for line in self._lines_of(record):
             self._print(line)
@@ -138,6 +138,8 @@ class Output:
             self._branch = ""
         elif isinstance(record.event, RunStarted):
             self._watch = record.event.kind == "watch"
+        elif isinstance(record.event, TaskAdded):
+            self._has_tasks = True
         elif isinstance(record.event, RunParked):
             self._gates = record.event.gates
 
@@ -159,6 +161,7 @@ class Output:
 
     def end(self, result: RunResult, found: RunEnd, *, names_branch: bool = True) -> None:
         """Print the result of the run, with what was ``found`` at its end, and the branch of its results."""
+        from unstuck.words.labels import UNSEEN
         from unstuck.words.narration import summary
         from unstuck_tui.render.printed.truth import changes_line, claims_line
 
@@ -167,8 +170,8 @@ class Output:
             row = {"run": self.run, "exit_reason": result.exit_reason, "exit_code": result.exit_code}
             self._print(json.dumps(row | found.as_dict()))
             return
-        lines = summary(self.run, result.exit_reason, gates=self._gates, branch=branch, watch=self._watch, how=self.how)
-        for line in lines:
+        ended = UNSEEN if self._watch and not self._has_tasks else result.exit_reason
+        for line in summary(self.run, ended, gates=self._gates, branch=branch, watch=self._watch, how=self.how):
             self._print(line)
         if found.changes is not None:
             self._print(f"  {changes_line(found.changes)}")

@@ -154,11 +154,11 @@ def _notice(taken: Takeover, command: str, program: Program) -> str:
     meanwhile = {
         "held": "Its agent is held at its next tool call.",
         "frozen": "Its agent is suspended, and its timeouts are paused.",
-    }.get(taken.standing, "No agent works at it.")
+    }.get(taken.standing, "No agent works on it.")
     name = one_line(taken.task, 100)
     leave = "the shell (exit)" if program == "shell" else "the editor"
     lines = [
-        f"unstuck: the files of {name}, in {one_line(command, 100)}. {meanwhile} The run continues.",
+        f"unstuck: you edit the files of {name} in {one_line(command, 100)}. {meanwhile} The run continues.",
         f"{_TELLS[bool(taken.merging)]}: leave {leave} to come back.",
     ]
     if taken.merging:

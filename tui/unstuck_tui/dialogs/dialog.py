@@ -296,12 +296,12 @@ def _line(choice: Option, keys: int, width: int, *, cut: bool) -> Table:
     """
     row = Table.grid(padding=(0, 2, 0, 0), expand=True)
     row.add_column(width=max(1, keys))
-    label = Text(choice.label, style="dim" if choice.refused else "bold")
+    label = Text(choice.label, style="" if choice.refused else "bold")
     more = sentence(choice.refused) or choice.touches
     if more:
         row.add_column(width=width)
         row.add_column(ratio=1, no_wrap=cut, overflow="ellipsis")
-        row.add_row(Text(choice.key or "·"), label, Text(more, style="dim" if choice.refused else ""))
+        row.add_row(Text(choice.key or "·"), label, Text(more))
     else:
         row.add_column(ratio=1)
         row.add_row(Text(choice.key or "·"), label)

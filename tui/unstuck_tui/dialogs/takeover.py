@@ -124,7 +124,8 @@ def _problem(back: TakeoverChanges) -> str:
     if back.trouble:
         return f"Your changes cannot be sent: {back.trouble}"
     if not back.files:
-        return "You have changed nothing"
+        return "You changed nothing"
     more = f" and {back.files - len(back.changes)} more" if back.files > len(back.changes) else ""
     files = "1 file" if back.files == 1 else f"{back.files} files"
-    return f"You have changed {files}: {', '.join(back.changes)}{more}"
+    named = (path.removeprefix("changed ") for path in back.changes)
+    return f"You changed {files}: {', '.join(named)}{more}"

@@ -36,7 +36,7 @@ class SteadyApp(App[None]):
             self.no_color = False
             self._filters = [one for one in self._filters if not isinstance(one, NoColor | Monochrome)]
         self.failure: Exception | None = None
-        self._has_dropped = False
+        self._has_dropped = self._is_left = False
 
     def _handle_exception(self, error: Exception) -> None:
         self.failure = self.failure or error
@@ -61,7 +61,13 @@ class SteadyApp(App[None]):
     @property
     def is_left(self) -> bool:
         """True once it has been told to exit, which takes it a moment."""
-        return self._exit
+        return self._is_left
+
+    def exit(self, *arguments: Any, **options: Any) -> None:
+        """Leave; a first screen that is being made is finished before, as Textual would mount half of it."""
+        self._is_left = True
+        super().exit(*arguments, **options)
+        self._exit = self._dom_ready
 
     async def turn_to(self, screen: Screen[Any]) -> None:
         """Show ``screen`` in the place of the first one, of which Textual holds no caller that it could call back."""

@@ -304,7 +304,8 @@ class Detail(Horizontal):
         else:
             names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        entitle(failure, "what is wrong" if row.diagnosis is not None else "no failure so far")
+        wrong = "last failure" if row.status == "succeeded" else "what is wrong"
+        entitle(failure, wrong if row.diagnosis is not None else "no failure so far")
         entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width))
         entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
 

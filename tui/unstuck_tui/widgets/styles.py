@@ -5,6 +5,7 @@ As classes of a style sheet they would be parsed at each start, and worked out a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.color import ColorSystem
@@ -38,6 +39,7 @@ _CLEAR = Color(0, 0, 0, 0)
 CURSORS = ("cursor", "cursor-focused")
 _WHITE, _BLACK = Color(255, 255, 255), Color(0, 0, 0)
 _LEAST, _STEPS = 4.5, 20
+_HINT = "auto 70%"
 
 
 def style_of(widget: Widget, tone: str, ground: Color | None = None) -> Style:
@@ -77,6 +79,18 @@ def _variable(app: App[object], name: str) -> Color:
     colour, _, part = app.theme_variables[name].partition(" ")
     found = Color.parse(colour)
     return found.multiply_alpha(float(part.rstrip("%")) / 100) if part else found
+
+
+def readable_variables(variables: Mapping[str, str], is_limited: bool) -> dict[str, str]:
+    """``variables`` of a theme, with hints in fields and keys of the footer that can be read on their ground."""
+    found = dict(variables)
+    ground = Color.parse(found["footer-background"])
+    for name in ("footer-key-foreground", "footer-description-foreground"):
+        colour = readable(Color.parse(found[name]), ground, is_limited=is_limited)
+        found[name] = found[name] if colour.ansi is not None else colour.hex
+    if found["text-disabled"].startswith("auto"):
+        found["text-disabled"] = _HINT
+    return found
 
 
 def readable(colour: Color, below: Color, *, is_limited: bool = False) -> Color:

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
-from unstuck.words.labels import group_of, is_checking, repeats_of
+from unstuck.words.labels import group_of, is_checking, kind_mark, repeats_of
 from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
@@ -137,7 +137,7 @@ class TaskTable(Lines, can_focus=True):
         words = fit(self._words, min(width // 3, cell_len(flat(self._words))))
         message = f" /{words}  {len(self._order)} of {len(self._state.tasks)}"
         (names,) = header_cells(self._columns(room), self._sorting)
-        return Cell(fit(names.text, width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
+        return Cell(fit(names.text.rstrip(), width - cell_len(message) - 2), names.tone), Cell(f"{message} ", "wait")
 
     def _columns(self, width: int) -> Columns:
         return columns_for(width, self._needs)
@@ -147,12 +147,11 @@ class TaskTable(Lines, can_focus=True):
         needs = self._needs
         task, agent, kind, failure, repeats = needs.task, needs.agent, needs.kind, needs.failure, needs.repeats
         for row in islice(self._state.tasks.values(), self._measured, None):
-            name, its_kind = row.task.agent or row.task.agent_type, row.task.agent_type
+            name = row.task.agent or row.task.agent_type
             task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
             names = (name, *(f"⇄ {other}" for other in row.failover))
             agent = max(agent, *(width_of(flat(one[:_NAME_LIMIT])) for one in names))
-            if its_kind not in (name, "default"):
-                kind = max(kind, width_of(flat(its_kind[:_NAME_LIMIT])))
+            kind = max(kind, width_of(flat(kind_mark(row)[:_NAME_LIMIT])))
             failure = max(failure, problem_width(self._state, row))
             repeats = repeats or int(bool(repeats_of(self._state, row)))
         self._needs = Needs(task, agent, kind, needs.pips, failure, repeats)

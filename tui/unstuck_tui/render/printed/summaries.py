@@ -46,7 +46,7 @@ def load_words(load: Row) -> str:
     return "; ".join(parts)
 
 
-FAILURES_HEAD = ("FAILURE", "SEEN", "LAST", "TYPE", "WHERE", "TASKS", "LEVEL", "WHAT WORKED", "WHAT")
+FAILURES_HEAD = ("FAILURE", "TIMES", "LAST", "TYPE", "WHERE", "TASKS", "LEVEL", "SOLVED BY", "WHAT")
 
 
 def failure_cells(row: Row, now: float) -> tuple[str, ...]:

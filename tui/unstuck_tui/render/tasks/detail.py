@@ -23,6 +23,7 @@ from unstuck.words.labels import (
     error_name,
     failure_words,
     host_of,
+    kind_mark,
     needs_person,
     rung_of,
     some,
@@ -36,7 +37,7 @@ _STEP = 'UNSTUCK {"step"'
 _SET_IN = "  "
 _LABEL = 19
 _SECONDS = 7
-_HOUR_S, _ROOMY = 3_600, 56
+_HOUR_S, _ROOMY = 3_600, 46
 _NAME = 10
 _INSIGHTS = 3
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
@@ -74,8 +75,7 @@ def story_title(
     state: State, row: TaskRow, limits: Mapping[str, int], *, still: bool = False, with_agent: bool = True
 ) -> str:
     """The title of the task, in one line; ``still``: nothing can be recorded, so no agent goes on."""
-    named = row.task.agent and row.task.agent_type not in (row.task.agent, "default")
-    kind = f" ({row.task.agent_type})" if named else ""
+    kind = f" ({kind_mark(row)})" if kind_mark(row) else ""
     agent = f" · {agent_mark(row)}{kind}" if with_agent else ""
     place = f" on {host}" if (host := host_of(state, row)) else ""
     rung = f" · {rung_of(state, row, limits)}" if row.attempts else ""

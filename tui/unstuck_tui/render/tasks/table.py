@@ -23,6 +23,7 @@ from unstuck.words.labels import (
     host_of,
     is_checking,
     is_held,
+    kind_mark,
     needs_person,
     repeats_of,
     rung_of,
@@ -163,11 +164,10 @@ def task_cells(
     if columns.agent:
         cells.append(Cell(fit_middle(agent_mark(row), columns.agent) + " ", "wait" if row.failovers else "quiet"))
     if columns.kind:
-        kind = row.task.agent_type if row.task.agent_type not in (row.task.agent, "default") else ""
-        cells.append(Cell(fit(kind, columns.kind) + " ", "quiet"))
+        cells.append(Cell(fit(kind_mark(row), columns.kind) + " ", "quiet"))
     level = rung_of(state, row, limits) if row.attempts else ""
     if columns.pips:
-        cells.append(_pips(state, row, columns.pips, limits))
+        cells.append(_pips(state, row, columns.pips, limits, has_asked=level == "asked you"))
         level = _COUNT.sub("", level)
     elif columns.level < _COUNTED_LEVEL:
         level = level.removeprefix("new ").replace(" of ", "/") if _COUNT.search(level) else level
@@ -211,13 +211,13 @@ def pips_of(climb: Climb, limits: Mapping[str, int]) -> str:
     return " ".join("●" * count + "○" * (most - count) for count, most in tries if most)
 
 
-def _pips(state: State, row: TaskRow, width: int, limits: Mapping[str, int]) -> Cell:
+def _pips(state: State, row: TaskRow, width: int, limits: Mapping[str, int], *, has_asked: bool) -> Cell:
     if not row.attempts:
         return Cell(" " * (width + 1))
     climb = row.climb
     is_unused = not (climb.retries or climb.pivots or climb.research)
     tone: Tone = "quiet" if is_unused or row.state == "ended" else "wait" if row.level == "research" else "plain"
-    tone = "ask" if needs_person(state, row) and row.level == "human" else tone
+    tone = "ask" if needs_person(state, row) and has_asked else tone
     return Cell(fit(pips_of(row.climb, limits), width) + " ", tone)
 
 
