@@ -134,6 +134,9 @@ def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_pa
         "depot_project_settings_2024_backup tr_dev_mode_2_enabled phx_new 1.7.14",
         "EAAmple LTAImer AQVNet ciorama oy2 EZAK cflt",
         "access-production-" + "logs-2024-11-23-09-16",
+        "API-GATEWAY API-2024-11-23 SCWORKFLOW SKIPPED skb_linearize sk" + "y" * 80,
+        "api-7d9f8c6b5d-x2x4z sdk-v1.42.0 ak-47 as-is db-migration-2024-11-23-add-users console-output",
+        "u+0041 0.12.3 chpt_1 pss_mb secret-3f0c4a1b " + "A" * 400,
     ],
 )
 def test_words_that_begin_as_keys_of_services_stay(evidence: str) -> None:
@@ -169,6 +172,13 @@ def test_short_texts_are_redacted_alike_early_and_late(form: str, monkeypatch: p
         monkeypatch.setattr(_redact, "_MUCH", after)
         found.append([redact(text) for text in texts])
     assert found[0] == found[1]
+
+
+def test_escapes_before_a_secret_stay_whole() -> None:
+    """JSON within JSON reads as it did around a secret."""
+    prompt = "Enter password:\nkm3x9" + "wq7zt1\nok"
+    text = redact(json.dumps(json.dumps(prompt)))
+    assert json.loads(json.loads(text)) == "Enter password:\n[redacted]\nok"
 
 
 def test_very_many_secrets_behind_escapes_go_with_what_stands_between_them() -> None:
