@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from unstuck.errors import SettingsError
 from unstuck.settings.layers import Kind, Layer, layers
-from unstuck.settings.loading import MAPPINGS, checked, merge
+from unstuck.settings.loading import MAPPINGS, ONLY_LOWERED, checked, merge
 from unstuck.settings.models import Settings
 from unstuck.settings.yaml_file import line_of
 
@@ -38,7 +38,7 @@ def effective_rows(
         before, given = _leaves(merged), set(_leaves(values))
         merge(merged, layer, values)
         now = _leaves(merged)
-        set_by = {key for key in given if not key.startswith("budget.") or layer.trusted or before.get(key) != now[key]}
+        set_by = {key for key in given if layer.trusted or key not in ONLY_LOWERED or before.get(key) != now.get(key)}
         origins |= {key: Origin(layer.kind, _where(layer, key)) for key in set_by}
     return [
         {"key": key, "value": value, "source": origin.kind, "where": origin.where}
