@@ -380,6 +380,33 @@ def test_budgets_and_what_they_may_be(load: Load) -> None:
         assert refused(load, user=f"budget: {wrong}").key.startswith("budget.")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("unstuck.yaml", "root:*:20228:0:99999:7:::\n"),
+        ("unstuck.yaml", "budget: {tokens: AB12}\n"),
+        ("unstuck.yaml", "key: [AB12\n"),
+        (".claude/config.yaml", "AB12CD34\n"),
+    ],
+)
+def test_a_link_out_of_the_project_shows_nothing_of_the_file(tmp_path: Path, name: str, text: str) -> None:
+    """A repository that links to a file of mine cannot have its content printed where others read it."""
+    (tmp_path / "mine").write_text(text, encoding="utf-8")
+    link = tmp_path / "project" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "mine")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "project", user_file=None, environ={}, overrides={})
+    assert str(caught.value) == f"{link}: is a link out of the project, to a file that holds no valid settings"
+
+
+def test_a_link_within_the_project_says_what_is_wrong(load: Load, tmp_path: Path) -> None:
+    """A problem in a file of the repository is named wherever it stands."""
+    (tmp_path / "real.yaml").write_text("max_parallel: 0\n", encoding="utf-8")
+    (tmp_path / "unstuck.yaml").symlink_to("real.yaml")
+    assert refused(load).key == "max_parallel"
+
+
 def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
     """A file that an agent can edit cannot raise my budget, but a project may ask for less."""
     budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget

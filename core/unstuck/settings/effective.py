@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ def effective_rows(
 def checked_sources(project: Path | None, user_file: Path, environ: Mapping[str, str]) -> Iterator[Checked]:
     """Yield every file that exists and every variable that is set, each with its problem."""
     for layer in layers(project, user_file, environ, {}):
-        if layer.file is not None and not layer.file.exists():
+        if layer.file is not None and not os.path.lexists(layer.file):
             continue
         try:
             checked(layer)

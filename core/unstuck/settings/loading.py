@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -72,8 +73,16 @@ def checked(layer: Layer) -> dict[str, Any]:
     try:
         return _checked(layer)
     except SettingsError as error:
+        if layer.file is not None and layer.project is not None and _leads_out(layer.file, layer.project):
+            problem = "is a link out of the project, to a file that holds no valid settings"
+            raise SettingsError(printable(layer.source), "", problem) from None
         line = line_of(layer.file, error.key) if layer.file is not None else 0
         raise SettingsError(f"{error.source}:{line}", error.key, error.problem) if line else error from None
+
+
+def _leads_out(file: Path, project: Path) -> bool:
+    """Return whether ``file`` stands outside of ``project``: an error must not show what it holds."""
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(project))
 
 
 def merge(merged: dict[str, Any], layer: Layer, values: dict[str, Any]) -> None:
