@@ -99,8 +99,11 @@ def test_keys_of_services_go_however_they_are_printed(form: str, tmp_path: Path)
     assert [name for name, key in keys.items() if key[-9:] in text] == []
 
 
+BROKEN = ["GitHub", "OpenAI", "npm", "Cloudflare", "Jina", "Logfire", "PostHog", "Vercel"]
+
+
 @pytest.mark.parametrize("by", ["\n", "\x1b[0m\n\x1b[31m", "\x1b[0m\r\n\x1b[31m"])
-@pytest.mark.parametrize("kind", ["GitHub", "OpenAI", "npm", "Cloudflare", "Jina", "Logfire", "PostHog", "Vercel"])
+@pytest.mark.parametrize("kind", BROKEN)
 def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_path: Path) -> None:
     """A terminal that draws each line in its colour divides a key where the line is full."""
     for seed in SEEDS:
@@ -115,6 +118,17 @@ def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_pa
             assert key[:at][-9:] not in text
             assert key[-9:] not in text
             assert "and no other" in text
+
+
+def test_a_key_goes_on_behind_a_line_end_in_the_middle_of_many_keys() -> None:
+    """Large text with many kinds of keys is searched for all of them at once, and nothing of one is left."""
+    many = "\n".join(services(2).values()) + "\n"
+    broken = {kind: services(3).get(kind) or kinds(3)[kind][0] for kind in BROKEN}
+    printed = "".join(
+        f"the key is {key[: len(key) * 3 // 5]}\n{key[len(key) * 3 // 5 :]}\nand {many}" for key in broken.values()
+    )
+    text = redact(printed * (70_000 // len(printed) + 1))
+    assert [kind for kind, key in broken.items() if key[-9:] in text] == []
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def _hinted(lowered: str) -> list[Rule]:
         found = {number for hint, numbers in near if hint in lowered for number in numbers}
     else:
         found = {number for at in search(lowered.encode(errors="surrogatepass")) or () for number in rules[at]}
-        if len(branded := found & _BRANDED) > _AT_ONCE:
+        if len(lowered) > _MUCH and len(branded := found & _BRANDED) > _AT_ONCE:
             return [BRANDED_AT_ONCE, *(RULES[number] for number in found - branded)]
     return [RULES[number] for number in sorted(found)] if found else []
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 if __package__:
-    from unstuck.text._secret_rule import BEFORE_WORD, Rule, by_letter, key, loosened, rule
+    from unstuck.text._secret_rule import BEFORE_WORD, Rule, by_letter, each_letter, key, loosened, rule
 else:
-    from _secret_rule import BEFORE_WORD, Rule, by_letter, key, loosened, rule  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rule import BEFORE_WORD, Rule, by_letter, each_letter, key, loosened, rule  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 # Keys that begin with what their maker calls them.
 # A key goes on behind a line end, as of a terminal or a mail, or a blank, with a word that is as hard to guess.
@@ -147,7 +147,6 @@ _KEYS = (
     key("v1.0-", r"[0-9a-f]{24}-[0-9a-f]{140,}"),  # Cloudflare's origins
     key("A", r"(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Za-z])", "akia asia abia acca a3t"),  # AWS
     key("ABSK", r"[A-Za-z0-9+/=]{80,}"),  # Bedrock
-    key("AAAAAAAAAAAAAAAAAAAA", r"A{0,2}(?=[A-Za-z0-9]{4,60}+%(?:2[BF]|3D))[A-Za-z0-9%]{60,}"),  # Twitter
     key("AKCp", r"[A-Za-z0-9]{60,}"),  # Artifactory
     key("dapi", r"[0-9a-f]{32}(?:-[0-9])?"),  # Databricks
     key("1//0", r"[\w-]{40,}"),  # Google's for refreshing
@@ -190,9 +189,17 @@ BRANDED = (
     ),
     *_KEYS,
 )
-# For text with many of them; far faster than one after the other.
-_ALL_KEYS = by_letter(rule.pattern.removeprefix("()(")[:-1] for rule in _KEYS)
-BRANDED_AT_ONCE = Rule("", f"{BEFORE_WORD}({_BEGUN}{_BROKEN}|(?:{_SERVICE}){_NO_WORD}|{_ALL_KEYS})", folded=False)
+# For large text with many of them; far faster than one after the other. What may be longest is tried first.
+_AT_ONCE = by_letter(
+    [
+        *(f"{begin}{_BROKEN}" for begin in each_letter(_BEGINS.split())),
+        *(f"{begin}{_NO_WORD}" for begin in each_letter(map(re.escape, _SERVICES.split()))),
+        *(f"{begin}(?<![_-]{begin}){_NO_WORD}" for begin in map(re.escape, _SHORT_SERVICES.split())),
+        *(rule.pattern.removeprefix("()(")[:-1] for rule in _KEYS),
+    ]
+)
+BRANDED_AT_ONCE = Rule("", f"{BEFORE_WORD}({_AT_ONCE})", folded=False)
+
 
 _KEY_LABEL = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _LABEL_HINTS = "key----- block-----"
@@ -278,6 +285,11 @@ KEY_RULES = (
     _inner("_mmk", [r"\w{6}_\w{29}"], "_mmk", "(?![A-Za-z0-9])"),  # MaxMind
     rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}", broken="[A-Za-z0-9]{3}[0-9]"),  # Entra
+    Rule(
+        "a" * 20,
+        rf"{BEFORE_WORD}(A{{20,22}}(?=[A-Za-z0-9]{{4,60}}+%(?:2[BF]|3D))[A-Za-z0-9%]{{60,}})",  # Twitter
+        folded=False,
+    ),
     rule("aiza", r"AIza[\w-]{30,}"),
     rule("ya29.", rf"ya29\.[\w-]{{20,}}{_WRAPPED}"),
     rule("eyj", rf"eyJ(?<![\w.-]eyJ)[\w-]{{5,}}+{_WRAPPED}(?>(?:\.[\w-]++{_WRAPPED}){{2,4}})"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate, compress, groupby, repeat
-from operator import sub
+from operator import itemgetter, sub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,13 +161,16 @@ def word(word: str) -> str:
 BEFORE_WORD = "([^0-9A-Za-z])"
 
 
+def each_letter(patterns: Iterable[str]) -> list[str]:
+    """Return one pattern for all ``patterns`` that begin with the same letter or digit, in their order."""
+    first = itemgetter(0)
+    begun = groupby(sorted(patterns, key=first), first)
+    return [f"{one}(?:{'|'.join(rest[1:] for rest in found)})" for one, found in begun]
+
+
 def by_letter(patterns: Iterable[str]) -> str:
-    """One pattern for all ``patterns``, each of which begins with a letter or digit."""
-    patterns = sorted(patterns)
-    each = (
-        f"{one}(?:{'|'.join(rest[1:] for rest in begun)})" for one, begun in groupby(patterns, lambda said: said[0])
-    )
-    return f"(?:{'|'.join(each)})"
+    """Return one pattern for all ``patterns``, each of which begins with a letter or digit."""
+    return f"(?:{'|'.join(each_letter(patterns))})"
 
 
 BLANK = "\0"  # within a hint
