@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Places = tuple[list[int], list[int]]
 
 if __package__:
-    from unstuck.text._secret_keys import BRANDED, BRANDED_AT_ONCE, begun_at_end
+    from unstuck.text._secret_keys import BRANDED, begun_at_end, branded_at_once
     from unstuck.text._secret_rule import Rule
     from unstuck.text._secret_rules import RULES
 else:
-    from _secret_keys import BRANDED, BRANDED_AT_ONCE, begun_at_end  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_keys import BRANDED, begun_at_end, branded_at_once  # type: ignore[import-not-found,no-redef,unused-ignore]
     from _secret_rule import Rule  # type: ignore[import-not-found,no-redef,unused-ignore]
     from _secret_rules import RULES  # type: ignore[import-not-found,no-redef,unused-ignore]
 
@@ -94,7 +94,7 @@ def _hinted(lowered: str) -> list[Rule]:
     else:
         found = {number for at in search(lowered.encode(errors="surrogatepass")) or () for number in rules[at]}
         if len(lowered) > _MUCH and len(branded := found & _BRANDED) > _AT_ONCE:
-            return [BRANDED_AT_ONCE, *(RULES[number] for number in found - branded)]
+            return [branded_at_once(), *(RULES[number] for number in found - branded)]
     return [RULES[number] for number in sorted(found)] if found else []
 
 
