@@ -488,6 +488,13 @@ def test_the_session_that_an_attempt_ended_in_has_its_usage() -> None:
     assert used_in_session(started(used, ended), "second") == (7, 0, 0.5)
 
 
+@pytest.mark.parametrize(("agent", "name"), [("", "qa"), ("coder", "coder")])
+def test_the_agent_of_an_attempt_is_the_tasks_own_or_else_its_type(agent: str, name: str) -> None:
+    """A task without an agent of its own is worked by the one for its type."""
+    work = Task(id="c", prompt=Clean("Work."), verify="true", agent=agent, agent_type="qa")
+    assert started((e.TaskAdded(work=work), "c", "")).tasks["c"].agent_of(1) == name
+
+
 def test_a_raised_budget_frees_only_what_no_question_holds() -> None:
     """An agent that also waits for an answer goes on waiting for it."""
     over, more = (e.BudgetReached(kind="tokens", used=2, limit=1), "", ""), (e.BudgetSet(tokens=9.0), "", "")
