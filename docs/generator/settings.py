@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from docs.generator.markdown import code, prose, table
 from pydantic import BaseModel
 
-from unstuck.settings.loading import USERS_ONLY
+from unstuck.settings.loading import ONLY_LOWERED, USERS_ONLY
 from unstuck.settings.models import DEFAULT_TIMEOUTS, TIMER_ANSWERS, Settings
 from unstuck.settings.prompt_templates import PLACEHOLDERS
 from unstuck.settings.screen_settings import SCREEN_NAMES
@@ -21,7 +21,6 @@ __all__ = ["placeholders", "settings", "time_limits", "timers"]
 
 # What a file of the project may not do with a setting that it may set.
 _LIMITED = {
-    "budget": "; a project's file only lowers it",
     "after_quota": "; in a project's file only `ask`",
     "prompts": "; in a project's file not `human`",
     "failure_handler": "; in a project's file no command",
@@ -68,6 +67,8 @@ def _setters(key: str) -> str:
         return "you"
     if name in USERS_ONLY:
         return "you, a plan"
+    if key in ONLY_LOWERED:
+        return "all; a project's file only lowers it"
     return f"all{_LIMITED.get(name, '')}"
 
 

@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 
 from bench_kit import Bench, processor_seconds
-from tests.text.secret_kinds import kinds
+from tests.text.secret_kinds import kinds, services
 from tests.text.test_hidden_secrets import in_json, split
 
 from unstuck import text
@@ -18,7 +18,7 @@ from unstuck.text import redact
 DATA = Path(__file__).parents[1] / "data"
 SIZE = 1 << 20
 VALUE = "aB3" * 8
-ALL = "\n".join(secret for secret, _ in kinds(1).values()) + "\n"
+ALL = "\n".join([*services(1).values(), *(secret for secret, _ in kinds(1).values())]) + "\n"
 TEXTS = {
     "outputs of tools, as recorded": (DATA / "tools.jsonl").read_text(),
     "failures of agents, as recorded": (DATA / "failures.jsonl").read_text(),

@@ -87,6 +87,16 @@ def test_edit_opens_the_editor_and_validates(unstuck: Unstuck, own: Path, tmp_pa
     assert not (unstuck.root / "unstuck.yaml").exists()
 
 
+def test_a_limit_that_a_projects_file_may_not_raise_shows_whose_it_is(unstuck: Unstuck, own: Path) -> None:
+    """The file that asked for more is not named as the source; one that lowers a limit is."""
+    written(own, "max_parallel: 3\n")
+    project = written(unstuck.root / "unstuck.yaml", "max_parallel: 9\nremediation_attempts: 1\npivot: {parallel: 4}\n")
+    rows = {row["key"]: row for row in unstuck.inside("config", "show", "--json").rows}
+    assert [rows["max_parallel"][name] for name in ("value", "source")] == [3, "user"]
+    assert [rows["pivot.parallel"][name] for name in ("value", "source")] == [1, "default"]
+    assert [rows["remediation_attempts"][name] for name in ("value", "where")] == [1, f"{project}:2"]
+
+
 def test_validate_names_every_wrong_source(unstuck: Unstuck, own: Path) -> None:
     """One line per wrong source: each file with its line, a variable by its name, keys of the screen as well."""
     assert unstuck.inside("config", "validate").code == 0

@@ -124,6 +124,15 @@ def test_a_field_of_a_later_version_is_passed_over() -> None:
     assert decode(line).event == EVENTS["stop_requested"](reason="x")
 
 
+def test_the_name_of_an_event_is_not_found_in_its_data() -> None:
+    """A line that another program has written again, in another order, is the event that it is."""
+    row = {"data": {"event": "usage_counted"}, "v": 1, "seq": 7, "time": "t", "mono": 1.5, "run": "r", "actor": "agent"}
+    record = decode(json.dumps(row | {"task": "web", "attempt": "", "cause": 0, "event": "check_proved"}).encode())
+    assert (record.name, record.event) == ("check_proved", EVENTS["check_proved"]())
+    written = json.dumps(row | {"event": "check_proved"}, separators=(",", ":")).encode()
+    assert decode(written).event == EVENTS["check_proved"]()
+
+
 def test_a_known_name_with_another_shape_is_kept_as_unknown() -> None:
     """A later version may have changed an event: it is shown, never guessed at."""
     line = line_of(a_record(EVENTS["stop_requested"](reason="x"))).replace(b'"reason":"x"', b'"why":"x"')

@@ -24,7 +24,8 @@ from unstuck.eventlog.fold.clock import hold, release
 from unstuck.eventlog.log.journal import LOG_NAME, Journal
 from unstuck.eventlog.log.log_format import read_lines
 from unstuck.eventlog.log.records import decoded
-from unstuck.eventlog.state import State, copied, dump, load
+from unstuck.eventlog.state import State, collisions_of, copied, dump, later_of, load
+from unstuck.eventlog.usage import used_in_session
 from unstuck.supervision.context.next_step import StepKind, can_progress, next_step
 from unstuck.text import Clean, sanitise
 
@@ -465,6 +466,35 @@ def test_a_withdrawn_question_frees_only_what_nothing_else_holds() -> None:
     ended = (e.AttemptEnded(report=Report()), "a", "a.1")
     waiting = started(*two, ended, gone).tasks["a"]
     assert (waiting.state, waiting.gate) == ("waiting", "g1")
+
+
+def test_a_collision_holds_while_neither_task_has_ended() -> None:
+    """Changes of a task that has ended are nobody's concern, seen from either side."""
+    both = (e.FilesCollide(other="a", paths=(Clean("app.py"),)), "b", "")
+    state = started(both)
+    assert [(task, later_of(state, task)) for task in (*TASKS, "stranger")] == [
+        ("a", ("b",)),
+        ("b", ("b",)),
+        ("stranger", ()),
+    ]
+    for gone in TASKS:
+        state = started(both, (e.TaskEnded(task_id=gone, status="skipped"), gone, ""))
+        assert [collisions_of(state, row) for row in state.tasks.values()] == [(), ()]
+
+
+def test_the_session_that_an_attempt_ended_in_has_its_usage() -> None:
+    """An agent that goes on in another session is counted for that one, too, as soon as it has reported it."""
+    used = (e.UsageCounted(tokens=7, cost=0.5), "a", "a.1")
+    ended = (e.AttemptEnded(report=Report(session="second")), "a", "a.1")
+    assert used_in_session(started(), "second") == (0, 0, 0.0)
+    assert used_in_session(started(used, ended), "second") == (7, 0, 0.5)
+
+
+@pytest.mark.parametrize(("agent", "name"), [("", "qa"), ("coder", "coder")])
+def test_the_agent_of_an_attempt_is_the_tasks_own_or_else_its_type(agent: str, name: str) -> None:
+    """A task without an agent of its own is worked by the one for its type."""
+    work = Task(id="c", prompt=Clean("Work."), verify="true", agent=agent, agent_type="qa")
+    assert started((e.TaskAdded(work=work), "c", "")).tasks["c"].agent_of(1) == name
 
 
 def test_a_raised_budget_frees_only_what_no_question_holds() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from unstuck.errors import RecordError
-from unstuck.eventlog.memory.entry import ENTRIES_LIMIT, learnt, line_of
+from unstuck.eventlog.memory.entry import ENTRIES_LIMIT, learnt, line_of, rule_words
+from unstuck.eventlog.memory.offers import offers
 from unstuck.eventlog.memory.store import READ_LIMIT, Memory
 from unstuck.text import Clean
 
@@ -243,3 +244,17 @@ def test_a_memory_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert known.entries() == (first, first)
     assert known.skipped == 0
     assert first.id == hashlib.sha256(old).hexdigest()[:10]
+
+
+def test_equal_answers_are_offered_as_a_rule_until_they_are_one() -> None:
+    """The same words count in whatever case and spacing they were typed; a rule in other words is another matter."""
+    texts = ("Use the  fake clock", "use the fake clock", "Use the fake clock")
+    given = [
+        learnt("answer", signature="s1", approach="retry", note=text, task="web", run=f"r{number}")
+        for number, text in enumerate(texts)
+    ]
+    assert offers(given[1:]) == {}
+    assert {offer.times for offer in offers(given).values()} == {3}
+    for note, is_offered in ((rule_words("retry", "Use the FAKE clock"), False), ("Use the real clock", True)):
+        rule = learnt("rule", signature="s1", approach="retry", note=note, task="web", run="r9")
+        assert bool(offers([rule, *given])) == is_offered

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_each_source_goes_over_the_one_before(load: Load) -> None:
     files = {
         "user": "failure_handler: {max_retries: 1, max_pivots: 1, max_research: 1}\nidle_timeout: 1m\nwindow_size: 5",
         "shared": "failure_handler: {max_retries: 2, max_pivots: 2}",
-        "own": "failure_handler: {max_retries: 4}\nagent_timeout: 20m\nmax_parallel: 3",
+        "own": "failure_handler: {max_retries: 4}\nagent_timeout: 20m\nmax_parallel: 1",
     }
     environ = {"UNSTUCK_FAILURE_HANDLER__MAX_RETRIES": "5", "UNSTUCK_AGENT_TIMEOUT": "30m", "HOME": "/"}
     settings = load(**files, environ=environ, agent_timeout="40m", max_parallel=None)
@@ -118,7 +119,7 @@ def test_each_source_goes_over_the_one_before(load: Load) -> None:
     assert settings.agent_timeout == 2_400
     assert settings.idle_timeout == 60
     assert settings.window_size == 5
-    assert settings.max_parallel == 3
+    assert settings.max_parallel == 1
 
 
 def test_overrides_may_be_dotted(load: Load) -> None:
@@ -379,6 +380,33 @@ def test_budgets_and_what_they_may_be(load: Load) -> None:
         assert refused(load, user=f"budget: {wrong}").key.startswith("budget.")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("unstuck.yaml", "root:*:20228:0:99999:7:::\n"),
+        ("unstuck.yaml", "budget: {tokens: AB12}\n"),
+        ("unstuck.yaml", "key: [AB12\n"),
+        (".claude/config.yaml", "AB12CD34\n"),
+    ],
+)
+def test_a_link_out_of_the_project_shows_nothing_of_the_file(tmp_path: Path, name: str, text: str) -> None:
+    """A repository that links to a file of mine cannot have its content printed where others read it."""
+    (tmp_path / "mine").write_text(text, encoding="utf-8")
+    link = tmp_path / "project" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "mine")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "project", user_file=None, environ={}, overrides={})
+    assert str(caught.value) == f"{link}: is a link out of the project, to a file that holds no valid settings"
+
+
+def test_a_link_within_the_project_says_what_is_wrong(load: Load, tmp_path: Path) -> None:
+    """A problem in a file of the repository is named wherever it stands."""
+    (tmp_path / "real.yaml").write_text("max_parallel: 0\n", encoding="utf-8")
+    (tmp_path / "unstuck.yaml").symlink_to("real.yaml")
+    assert refused(load).key == "max_parallel"
+
+
 def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
     """A file that an agent can edit cannot raise my budget, but a project may ask for less."""
     budget = load(user="budget: {tokens: 1000, cost: 5}", own="budget: {tokens: 9000, cost: 2, time: 1h}").budget
@@ -386,6 +414,34 @@ def test_a_repositorys_file_may_only_lower_a_budget(load: Load) -> None:
     assert budget.cost == 2
     assert budget.time == 3_600
     assert load(user="budget: {tokens: 1000}", **{"budget.tokens": 9_000}).budget.tokens == 9_000
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "usual", "most"),
+    [
+        ("max_parallel", 1, 2, 8),
+        ("pivot.parallel", 1, 1, 8),
+        ("failure_handler.max_attempts", 5, 20, 900),
+        ("remediation_attempts", 1, 3, 90),
+    ],
+)
+def test_a_repositorys_file_may_only_lower_what_costs_more(
+    load: Load, key: str, least: int, usual: int, most: int
+) -> None:
+    """More agents at once, or more attempts than I allow, are for my own settings, the environment and a plan."""
+
+    def value(settings: Settings) -> object:
+        return attrgetter(key)(settings)
+
+    def given(number: int) -> str:
+        above, _, name = key.rpartition(".")
+        return f"{above}: {{{name}: {number}}}" if above else f"{name}: {number}"
+
+    assert value(load(own=given(most))) == usual
+    assert value(load(own=given(least))) == least
+    assert value(load(user=given(most), own=given(most - 1))) == most - 1
+    assert value(load(user=given(least), own=given(most))) == least
+    assert value(load(own=given(least), **{key: most})) == most
 
 
 @pytest.mark.parametrize(

@@ -280,3 +280,16 @@ async def test_two_requests_at_once_leave_nobody_behind(repo: Path, clock: Manua
         assert any(reply.get("ok") for reply in replies)
         assert not supervisor.core.person
         await task
+
+
+async def test_who_decides_second_is_told_so(desk: OpenDesk) -> None:
+    """Of two who let an agent go on at the same time one is told that it was decided, not that it has ended."""
+    async with desk() as at:
+        working = at.works()
+        await at.begun()
+        answers = Answers(at.supervisor)
+        message = {"do": "step", "task": "web", "choice": "continue"}
+        replies = await asyncio.gather(answers.handle(message, None), answers.handle(message, None))
+        assert sorted(reply.get("error", "") for reply in replies) == ["", "web was decided about at the same time"]
+        (at.root / "go").touch()
+        assert (await working).status == "succeeded"

@@ -99,8 +99,11 @@ def test_keys_of_services_go_however_they_are_printed(form: str, tmp_path: Path)
     assert [name for name, key in keys.items() if key[-9:] in text] == []
 
 
+BROKEN = ["GitHub", "OpenAI", "npm", "Cloudflare", "Jina", "Logfire", "PostHog", "Vercel"]
+
+
 @pytest.mark.parametrize("by", ["\n", "\x1b[0m\n\x1b[31m", "\x1b[0m\r\n\x1b[31m"])
-@pytest.mark.parametrize("kind", ["GitHub", "OpenAI", "npm", "Cloudflare", "Jina", "Logfire", "PostHog", "Vercel"])
+@pytest.mark.parametrize("kind", BROKEN)
 def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_path: Path) -> None:
     """A terminal that draws each line in its colour divides a key where the line is full."""
     for seed in SEEDS:
@@ -115,6 +118,17 @@ def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_pa
             assert key[:at][-9:] not in text
             assert key[-9:] not in text
             assert "and no other" in text
+
+
+def test_a_key_goes_on_behind_a_line_end_in_the_middle_of_many_keys() -> None:
+    """Large text with many kinds of keys is searched for all of them at once, and nothing of one is left."""
+    many = "\n".join(services(2).values()) + "\n"
+    broken = {kind: services(3).get(kind) or kinds(3)[kind][0] for kind in BROKEN}
+    printed = "".join(
+        f"the key is {key[: len(key) * 3 // 5]}\n{key[len(key) * 3 // 5 :]}\nand {many}" for key in broken.values()
+    )
+    text = redact(printed * (70_000 // len(printed) + 1))
+    assert [kind for kind, key in broken.items() if key[-9:] in text] == []
 
 
 @pytest.mark.parametrize(
@@ -134,6 +148,9 @@ def test_a_key_goes_on_behind_a_line_end_and_a_colour(kind: str, by: str, tmp_pa
         "depot_project_settings_2024_backup tr_dev_mode_2_enabled phx_new 1.7.14",
         "EAAmple LTAImer AQVNet ciorama oy2 EZAK cflt",
         "access-production-" + "logs-2024-11-23-09-16",
+        "API-GATEWAY API-2024-11-23 SCWORKFLOW SKIPPED skb_linearize sk" + "y" * 80,
+        "api-7d9f8c6b5d-x2x4z sdk-v1.42.0 ak-47 as-is db-migration-2024-11-23-add-users console-output",
+        "u+0041 0.12.3 chpt_1 pss_mb secret-3f0c4a1b " + "A" * 400,
     ],
 )
 def test_words_that_begin_as_keys_of_services_stay(evidence: str) -> None:
@@ -169,6 +186,13 @@ def test_short_texts_are_redacted_alike_early_and_late(form: str, monkeypatch: p
         monkeypatch.setattr(_redact, "_MUCH", after)
         found.append([redact(text) for text in texts])
     assert found[0] == found[1]
+
+
+def test_escapes_before_a_secret_stay_whole() -> None:
+    """JSON within JSON reads as it did around a secret."""
+    prompt = "Enter password:\nkm3x9" + "wq7zt1\nok"
+    text = redact(json.dumps(json.dumps(prompt)))
+    assert json.loads(json.loads(text)) == "Enter password:\n[redacted]\nok"
 
 
 def test_very_many_secrets_behind_escapes_go_with_what_stands_between_them() -> None:

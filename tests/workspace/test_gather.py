@@ -37,6 +37,13 @@ async def test_symbols_are_searched_first(project: Project) -> None:
     assert uses.text == "lib/util.py:1:def helper():"
 
 
+@pytest.mark.parametrize("name", ["io", "self", "na\x07me"])
+async def test_names_that_tell_nothing_are_not_searched(project: Project, name: str) -> None:
+    """Of very short names, those that stand everywhere and those with control characters nothing is found out."""
+    project.write({"new.py": f"{name} = make_thing\n"})
+    assert await gather(project.root, location=None, headline="boom", symbols=[name]) == ()
+
+
 async def test_the_module_that_could_not_be_imported(project: Project) -> None:
     """The module's definitions are found, wherever it lies; or that it is not part of the project."""
     project.write({"src/shop/cart.py": "import os\n\ndef total(items):\n    pass\nclass Cart:\n    pass\n"})
@@ -230,11 +237,12 @@ async def test_what_is_installed(project: Project) -> None:
             f"{site}/pay_sdk/__init__.py": module,
             "node_modules/@pay/sdk/package.json": '{"name": "@pay/sdk", "version": "3.0.1", "main": "lib/index.js"}',
             "node_modules/@pay/sdk/README.md": "# Pay\n\nUse verify().\n",
+            "node_modules/chart.js/auto/package.json": '{"name": "chart.js/auto", "version": "4.4.0"}',
         }
     )
-    python, script, gone = [
+    python, script, dotted, gone = [
         await gather(project.root, location=None, headline="", targets=[Target("dependency", name)], environ={})
-        for name in ("pay_sdk.hooks", "@pay/sdk", "nowhere")
+        for name in ("pay_sdk.hooks", "@pay/sdk", "chart.js/auto", "nowhere")
     ]
     assert python[0].source == "package pay_sdk.hooks"
     assert python[0].text.splitlines()[:3] == ["Name: pay-sdk", "Version: 2.1", "Summary: Payments"]
@@ -243,6 +251,7 @@ async def test_what_is_installed(project: Project) -> None:
     assert "_hidden" not in python[0].text
     assert script[0].text.splitlines()[:2] == ["name: @pay/sdk", "version: 3.0.1"]
     assert "Use verify()." in script[0].text
+    assert dotted[0].text.splitlines()[:2] == ["name: chart.js/auto", "version: 4.4.0"]
     assert gone[0].text == f"nowhere is not installed. Looked in: {site}, node_modules."
 
 
@@ -258,7 +267,8 @@ async def test_related_files_and_examples(project: Project) -> None:
     targets = [Target("file", "units.py"), Target("file", "plain.py"), Target("pattern", "use GRAMS_PER here")]
     found = await gather(project.root, location=None, headline="'GRAMS_PER' is wrong", targets=targets)
     told = {insight.source: insight.text for insight in found}
-    assert "    10 | GRAMS_PER = 28" in told["related units.py"]
+    assert told["related units.py"].splitlines()[0] == "     8 | x = 1"
+    assert told["related units.py"].splitlines()[-1] == "    10 | GRAMS_PER = 28"
     assert told["related plain.py"] == "     1 | def first(): ..."
     assert told["examples: uses of GRAMS_PER"] == "units.py:10:GRAMS_PER = 28"
 

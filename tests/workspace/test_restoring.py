@@ -79,6 +79,15 @@ async def test_single_files_and_folders_can_be_restored(project: Project, store:
         await store.restore(saved.id, run="r", paths=["app.py", "nowhere"])
 
 
+async def test_a_new_file_alone_goes_again(project: Project, store: CheckpointStore) -> None:
+    """Of a file that the checkpoint does not have nothing is left, though there is nothing else to restore."""
+    saved = await store.create("a", run="r")
+    project.write({"fresh": "x"})
+    restored = await store.restore(saved.id, run="r", paths=["fresh"])
+    assert [(change.status, change.path) for change in restored.changes] == [("disappear", "fresh")]
+    assert not (project.root / "fresh").exists()
+
+
 async def test_very_many_single_files(project: Project, store: CheckpointStore) -> None:
     """More files than fit onto a command line are no other case."""
     names = [f"{'long' * 20}/{number}" for number in range(300)]

@@ -87,6 +87,22 @@ async def test_a_changing_file_cannot_fill_the_disk(project: Project, clock: Man
     await store.restore(kept[0].id, run="r")
 
 
+async def test_an_estimate_over_the_bound_is_measured_before_anything_goes(
+    project: Project, clock: ManualClock
+) -> None:
+    """A size that was counted wrong, as by a kill, costs no checkpoint."""
+    store = await project.store(clock, size=10_000_000)
+    saved = [await store.create("one", run="r")]
+    (used,) = (project.root / ".git" / "unstuck" / "checkpoints").rglob("used")
+    used.write_text("20000000")
+    for number in range(2):
+        project.write({"app.py": f"{number}"})
+        await clock.advance(1)
+        saved.append(await store.create("two", run="r"))
+    assert {one.id for one in await store.list()} == {one.id for one in saved}
+    assert int(used.read_text()) < 10_000_000
+
+
 async def test_what_a_run_has_to_go_back_to_is_never_dropped(project: Project, clock: ManualClock) -> None:
     """A long run's baseline, its last good state and what undoes the last restore outlive everything around them."""
     store = await project.store(clock, count=4)

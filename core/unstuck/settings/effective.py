@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from unstuck.errors import SettingsError
 from unstuck.settings.layers import Kind, Layer, layers
-from unstuck.settings.loading import MAPPINGS, checked, merge
+from unstuck.settings.loading import MAPPINGS, ONLY_LOWERED, checked, merge
 from unstuck.settings.models import Settings
 from unstuck.settings.yaml_file import line_of
 
@@ -38,7 +39,7 @@ def effective_rows(
         before, given = _leaves(merged), set(_leaves(values))
         merge(merged, layer, values)
         now = _leaves(merged)
-        set_by = {key for key in given if not key.startswith("budget.") or layer.trusted or before.get(key) != now[key]}
+        set_by = {key for key in given if layer.trusted or key not in ONLY_LOWERED or before.get(key) != now.get(key)}
         origins |= {key: Origin(layer.kind, _where(layer, key)) for key in set_by}
     return [
         {"key": key, "value": value, "source": origin.kind, "where": origin.where}
@@ -50,7 +51,7 @@ def effective_rows(
 def checked_sources(project: Path | None, user_file: Path, environ: Mapping[str, str]) -> Iterator[Checked]:
     """Yield every file that exists and every variable that is set, each with its problem."""
     for layer in layers(project, user_file, environ, {}):
-        if layer.file is not None and not layer.file.exists():
+        if layer.file is not None and not os.path.lexists(layer.file):
             continue
         try:
             checked(layer)

@@ -30,7 +30,8 @@ Kind = Literal["default", "user", "project", "environment", "option"]
 class Layer(NamedTuple):
     """One source of settings. ``trusted`` is true if only the user can write it, not an agent.
 
-    ``own`` is true if it applies to the user in every project, not to one run. ``read`` raises SettingsError.
+    ``own`` is true if it applies to the user in every project, not to one run; ``file`` stands in ``project``. ``read``
+    raises SettingsError.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class Layer(NamedTuple):
     trusted: bool
     file: Path | None = None
     own: bool = False
+    project: Path | None = None
 
 
 def default_user_file() -> Path:
@@ -64,8 +66,8 @@ def layers(
         yield Layer("user", str(user_file), partial(_mapping_in, user_file), trusted=True, file=user_file, own=True)
     if project is not None:
         shared, own = project / ".claude" / "config.yaml", project_file(project)
-        yield Layer("project", str(shared), partial(_handler_in, shared), trusted=False, file=shared)
-        yield Layer("project", str(own), partial(_mapping_in, own), trusted=False, file=own)
+        yield Layer("project", str(shared), partial(_handler_in, shared), trusted=False, file=shared, project=project)
+        yield Layer("project", str(own), partial(_mapping_in, own), trusted=False, file=own, project=project)
     for variable in sorted(environ):
         key = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and key not in _NO_SETTINGS and environ[variable].strip():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ USERS_ONLY = (
     "keep_runs", "keep_days", "keep_bytes", "results", "evaluator", "check_policy",
     "keep_checkpoints", "keep_checkpoint_days", "keep_checkpoint_bytes", "checkpoint_file_limit", "restore_share",
 )  # fmt: skip
+# Of these such a file may only ask for less: more agents or attempts cost more.
+_NEVER_RAISED = ("max_parallel", "pivot.parallel", "failure_handler.max_attempts", "remediation_attempts")
+ONLY_LOWERED = (*(f"budget.{name}" for name in BudgetSettings.model_fields), *_NEVER_RAISED)
 
 
 def load_settings(
@@ -68,8 +73,16 @@ def checked(layer: Layer) -> dict[str, Any]:
     try:
         return _checked(layer)
     except SettingsError as error:
+        if layer.file is not None and layer.project is not None and _leads_out(layer.file, layer.project):
+            problem = "is a link out of the project, to a file that holds no valid settings"
+            raise SettingsError(printable(layer.source), "", problem) from None
         line = line_of(layer.file, error.key) if layer.file is not None else 0
         raise SettingsError(f"{error.source}:{line}", error.key, error.problem) if line else error from None
+
+
+def _leads_out(file: Path, project: Path) -> bool:
+    """Return whether ``file`` stands outside of ``project``: an error must not show what it holds."""
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(project))
 
 
 def merge(merged: dict[str, Any], layer: Layer, values: dict[str, Any]) -> None:
@@ -79,7 +92,20 @@ def merge(merged: dict[str, Any], layer: Layer, values: dict[str, Any]) -> None:
             values[name] = {**merged.get(name, {}), **values[name]}
     if not layer.trusted and "budget" in values:
         values["budget"] = _lower(merged.get("budget", {}), values["budget"])
+    if not layer.trusted:
+        _limit(merged, values)
     merged.update(values)
+
+
+def _limit(merged: Mapping[str, Any], values: dict[str, Any]) -> None:
+    """Take out of the ``values`` of a project's file what is more than what holds without it."""
+    before, now = Settings.model_validate(merged), Settings.model_validate({**merged, **values})
+    for key in _NEVER_RAISED:
+        if attrgetter(key)(now) > attrgetter(key)(before):
+            above, _, name = key.rpartition(".")
+            held, given = (merged.get(above, {}), values[above]) if above else (merged, values)
+            del given[name]
+            given |= {name: held[name]} if name in held else {}
 
 
 def _lower(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

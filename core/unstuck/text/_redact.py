@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     Places = tuple[list[int], list[int]]
 
 if __package__:
-    from unstuck.text._secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule, begun_at_end
+    from unstuck.text._secret_keys import BRANDED, begun_at_end, branded_at_once
+    from unstuck.text._secret_rule import Rule
+    from unstuck.text._secret_rules import RULES
 else:
-    from _secret_rules import BRANDED, BRANDED_AT_ONCE, RULES, Rule, begun_at_end  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_keys import BRANDED, begun_at_end, branded_at_once  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rule import Rule  # type: ignore[import-not-found,no-redef,unused-ignore]
+    from _secret_rules import RULES  # type: ignore[import-not-found,no-redef,unused-ignore]
 
 PLACEHOLDER = "[redacted]"
 
@@ -35,10 +39,13 @@ _UNQUOTED = frozenset(string.ascii_letters + string.digits + "-._~")
 _MOST_PASSES = 8
 
 
-_HINTS: dict[str, list[int]] = {}
+# By what many hints have and few texts, which is looked for first: there are hundreds of hints.
+_PARTS = ["key", "pas", "k_", "p_", "a_", "s_", "t_", "i_", "uth", "api", "-", "q", "is", "z", "cr", "_"]
+_HINTS: dict[str, dict[str, list[int]]] = {}
 for _number, _each in enumerate(RULES):
     for _hint in _each.hints:
-        _HINTS.setdefault(_hint, []).append(_number)
+        _part = next((part for part in _PARTS if part in _hint), _hint)
+        _HINTS.setdefault(_part, {}).setdefault(_hint, []).append(_number)
 # Characters of one text, and of all so far: RE2 takes milliseconds to load, and then a tenth of the time of the hints.
 _LARGE, _MUCH = 1 << 13, 1 << 16
 _searched = 0
@@ -82,11 +89,12 @@ def _hinted(lowered: str) -> list[Rule]:
     if len(lowered) >= _LARGE or _searched >= _MUCH:
         search, rules = _likely_rules()
     if search is None:
-        found = {number for hint, numbers in _HINTS.items() if hint in lowered for number in numbers}
+        near = chain.from_iterable(hints.items() for part, hints in _HINTS.items() if part in lowered)
+        found = {number for hint, numbers in near if hint in lowered for number in numbers}
     else:
         found = {number for at in search(lowered.encode(errors="surrogatepass")) or () for number in rules[at]}
-        if len(branded := found & _BRANDED) > _AT_ONCE:
-            return [BRANDED_AT_ONCE, *(RULES[number] for number in found - branded)]
+        if len(lowered) > _MUCH and len(branded := found & _BRANDED) > _AT_ONCE:
+            return [branded_at_once(), *(RULES[number] for number in found - branded)]
     return [RULES[number] for number in sorted(found)] if found else []
 
 
@@ -238,8 +246,7 @@ _NOT_SHOWN = re.compile(
     rf"|[ -/]*+[0-~]?)|(?<=[\x9b\udc9b])[0-?]*+[ -/]*+[@-~]?|[{_SILENT}]*+))"
 )
 _HIDES = re.compile(rf"[\x1b\x9b\udc9b{_SILENT}]")
-# Far faster than looking for them, in plain ASCII.
-_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(128) if _HIDES.match(chr(code)))
+_PLAIN = bytes(code for code in range(128) if not _HIDES.match(chr(code)))
 # With all the backslashes before it, of which each level of JSON has twice as many.
 _ESCAPE = re.compile(r"(\\(?>\\{0,999})(?:u[0-9a-fA-F]{4}|[\"/bfnrt])?)")
 _ESCAPED = {'"': '"', "/": "/", "b": "\b", "f": "\n", "n": "\n", "r": "\r", "t": "\t"}
@@ -358,9 +365,11 @@ def _hidden(text: str) -> tuple[Places, bool]:
 
 
 def _has_not_shown(text: str) -> bool:
-    if text.isascii():
-        return text.translate(_WITHOUT_CONTROLS) != text
-    return _HIDES.search(text) is not None
+    # To leave out what is surely shown is far faster than to look at each character.
+    rest = text.encode(errors="surrogatepass").translate(None, _PLAIN)
+    if len(rest) < len(text):
+        text = rest.decode(errors="surrogatepass")
+    return bool(rest) and _HIDES.search(text) is not None
 
 
 def without_invisible(text: str) -> str:

@@ -117,8 +117,11 @@ async def _asked(core: RunContext, task: str, question: Question | None) -> str:
         questioned(question)
     if asking := core.live.asking_about(row.attempt):
         await asyncio.wait([asking])
-    gate = core.head.gates.get(core.row(task).gate)
+    now = core.row(task)
+    gate = core.head.gates.get(now.gate)
     if gate is None or gate.status != "open":
+        if (now.attempt, now.state) == (row.attempt, "running"):
+            raise AnswerRefused(f"{task} was decided about at the same time")
         raise UsageError(f"the attempt at {task} has just ended")
     return gate.id
 
