@@ -24,7 +24,7 @@ from unstuck.detection.rules.test_progress import (
 )
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble
-from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
@@ -48,6 +48,7 @@ _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
 )
+_ADDRESS = re.compile(r"(?<=://)[^\s'\"?#\\]+")
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
 
@@ -130,7 +131,7 @@ class Streaks:
         """Return the streaks that this failure makes longer; none for any other step."""
         self.progressed = False
         self._approach = step.approach or self._approach
-        if step.kind == "tree":
+        if step.kind == "tree" and not step.failed:
             self.clear()
         if step.written is not None and step.written[1]:
             self._written |= names_brought(*step.written[1:])
@@ -227,7 +228,11 @@ class Streaks:
         """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
         cause = machine_trouble(step.text)
         if not cause and len(step.text) <= MISS_LIMIT and is_refused(step.text):
-            cause = without_names(f"{step.tool} {step.shown}", step.text)
+            # A status alone says nothing about another address.
+            call = step.call if is_http_error(step.call, step.text) else ""
+            cause = call or without_names(f"{step.tool} {step.shown}", step.text)
+            if cause not in self._texts and (address := _ADDRESS.search(step.call)):
+                cause = next((key for key, seen in self._texts.items() if _refuses(address[0], seen)), cause)
         if cause:
             return cause
         if step.result in self._texts:
@@ -253,6 +258,11 @@ class Streaks:
         approaches = [approach for approach, key in self._attempts if approach and key in failures]
         similar = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
         return "circular_fix" if similar >= ROUNDS - 1 else "loop"
+
+
+def _refuses(address: str, seen: Sequence[tuple[Step, str, Failure]]) -> bool:
+    """Return whether the last failure of a streak is a refusal of the same address."""
+    return bool(seen) and address in seen[-1][0].call and is_refused(seen[-1][0].text)
 
 
 def _unless_more(failures: Sequence[Failure], needed: int) -> int:

@@ -38,6 +38,8 @@ _PLACE = re.compile(r"([\w./-]+\.\w{1,8})(?::|\(|\", line )(\d{1,6})|\bline (\d{
 _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
 )
+# The time since the beginning, as builders and kernels print it before a line.
+_ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ERROR_WORDS = (
     *(
@@ -136,7 +138,7 @@ class Failure:
     def message(self) -> str:
         """First line that reports an error and not only the name of a test, without numbers of lines."""
         line = next((line for line in self.errors if not _TEST_ONLY.fullmatch(line)), "")
-        return _unnumbered(line[:ENDING])
+        return _unnumbered(_ELAPSED.sub("", line[:ENDING]))
 
     @cached_property
     def long_errors(self) -> frozenset[str]:

@@ -37,9 +37,9 @@ _GIT = {
     **_each("tree", "bisect checkout switch reset rebase revert stash restore worktree"),
 }
 # Prefixes of the program: a change of directory, variables, a wrapper.
-_WRAPPERS = frozenset({"cd", "sudo", "time", "env", "nohup", "command", "exec", "timeout"})
+_WRAPPERS = frozenset({"cd", "sudo", "time", "nice", "env", "nohup", "command", "exec", "timeout"})
 _BEFORE = re.compile(
-    r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
+    r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|nice|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
 )
 _WINDOWS_ECHO = re.compile(r"/c echo .*", re.IGNORECASE)
 _NOOP_BEGINS = tuple(":#te")
@@ -54,6 +54,9 @@ _ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
 _OPERATORS = re.compile(r"[|&<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
+# What is started in the background before a sleep is what the call is about.
+_STARTS = re.compile(r"[^&>]&\s*(?:sleep|Start-Sleep)\s")
+_ABANDONS = re.compile(r"\s--(?:abort|quit)\b")
 _POSTS = re.compile(r"\b(?:create|comment|note)\b")
 _LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
 _STEPS_ON = re.compile(
@@ -94,7 +97,7 @@ _BY_VERB: dict[str, CallKind] = {
 
 def kind_of(tool: str, text: str) -> CallKind:
     """Return the kind of a call by its tool or, for a command, by its first program."""
-    if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
+    if not text.strip() or ("leep" in text and _SLEEPS.search(text) and not _STARTS.search(text)):
         return "wait"
     kind = _TOOLS.get(tool.lower())
     if kind := kind or _kind_of_tool(tool):
@@ -131,7 +134,7 @@ def _kind_of_command(command: str) -> CallKind:
     program, _, rest = command.partition(" ")
     program = program.rpartition("/")[2].lower()
     if program == "git":
-        return _GIT.get(rest.lstrip().partition(" ")[0], "work")
+        return "work" if _ABANDONS.search(rest) else _GIT.get(rest.lstrip().partition(" ")[0], "work")
     if program in ("gh", "glab") and _POSTS.search(rest):
         return "tell"
     kind = _PROGRAMS.get(program)

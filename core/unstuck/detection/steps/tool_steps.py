@@ -14,7 +14,9 @@ from unstuck.detection.steps.results import (
     has_ended,
     is_bare_status,
     is_cancelled,
+    is_http_error,
     is_in_progress,
+    output_in,
     says_nothing,
     shows_image,
 )
@@ -228,8 +230,9 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
     given = str(call.text) if call else ""
     shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
-    text = _cut(_REMINDER.sub("", str(result.text)) if _REMINDS in result.text else str(result.text))
-    failed = result.kind == "failure"
+    text, wrong = output_in(str(result.text))
+    text = _cut(_REMINDER.sub("", text) if _REMINDS in text else text)
+    failed = wrong or result.kind == "failure" or is_http_error(given, text)
     kind = kind_of(tool, shown) if call else "work"
     if kind == "edit" and failed:
         # A refusal may quote below its reason what it refuses.
