@@ -39,7 +39,7 @@ _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
 )
 # The time since the beginning, as builders and kernels print it before a line.
-_ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ")
+_ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ERROR_WORDS = (
     *(
@@ -138,7 +138,7 @@ class Failure:
     def message(self) -> str:
         """First line that reports an error and not only the name of a test, without numbers of lines."""
         line = next((line for line in self.errors if not _TEST_ONLY.fullmatch(line)), "")
-        return _unnumbered(_ELAPSED.sub("", line[:ENDING]))
+        return _unnumbered(line[:ENDING])
 
     @cached_property
     def long_errors(self) -> frozenset[str]:
@@ -175,6 +175,11 @@ class Failure:
     def numbers(self) -> tuple[str, tuple[float, ...]]:
         """Text without its numbers, and the numbers."""
         return _measured(comparable(self.text))
+
+
+def without_elapsed(text: str) -> str:
+    """Return an output without the times before its lines."""
+    return _ELAPSED.sub("", text) if text[:1] in ("#", "[") else text
 
 
 def _measured(text: str) -> tuple[str, tuple[float, ...]]:
