@@ -201,6 +201,15 @@ def test_the_output_alone(said: str, output: str, code: int | None) -> None:
     assert shell_result(said) == (output, code)
 
 
+def test_a_command_given_in_words_is_the_command() -> None:
+    """A shell tool may take its command as a list, with the shell around it or without."""
+    for words, command in ((["bash", "-lc", "make all"], "make all"), (["ls", "my files"], "ls 'my files'")):
+        call = {"type": "tool_use", "id": "c1", "name": "shell", "input": {"command": words, "workdir": "/r"}}
+        line = {"type": "assistant", "message": {"id": "m1", "content": [call]}}
+        _, told = read("claude", [json.dumps(line).encode() + b"\n"])
+        assert steps(told) == [("action", "bash", command, None)]
+
+
 def test_opencode() -> None:
     """Call and result in one line; the exit code counts, whatever the status says; each step says what it used."""
     stream, told = read("opencode")

@@ -9,6 +9,7 @@ from unstuck.detection.rules.repeated_failures import Streaks
 from unstuck.detection.rules.repeated_messages import Messages
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.detection.rules.reverted_state import Trees
+from unstuck.detection.rules.same_aim import Tries
 from unstuck.detection.rules.stalled_value import Values
 from unstuck.detection.rules.steps_without_effect import WithoutEffect
 from unstuck.detection.steps.external_blockers import is_blocked
@@ -34,6 +35,7 @@ class Window:
         self._trees = Trees()
         self._without_effect = WithoutEffect()
         self._values = Values()
+        self._tries = Tries()
         self._messages = Messages()
         self._flags = Flags(window_size)
         self._allowed = allowed
@@ -75,6 +77,7 @@ class Window:
             self._trees,
             self._without_effect,
             self._values,
+            self._tries,
             self._flags,
         ):
             part.clear()
@@ -89,7 +92,14 @@ class Window:
             self._flags.clear()
         returned = self._trees.add_state(tree, step.number, intended=step.kind == "tree") if tree else None
         undone = self._trees.add_edit(step)
-        return [*streaks, returned, undone, *self._without_effect.add(step), self._values.add(step)]
+        return [
+            *streaks,
+            returned,
+            undone,
+            *self._without_effect.add(step),
+            self._values.add(step),
+            self._tries.add(step),
+        ]
 
     def _message(self, observation: Observation) -> list[Finding | None]:
         text = str(observation.text)

@@ -146,6 +146,8 @@ class Stream(ABC):
 
     def _call(self, id: str, tool: str, given: Any, *, agent: str = "") -> Observation:
         command = given.get("command") if isinstance(given, Mapping) else None
+        if isinstance(command, list) and all(isinstance(word, str) for word in command):
+            command = shlex.join(command)
         is_shell = tool.lower() in _SHELLS
         action = unwrapped(command) if is_shell and isinstance(command, str) else f"{tool} {canonical(given)}"
         called = Observation(kind="action", text=_clean(action), id=_name(id), tool=_tool(tool), agent_id=_name(agent))

@@ -20,11 +20,12 @@ from unstuck.detection.rules.test_progress import (
     is_same,
     names_brought,
     say_more,
+    without_elapsed,
     without_names,
 )
 from unstuck.detection.similarity import SIMILAR, similarity
-from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble
-from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble, misses_tool
+from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
@@ -48,6 +49,7 @@ _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
 )
+_ADDRESS = re.compile(r"(?<=://)[^\s'\"?#\\]+")
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
 
@@ -115,6 +117,8 @@ class Streaks:
         self._texts: Recent[str, deque[tuple[Step, str, Failure]]] = Recent(TEXTS_KEPT)
         self._hidden: Recent[str, list[Step]] = Recent(CHECKS_KEPT)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
+        self._mended: Recent[tuple[str, str], tuple[int, list[Step]]] = Recent(TEXTS_KEPT)
+        self._edited = 0
         self._approach = ""
         self._written: frozenset[str] = frozenset()
         self.progressed = False
@@ -124,14 +128,17 @@ class Streaks:
         self._checks.clear()
         self._texts.clear()
         self._hidden.clear()
+        self._mended.clear()
         self._attempts.clear()
 
     def add(self, step: Step) -> list[Finding]:
         """Return the streaks that this failure makes longer; none for any other step."""
         self.progressed = False
         self._approach = step.approach or self._approach
-        if step.kind == "tree":
+        if step.kind == "tree" and not step.failed:
             self.clear()
+        if step.kind == "edit" and not step.failed:
+            self._edited = step.number
         if step.written is not None and step.written[1]:
             self._written |= names_brought(*step.written[1:])
         if not step.failed:
@@ -141,7 +148,7 @@ class Streaks:
             return [hidden] if hidden else []
         if step.waits or not step.text.strip():
             return []
-        failure = Failure(step.result, step.action, step.number, step.text, step.shown, self._written)
+        failure = Failure(step.result, step.action, step.number, without_elapsed(step.text), step.shown, self._written)
         self._written = frozenset()
         name = check_of(step.tool, step.shown)
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
@@ -173,7 +180,9 @@ class Streaks:
             return
         # Another form of the call, such as one that mends, may pass while the one that failed never does.
         if any(one.action == step.action for one in self._checks[check].steps):
-            del self._checks[check]
+            failed = self._checks.pop(check)
+            mended = check, failed.failures[-1].key
+            self._mended[mended] = step.number, [*self._mended.get(mended, (0, []))[1], failed.steps[-1]]
         self.progressed = True
         self._attempts.clear()
         for text in [text for text, seen in self._texts.items() if any(name == check for _, name, _ in seen)]:
@@ -194,7 +203,7 @@ class Streaks:
         if returned >= RETURNS:
             return self._finding(list(check.steps), returned + 1, failure.key, ROUNDS, "circular_fix")
         if check.count == 1:
-            return None
+            return self._broken_again(name, step, failure)
         steps = list(check.steps)
         # Other flags each time, or another name in the same place of the work, are other words for the same try.
         last = list(check.failures)[-ROUNDS:]
@@ -202,6 +211,13 @@ class Streaks:
         reworded = named or len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
         needed = _unless_more([*check.failures], ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS)
         return self._finding(steps, check.count, check.failures[0].key, needed)
+
+    def _broken_again(self, name: str, step: Step, failure: Failure) -> Finding | None:
+        """Return a circular fix where an edit brings back a failure that was mended twice."""
+        passed, steps = self._mended.get((name, failure.key), (0, []))
+        if len(steps) < RETURNS or self._edited < passed or step.number - steps[-1].number > STEPS_KEPT:
+            return None
+        return self._finding([*steps, step], len(steps) + 1, failure.key, ROUNDS, "circular_fix")
 
     def _of_text(self, name: str, step: Step, failure: Failure) -> Finding | None:
         """Return a streak of one failure of different calls."""
@@ -226,8 +242,13 @@ class Streaks:
     def _same_text(self, name: str, step: Step, failure: Failure) -> str:
         """Return the key of the streak that this failure belongs to: the same words, or the same error at its end."""
         cause = machine_trouble(step.text)
-        if not cause and len(step.text) <= MISS_LIMIT and is_refused(step.text):
-            cause = without_names(f"{step.tool} {step.shown}", step.text)
+        refused = not cause and len(step.text) <= MISS_LIMIT and is_refused(step.text)
+        if refused or (not cause and len(step.text) <= MISS_LIMIT and misses_tool(step.text)):
+            # A status alone says nothing about another address.
+            call = step.call if is_http_error(step.call, step.text) else ""
+            cause = call or without_names(f"{step.tool} {step.shown}", step.text)
+            if refused and cause not in self._texts and (asked := _asked_of(step)):
+                cause = next((key for key, seen in self._texts.items() if _refuses(asked, seen)), cause)
         if cause:
             return cause
         if step.result in self._texts:
@@ -253,6 +274,19 @@ class Streaks:
         approaches = [approach for approach, key in self._attempts if approach and key in failures]
         similar = sum(similarity(self._approach, earlier) > SIMILAR for earlier in approaches)
         return "circular_fix" if similar >= ROUNDS - 1 else "loop"
+
+
+def _asked_of(step: Step) -> str:
+    """Return what a call asks for access: an address, or a program with its first word, such as ``git push``."""
+    if address := _ADDRESS.search(step.call):
+        return address[0]
+    words = step.call.split()[:2]
+    return " ".join(words) if len(words) == 2 and all(word.isalpha() for word in words) else ""
+
+
+def _refuses(asked: str, seen: Sequence[tuple[Step, str, Failure]]) -> bool:
+    """Return whether the last failure of a streak is a refusal of the same access."""
+    return bool(seen) and asked in seen[-1][0].call and is_refused(seen[-1][0].text)
 
 
 def _unless_more(failures: Sequence[Failure], needed: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import Finding
+from unstuck.detection.steps.tool_call_kind import replacing
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -50,11 +51,12 @@ class Trees:
 
         Edits one after the other are one change: a rename that is undone in many files returns once.
         """
-        if step.written is None or step.failed:
+        written = step.written or (replacing(step.call) if step.kind == "work" else None)
+        if written is None or step.failed:
             if step.kind not in ("idle", "plan"):
                 self._files.clear()
             return None
-        file, old, new = step.written
+        file, old, new = written
         if not old:
             old, self._whole[file] = self._whole.get(file, ""), new
             if old == new:

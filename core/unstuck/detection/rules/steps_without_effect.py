@@ -15,7 +15,7 @@ from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_ro
 from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import is_bare_status
-from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments
+from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -23,8 +23,9 @@ LONGEST_BLOCK = 6
 SILENT_QUESTION_ROUNDS = 4
 SILENT_ROUNDS = 6
 ADVANCE_ROUNDS = 20
+STANDING_ROUNDS = 6
 IDENTITIES_KEPT = 64
-STEPS_KEPT = 12
+STEPS_KEPT = 24
 REWORDED_ROUNDS = 4
 AGAIN = 5
 LOOKS = MISSES = 6
@@ -39,6 +40,8 @@ _ELSEWHERE = re.compile(r"=|\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 _SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
 _FIGURE = re.compile(r"\d{4}")
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+_CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _SQL = frozenset(
     {
@@ -79,10 +82,13 @@ class WithoutEffect:
         self._seen: Recent[str, list[Step]] = Recent(IDENTITIES_KEPT)
         self._calls: Recent[str, Step] = Recent(IDENTITIES_KEPT)
         self._news = self._change = self._planned = self._done = 0
-        self._looked = self._asked = self._guessed = self._drafted = 0
-        self._acted = self._silent = self._elsewhere = 0
+        self._looked = self._asked = self._drafted = 0
+        self._acted = self._silent = self._elsewhere = self._ran = self._awaited = 0
+        self._edited = self._worked = self._moved = 0
+        self._guesses: Recent[str, int] = Recent(IDENTITIES_KEPT)
+        self._files: Recent[str, tuple[str, int]] = Recent(IDENTITIES_KEPT)
         self._acts: list[Step | None] = [None, None]
-        self._told = ""
+        self._told = self._tree = ""
         self._missing = ""
         self._file = self._drafting = ""
         self._lines: set[int] = set()
@@ -107,6 +113,8 @@ class WithoutEffect:
             self._act(step)
         if step.kind != "plan" or step.done > self._done:
             self._planned = step.number - (step.kind == "plan")
+        if step.done > self._done or step.kind in ("edit", "work"):
+            self._worked = step.number
         self._done = step.done if step.kind == "plan" else self._done
         self._guess(step)
         if step.written is None or step.written[1] or self._drafting != step.written[0]:
@@ -114,6 +122,7 @@ class WithoutEffect:
         found = [self._block(step), *(self._counted(step, *identity) for identity in self._identities(step, called))]
         if step.new:
             self._news, self._told = step.number, called
+            self._ran = step.number if step.kind == "work" else self._ran
         return [one for one in found if one is not None]
 
     def _block(self, step: Step) -> Finding | None:
@@ -154,33 +163,64 @@ class WithoutEffect:
         if before is None or not silent or not _is_about(step, before):
             self._elsewhere = step.number - 1
 
+    def _written(self, step: Step, file: str) -> int:
+        """Record a write. Return the step before which the file got other text than this."""
+        action, since = self._files.get(file, ("", 0))
+        self._files[file] = action, since = step.action, since if action == step.action else step.number - 1
+        return since
+
     def _guess(self, step: Step) -> None:
         """Record the name that a failing step missed."""
         says = step.failed and not step.waits and not is_bare_status(step.text)
         missing = without_names(step.shown, step.text) if says else ""
-        if missing != self._missing or not missing:
-            self._missing, self._guessed = missing, step.number - 1
+        self._missing = missing
+        if step.kind == "tree" and not step.failed:
+            self._moved = step.number
+            self._tree = step.action if _CHECKS_OUT.fullmatch(step.call) else ""
+        if missing:
+            self._guesses.setdefault(_begin(step), 0)
+        elif self._guesses and not step.failed and (begin := _begin(step)) in self._guesses:
+            self._guesses[begin] = step.number
 
     def _identities(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
         """Return what the step may be the same as, after which step, how often, and whether by its result as well."""
         if self._missing:
-            yield f"guess {self._missing}", self._guessed, MISSES, False
+            yield f"guess {self._missing}", max(self._moved, self._guesses.get(_begin(step), 0)), MISSES, False
         if step.kind in ("idle", "plan"):
             if not step.failed and step.kind == "plan":
                 yield "plan", self._planned, REWORDED_ROUNDS, False
+                yield "plan between looks", self._worked, MISSES, False
             elif not step.failed:
                 yield f"idle {step.action}", 0, ROUNDS, False
                 # Other words may have been slips where a call has had an answer since.
                 yield "idle", self._news, REWORDED_ROUNDS, False
         elif step.written is not None:
+            self._edited = step.number
             file, old, new = step.written
-            if not old:
+            if old:
+                self._written(step, file)
+            else:
                 if len(new) >= LONG_COPY:
                     yield f"copy {hash(new)}", self._news, REWORDED_ROUNDS, False
-                yield f"text {file} {step.action}", max(self._news, self._change), ROUNDS, False
+                yield f"text {file} {step.action}", max(self._ran, self._written(step, file)), ROUNDS, False
                 if not is_bare_status(" ".join(step.text.replace(file, "").split())):
                     yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
-        elif not (step.opaque or step.waits):
+        elif step.kind == "wait" and only_sleeps(step.call):
+            yield "sleep", max(self._news, self._awaited), REWORDED_ROUNDS, False
+        elif step.waits:
+            self._awaited = step.number
+            if step.kind != "work" and not step.failed:
+                last = self._seen.get(f"wait {step.action}")
+                needed = STANDING_ROUNDS if last and _ages(step) != _ages(last[-1]) else WAITING_ROUNDS
+                yield f"wait {step.action}", 0, needed, True
+        elif step.kind == "tell" and not step.failed:
+            yield f"told {step.action} {step.masked[:SHOWN].translate(_NO_DIGITS)}", 0, ROUNDS, False
+        elif not step.opaque:
+            if self._tree and step.informative and step.kind in ("query", "work"):
+                identity = f"tree {self._tree} {step.key}"
+                seen = self._seen.get(identity)
+                if not seen or seen[-1].number < self._moved:
+                    yield identity, self._edited, ROUNDS, False
             yield from self._answers(step, called)
 
     def _answers(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
@@ -238,6 +278,10 @@ class WithoutEffect:
         kept = [one for one in self._seen.get(identity, ()) if one.number > since]
         self._seen[identity] = kept
         steps = [one for one in kept if not by_result or step.answers_as(one)]
+        waits = identity[:5] == "wait "
+        if waits and len(steps) < len(kept):
+            # What was waited for has come on.
+            kept[:], steps = [], []
         if steps and (
             not new_round(step, steps) or (identity[:7] == "answer " and self._asks_another(step, steps[-1]))
         ):
@@ -247,8 +291,14 @@ class WithoutEffect:
         if len(steps) < 2:
             return None
         pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
-        shown = (step,) if steps[0].action == step.action else tuple(steps[-LOOKS:])
-        return Finding(kind="loop", pattern=pattern, steps=shown, rounds=len(steps), needed=needed, resets_on=RESET)
+        return Finding(
+            kind="waiting" if waits else "loop",
+            pattern=digest(step.key) if waits else pattern,
+            steps=(step,) if steps[0].action == step.action else tuple(steps[-LOOKS:]),
+            rounds=len(steps),
+            needed=needed,
+            resets_on=RESET,
+        )
 
     def _asks_another(self, step: Step, before: Step) -> bool:
         """Return whether the same answer is to the same call, or to one about the next number or path."""
@@ -266,6 +316,10 @@ def _needed(block: Sequence[Step]) -> int:
     if any(step.opaque for step in block):
         return ADVANCE_ROUNDS
     return SILENT_QUESTION_ROUNDS if all(step.kind == "query" or step.failed for step in block) else SILENT_ROUNDS
+
+
+def _begin(step: Step) -> str:
+    return f"{step.tool} {step.call[:SHOWN].partition(' ')[0]}"
 
 
 def _called(step: Step) -> str:
@@ -302,6 +356,11 @@ def _is_about(act: Step, other: Step) -> bool:
     named = set(_NAMED.findall(other.shown))
     shared = named.intersection(_NAMED.findall(act.shown))
     return bool(shared) and (shared == named or act.tool == other.tool)
+
+
+def _ages(step: Step) -> str:
+    """Return a result without the time of day. An age that rises in it shows that all else stands."""
+    return _TIME_OF_DAY.sub("", step.text)
 
 
 def _valueless(written: tuple[str, str, str] | None) -> list[str]:

@@ -38,6 +38,8 @@ _PLACE = re.compile(r"([\w./-]+\.\w{1,8})(?::|\(|\", line )(\d{1,6})|\bline (\d{
 _LINE_NUMBER = re.compile(
     r"(?<=\bsh: )\d{1,6}(?=:)|(?<=[\w\"'])[:(]\d{1,6}(?:[:,]\d{1,5})?\b\)?|\b(?:line|column|col) \d{1,6}\b"
 )
+# The time since the beginning, as builders and kernels print it before a line.
+_ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ERROR_WORDS = (
     *(
@@ -173,6 +175,11 @@ class Failure:
     def numbers(self) -> tuple[str, tuple[float, ...]]:
         """Text without its numbers, and the numbers."""
         return _measured(comparable(self.text))
+
+
+def without_elapsed(text: str) -> str:
+    """Return an output without the times before its lines."""
+    return _ELAPSED.sub("", text) if text[:1] in ("#", "[") else text
 
 
 def _measured(text: str) -> tuple[str, tuple[float, ...]]:

@@ -28,10 +28,11 @@ _OUTAGE = re.compile(
 )
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
-    r"|\b(?:http|status|error)[ /:\d.]*(?:401|403)\b|authentication (?:failed|required)"
+    r"|\b(?:http|status|error|code)[ /:\d.]*(?:401|403)\b|^\s*(?:401|403)\s*$|authentication (?:failed|required)"
     r"|(?:incorrect|invalid|missing|no) (?:api[ _-]key|credentials|access token)"
     r"|unable to (?:locate credentials|authenticate)"
-    r"|invalid username or password|\b(?:auth login|login required|not logged in|please (?:log|sign) in)\b"
+    r"|invalid username or password|could not read (?:username|password)|terminal prompts disabled|publickey"
+    r"|\b(?:auth login|login required|not logged in|please (?:log|sign) in)\b"
     r"|permission (?:to use|for) .{0,80}(?:denied|refused)|requires? (?:approval|root|sudo)"
     r"|(?:haven't|have not|has not been|not been) (?:yet )?(?:granted|approved|allowed)|is safe to fetch"
     r"|(?:rejected|refused|forbidden|blocked) by (?:the |your )?(?:user|policy|administrator|organi[sz]ation)",
@@ -41,6 +42,7 @@ _MISSING_TOOL = re.compile(
     r"|\b[\w.+-]+: not found$|unknown tool|no such tool|tool .{0,60}(?:not found|not available|does not exist)",
     re.MULTILINE,
 )
+_NO_TOOL = re.compile(r"(?:unknown|no such|invalid) tool|\btool\b.{0,60}(?:not found|not available|does not exist)")
 _TESTED = re.compile(r"^failed |assert|--- fail|\bexpected\b", re.MULTILINE)
 
 
@@ -61,7 +63,21 @@ _OUTAGE_WORDS = (
     *("gateway", "429", "502", "503", "504", "no space", "gone away", "read-only", "allocate", "name resolution"),
 )
 _REFUSED_WORDS = (
-    *("denied", "permi", "eacces", "eperm", "authori", "401", "403", "authentic", "api key", "api_key", "credential"),
+    *(
+        "denied",
+        "permi",
+        "eacces",
+        "eperm",
+        "authori",
+        "401",
+        "403",
+        "authentic",
+        "api key",
+        "api_key",
+        "credential",
+        "publickey",
+        "prompts",
+    ),
     *("access token", "username or", "login", "logged in", "log in", "sign in", "approval", " root", " sudo"),
     *("granted", "approved", "allowed", "safe to fetch", "rejected by", "refused by", "forbidden by", "blocked by"),
 )
@@ -84,6 +100,12 @@ def machine_trouble(result: str) -> str:
 def is_refused(result: str) -> bool:
     """Return whether ``result`` refuses a permission."""
     return "refused" in _causes(result[-LOOKED_AT:])
+
+
+def misses_tool(result: str) -> bool:
+    """Return whether ``result`` reports that the agent has no such tool."""
+    end = result[-LOOKED_AT:].lower()
+    return "tool" in end and _NO_TOOL.search(end) is not None
 
 
 def is_blocked(result: str) -> bool:

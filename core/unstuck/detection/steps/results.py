@@ -48,9 +48,48 @@ _EMPTY = re.compile(
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
+# The words of a harness around the output of a command: Codex puts them before it, Gemini CLI around it.
+_AROUND_BEGINS = tuple("CEOW")
+_BEFORE = re.compile(
+    r"(?:Chunk ID: .*\n)?(?:Exit code: (?P<code>-?\d{1,3})\n)?(?:Wall time: .*\n)"
+    r"(?:Process exited with code (?P<exited>-?\d{1,3})\n)?(?:(?:Original token count|Total output lines): \d+\n)*"
+    r"Output:\n?"
+)
+_AFTER = re.compile(r"\n(?:Exit Code: (\S+)(?:\n[A-Z][^\n]{0,80})*|Process Group PGID: \d+)\s*$")
+_AFTER_LIMIT = 400
+_NO_OUTPUT = ("", "(empty)", "(none)")
+_REFUSAL = re.compile(r"(?:HTTP/\S+ )?[45]\d\d(?: [A-Z][A-Za-z ]{2,40})?")
+_DENIED = re.compile(r'"(?:pass(?:ed)?|ok|success(?:ful)?|accepted|valid)": ?false\b')
 _CANCELLED = re.compile(
     r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: parallel tool call)", re.IGNORECASE
 )
+
+
+def output_in(result: str) -> tuple[str, bool]:
+    """Return the output of a command without what a harness says around it, and whether that reports a failure."""
+    if result[:1] not in _AROUND_BEGINS:
+        return result, False
+    if before := _BEFORE.match(result):
+        return result[before.end() :], (before["code"] or before["exited"] or "0") != "0"
+    head, _, output = result.partition("Output: ")
+    after = _AFTER.search(result[-_AFTER_LIMIT:])
+    if after is None or not (not head or (head.startswith("Command: ") and "\nDirectory: " in head)):
+        return result, False
+    output = output[: len(output) - len(after[0])]
+    printed, _, error = output.rpartition("\nError: ")
+    parts = (printed, error) if printed else (output,)
+    code = after[1] or ""
+    return "\n".join(part for part in parts if part not in _NO_OUTPUT), code.isdigit() and code != "0"
+
+
+def is_http_error(call: str, result: str) -> bool:
+    """Return whether a request has no other result than the status of an error."""
+    return len(result) < _NOTHING_LIMIT and "://" in call and _REFUSAL.fullmatch(result.strip()) is not None
+
+
+def denies_success(result: str) -> bool:
+    """Return whether an object says of itself that it is no success."""
+    return result[:1] == "{" and len(result) <= _EMPTY_LIMIT and _DENIED.search(result) is not None
 
 
 def is_bare_status(result: str) -> bool:

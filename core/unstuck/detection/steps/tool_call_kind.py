@@ -37,9 +37,9 @@ _GIT = {
     **_each("tree", "bisect checkout switch reset rebase revert stash restore worktree"),
 }
 # Prefixes of the program: a change of directory, variables, a wrapper.
-_WRAPPERS = frozenset({"cd", "sudo", "time", "env", "nohup", "command", "exec", "timeout"})
+_WRAPPERS = frozenset({"cd", "sudo", "time", "nice", "env", "nohup", "command", "exec", "timeout"})
 _BEFORE = re.compile(
-    r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
+    r"(?:\s*(?:cd\s+\S+\s*(?:&&|;)|(?:sudo|time|nice|env|nohup|command|exec)\s|timeout\s+\S+\s|[A-Za-z_]\w*=\S*\s))*\s*"
 )
 _WINDOWS_ECHO = re.compile(r"/c echo .*", re.IGNORECASE)
 _NOOP_BEGINS = tuple(":#te")
@@ -54,6 +54,15 @@ _ECHO = re.compile(r"\s*(?:echo|printf)\b[^|&;<>`$]*")
 _OPERATORS = re.compile(r"[|&<>`]|\$\(")
 _WRITES = re.compile(r">|\btee\b|-delete\b|-exec\b|\bsed\b.*\s-i|\bxargs\b")
 _SLEEPS = re.compile(r"(?:^|[;&|]\s*)(?:[Ss]leep|Start-Sleep|start-sleep)\s")
+# What is started in the background before a sleep is what the call is about.
+_STARTS = re.compile(r"[^&>]&\s*(?:sleep|Start-Sleep)\s")
+_PUTS = re.compile(r"""\s*(?:echo|printf)\s+(?:-\w+\s+)?('[^']*'|"[^"$`]*")\s*>>?\s*((?!/dev/)[\w./~-]+)\s*""")
+_HEREDOC = re.compile(r"\s*cat\s*>>?\s*([\w./~-]+)\s*<<\s*['\"]?(\w+)['\"]?\n(.*)\n\2\s*", re.DOTALL)
+_REPLACES = re.compile(
+    r"\s*sed\s+-i\S*\s+(?:-[Ere]\s+)*(['\"])s([/|#])((?:(?!\2).)+)\2((?:(?!\2).)*)\2g?\1\s+([\w./~-]+)\s*"
+)
+_SEPARATOR = re.compile(r"&&|\|\||[;&\n]")
+_ABANDONS = re.compile(r"\s--(?:abort|quit)\b")
 _POSTS = re.compile(r"\b(?:create|comment|note)\b")
 _LOGS = re.compile(r"(?:docker|podman|kubectl|heroku|pm2|docker compose|docker-compose)\s+(?:\S+\s+){0,3}logs\b")
 _STEPS_ON = re.compile(
@@ -94,11 +103,13 @@ _BY_VERB: dict[str, CallKind] = {
 
 def kind_of(tool: str, text: str) -> CallKind:
     """Return the kind of a call by its tool or, for a command, by its first program."""
-    if not text.strip() or ("leep" in text and _SLEEPS.search(text)):
+    if not text.strip() or ("leep" in text and _SLEEPS.search(text) and not _STARTS.search(text)):
         return "wait"
     kind = _TOOLS.get(tool.lower())
     if kind := kind or _kind_of_tool(tool):
         return kind
+    if ">" in text and writing(text):
+        return "edit"
     if text.lstrip()[:1] in _NOOP_BEGINS and _does_nothing(text):
         return "idle"
     return "advance" if _advances(text) else _kind_of_command(_command_in(text))
@@ -131,7 +142,7 @@ def _kind_of_command(command: str) -> CallKind:
     program, _, rest = command.partition(" ")
     program = program.rpartition("/")[2].lower()
     if program == "git":
-        return _GIT.get(rest.lstrip().partition(" ")[0], "work")
+        return "work" if _ABANDONS.search(rest) else _GIT.get(rest.lstrip().partition(" ")[0], "work")
     if program in ("gh", "glab") and _POSTS.search(rest):
         return "tell"
     kind = _PROGRAMS.get(program)
@@ -159,6 +170,28 @@ def _command_in(text: str) -> str:
 def has_arguments(text: str) -> bool:
     """Return whether a call has named arguments: it is no command of a shell."""
     return _ARGUMENTS.match(text) is not None
+
+
+def writing(command: str) -> tuple[str, str, str] | None:
+    """Return file, an empty old text and the new text of a command that only writes a text to a file."""
+    begin = command.lstrip()[:4]
+    if begin in ("echo", "prin") and (put := _PUTS.fullmatch(command)):
+        return put[2], "", put[1]
+    here = _HEREDOC.fullmatch(command) if begin[:3] == "cat" else None
+    return (here[1], "", here[3]) if here else None
+
+
+def replacing(command: str) -> tuple[str, str, str] | None:
+    """Return file, old and new text of a command that only replaces a text in a file."""
+    put = _REPLACES.fullmatch(command) if "sed -i" in command else None
+    return (put[5], put[3], put[4]) if put else None
+
+
+def only_sleeps(text: str) -> bool:
+    """Return whether a command sleeps and looks at nothing."""
+    parts = [_command_in(part.strip()) for part in _SEPARATOR.split(text)] if len(text) <= SHORT else [text]
+    programs = {part.partition(" ")[0].lower() for part in parts if part}
+    return "sleep" in programs and all(name == "sleep" or _PROGRAMS.get(name) == "idle" for name in programs)
 
 
 @lru_cache(maxsize=64)

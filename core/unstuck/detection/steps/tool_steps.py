@@ -11,14 +11,17 @@ from unstuck.contract import Observation
 from unstuck.detection.recent import Recent
 from unstuck.detection.steps.external_blockers import is_outage
 from unstuck.detection.steps.results import (
+    denies_success,
     has_ended,
     is_bare_status,
     is_cancelled,
+    is_http_error,
     is_in_progress,
+    output_in,
     says_nothing,
     shows_image,
 )
-from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of
+from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of, writing
 from unstuck.detection.steps.volatile_text import comparable, digest
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -31,6 +34,8 @@ _OLD = ("old_string", "old_str", "oldText", "old_text", "old")
 _NEW = ("new_string", "new_str", "newText", "new_text", "new")
 _WHOLE = ("content", "contents", "file_text", "text")
 _WRITERS = frozenset({"write", "write_file", "create_file"})
+_PATCH = ("input", "patch", "patchText")
+_HUNK = re.compile(r"\*\*\* (Add|Update) File: (.+)\n((?:(?!\*\*\* ).*\n?)*)")
 _FILE = ("file_path", "path", "file", "filePath")
 
 # A word of the harness to the agent below a result.
@@ -55,6 +60,8 @@ def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
 
     The text of a whole file has an empty old text.
     """
+    if writes := writing(call):
+        return writes
     start = call.find("{")
     if start >= 0:
         try:
@@ -62,6 +69,8 @@ def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
         except (ValueError, RecursionError):
             given = None
         if isinstance(given, dict):
+            if patched := _patched(_text(given, _PATCH)):
+                return patched
             old, new, whole = _text(given, _OLD), _text(given, _NEW), _text(given, _WHOLE)
             if not ((old and new) or whole):
                 return None
@@ -71,6 +80,16 @@ def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
         return call[: found.start()], found["old"], found["new"]
     file, _, whole = call.partition("\n")
     return (file, "", whole) if whole and tool.lower() in _WRITERS else None
+
+
+def _patched(patch: str) -> tuple[str, str, str] | None:
+    """Return file, old and new text of a patch of one file."""
+    files = _HUNK.findall(patch) if patch.startswith("*** Begin Patch") else []
+    if len(files) != 1:
+        return None
+    lines = files[0][2].splitlines()
+    old, new = ("\n".join(line[1:] for line in lines if line[:1] in signs) for signs in ("- ", "+ "))
+    return files[0][1], "" if files[0][0] == "Add" else old, new
 
 
 def _text(given: dict[str, object], names: tuple[str, ...]) -> str:
@@ -105,6 +124,7 @@ class Step:
     written: tuple[str, str, str] | None
     done: int
     _result: str = ""
+    _masked: str | None = None
     _needle: tuple[frozenset[str], str] | None = None
 
     @property
@@ -118,6 +138,13 @@ class Step:
         if not self._result:
             self._result = digest(self._compared())
         return self._result
+
+    @property
+    def masked(self) -> str:
+        """Result without volatile parts."""
+        if self._masked is None:
+            self._masked = comparable(self.text)
+        return self._masked
 
     @property
     def needle(self) -> tuple[frozenset[str], str]:
@@ -144,7 +171,7 @@ class Step:
             return ""
         # At the end of a growing log another time of day is another line.
         log = self.kind == "wait" and not (self.failed or has_ended(self.text) or is_in_progress(self.text))
-        return self.text if log and "sleep" not in self.shown.lower() else comparable(self.text)
+        return self.text if log and "sleep" not in self.shown.lower() else self.masked
 
     @property
     def headline(self) -> str:
@@ -228,8 +255,9 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
     given = str(call.text) if call else ""
     shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
-    text = _cut(_REMINDER.sub("", str(result.text)) if _REMINDS in result.text else str(result.text))
-    failed = result.kind == "failure"
+    text, wrong = output_in(str(result.text))
+    text = _cut(_REMINDER.sub("", text) if _REMINDS in text else text)
+    failed = wrong or result.kind == "failure" or is_http_error(given, text) or denies_success(text)
     kind = kind_of(tool, shown) if call else "work"
     if kind == "edit" and failed:
         # A refusal may quote below its reason what it refuses.

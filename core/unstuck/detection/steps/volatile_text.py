@@ -33,7 +33,23 @@ _COUNTED |= {"Process:", "kill"}
 _SIGNALLED = frozenset({"Segmentation", "Aborted", "Killed", "Terminated", "Bus", "Floating", "Illegal", "Done"})
 _UNITS = frozenset(
     f"{unit}{after}"
-    for unit in ["s", "ms", "us", "µs", "ns", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes"]
+    for unit in [
+        "s",
+        "ms",
+        "us",
+        "µs",
+        "ns",
+        "sec",
+        "secs",
+        "second",
+        "seconds",
+        "min",
+        "mins",
+        "minute",
+        "minutes",
+        "millisecond",
+        "milliseconds",
+    ]
     for after in ("", ")", "]", ",", ".", ";", "),", ").", "):")
 )
 _AROUND = "()[]{}<>,;:.'\"#`"
@@ -53,6 +69,7 @@ _VOLATILE = re.compile(
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
+_HOURS = re.compile(r"\d{1,4}[hm]")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
 _MEASURES = "mean median average avg min max score loss accuracy throughput latency stddev fps benchmark bench cycles"
 _MEASURED = frozenset(
@@ -98,6 +115,8 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
             after = words[place + 1] if place < last else ""
             if before[-2:] == '":' or before in _NAMED or after in _SIGNALLED:
                 masked[place] = _named_by(before, word, after) or masked[place]
+            if is_time and before[-1:] in ("h", "m") and _HOURS.fullmatch(before):
+                masked[place - 1] = "TIME"
             if after in _UNITS and _NUMBER.fullmatch(word.lstrip("([")):
                 masked[place], is_time = "TIME", True
         timed = timed or is_time

@@ -1,0 +1,194 @@
+"""Rule for calls in other words that have one aim and learn nothing: always nothing, or only what was said before.
+
+Other work between them does not end the tries, because their results do not depend on it; an edit does.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstuck.detection.repetition import ROUNDS, Finding, new_round
+from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.tool_call_kind import CallKind, file_of, has_arguments
+from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.volatile_text import digest
+
+AIMS_KEPT = 12
+TRIES_KEPT = 6
+STEPS_KEPT = 30
+NEEDED = 4
+CALL_LIMIT = 400
+HEAD = 48
+WORDS = 4
+LONG_RESULT = 60
+FEW_WORDS = 8
+MARGIN = 0.08
+PART = 0.25
+HEARD_KEPT = 1_000
+RESET = "an edit, or a result that says something new"
+
+_VALUES = re.compile(r'": ?"?([^",}]+)')
+# What stands around the names of a command, beside blanks.
+_AROUND = str.maketrans(dict.fromkeys("'\"()[]{};|&<>=,", " "))
+_VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
+_TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
+_PROGRAM_FOLLOWS = ("|", ";", "&")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])(?! ?\w+/s)")
+# Letters of any language stay, as bytes: to mask and to split them is cheap.
+_LETTERS = bytes(
+    code if code > 127 or chr(code) == "_" else ord(chr(code).lower()) if chr(code).isalpha() else 32
+    for code in range(256)
+)
+_NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "wait", "tree"})
+
+
+class _Aim:
+    """Tries with one aim, and all that their results have said."""
+
+    __slots__ = ("empty", "ends", "forms", "heard", "names", "numbers", "read", "steps")
+
+    def __init__(self, step: Step, names: frozenset[str], ends: list[bytes], empty: bool) -> None:
+        self.steps = [step]
+        self.names, self.ends, self.empty = names, ends, empty
+        self.forms: list[list[str]] = []
+        self.heard: set[bytes] = set()
+        self.numbers: set[str] = set()
+        self.read = False
+
+    def hear(self, said: frozenset[bytes], given: set[str]) -> None:
+        """Record the words and numbers of a result."""
+        if len(self.heard) < HEARD_KEPT:
+            self.heard |= said
+            self.numbers |= given
+
+
+class Tries:
+    """Detector of tries that learn nothing, bounded by ``AIMS_KEPT`` aims with ``TRIES_KEPT`` tries each."""
+
+    def __init__(self) -> None:
+        self._aims: list[_Aim] = []
+
+    def clear(self) -> None:
+        """Forget all tries."""
+        self._aims.clear()
+
+    def add(self, step: Step) -> Finding | None:
+        """Return a finding where a call learns nothing again."""
+        if step.kind in ("edit", "tree") and not step.failed:
+            self.clear()
+        if step.kind in _NO_TRY or step.opaque or step.waits:
+            return None
+        searched = step.needle[0]
+        empty = step.empty or (step.failed and is_bare_status(step.text))
+        if empty:
+            if not (searched or step.kind == "query"):
+                return None
+        elif step.failed or not step.informative:
+            return None
+        if not searched and step.kind == "query" and file_of(step.shown):
+            return None
+        return self._try(step, searched or _names(step), empty)
+
+    def _try(self, step: Step, names: frozenset[str], empty: bool) -> Finding | None:
+        ends = [] if empty or len(step.text) < LONG_RESULT else _ends(step.text)
+        form: list[str] = []
+        for known in reversed(self._aims):
+            one = not names.isdisjoint(known.names) and _share(names, known.names)
+            if known.empty != empty or not (one or (ends and ends == known.ends)):
+                continue
+            if step.number - known.steps[-1].number > STEPS_KEPT:
+                break
+            form = form or _form(step)
+            otherwise = all(_asks_otherwise(form, other) for other in known.forms)
+            if not (one or otherwise):
+                continue
+            news = 0.0 if empty else self._news(known, step)
+            if news > MARGIN:
+                if one and news > PART:
+                    known.steps = [step]
+                if one:
+                    return None
+                continue
+            if not (otherwise and new_round(step, known.steps)):
+                return None
+            known.forms = [*known.forms[1 - TRIES_KEPT :], form]
+            known.steps = [*known.steps[1 - TRIES_KEPT :], step]
+            known.names = names
+            self._aims.remove(known)
+            self._aims.append(known)
+            return self._finding(known)
+        self._aims.append(_Aim(step, names, ends, empty))
+        self._aims[-1].forms.append(form or _form(step))
+        del self._aims[:-AIMS_KEPT]
+        return None
+
+    def _news(self, known: _Aim, step: Step) -> float:
+        """Return the part of a result that the tries have not said, without the words of its own call."""
+        if not known.read:
+            known.hear(_words(known.steps[0].text), _numbers(known.steps[0]))
+            known.read = True
+        said = _words(step.text)
+        more = said - known.heard - _words(step.call)
+        given = _numbers(step)
+        numbers = given - known.numbers
+        if len(said) >= FEW_WORDS and step.action != known.steps[-1].action:
+            # A number that rises by one counts the tries.
+            numbers = {one for one in numbers if not one.isdigit() or str(int(one) - 1) not in known.numbers}
+        news = (len(more) + len(numbers)) / (len(said) + len(given) + 1)
+        known.hear(said, given)
+        return max(news, 2 * MARGIN) if numbers else news
+
+    def _finding(self, known: _Aim) -> Finding | None:
+        steps = known.steps
+        if len({one.action for one in steps}) < min(len(steps), ROUNDS):
+            return None
+        pattern = digest("aim", *sorted(known.names))
+        return Finding(kind="loop", pattern=pattern, steps=steps, rounds=len(steps), needed=NEEDED, resets_on=RESET)
+
+
+def _letters(text: str) -> bytes:
+    return text.encode("utf-8", "replace").translate(_LETTERS)
+
+
+def _form(step: Step) -> list[str]:
+    return step.call[:CALL_LIMIT].replace(",", " ").split()
+
+
+def _ends(text: str) -> list[bytes]:
+    """Return the first and the last words of a result."""
+    words = _letters(text[:HEAD] + text[-HEAD:]).split()
+    return words[:WORDS] + words[-WORDS:]
+
+
+def _words(text: str) -> frozenset[bytes]:
+    return frozenset(_letters(text).split())
+
+
+def _numbers(step: Step) -> set[str]:
+    return set(_NUMBER.findall(step.masked))
+
+
+def _names(step: Step) -> frozenset[str]:
+    """Return what a call names, without programs and options."""
+    call = step.call[:CALL_LIMIT].lower()
+    words = _VALUES.findall(call) if has_arguments(call) else call.translate(_AROUND).split()[1:]
+    return frozenset([word.strip("./*") for word in words if word[0] != "-"]) or frozenset((call,))
+
+
+def _asks_otherwise(words: list[str], others: list[str]) -> bool:
+    """Return whether a call differs in more than what it is about: in its form, an option, or several numbers."""
+    if len(words) != len(others) or words == others:
+        return True
+    differ = [place for place, (one, two) in enumerate(zip(words, others, strict=True)) if one != two]
+    if len(differ) > 1 and all(_VALUE.search(words[place]) or _TALK.fullmatch(words[place]) for place in differ):
+        return True
+    return any(
+        words[place].partition("=")[0] != others[place].partition("=")[0]
+        and (words[place][0] == "-" or (not place and words[0][0] != "{") or words[place - 1][-1] in _PROGRAM_FOLLOWS)
+        for place in differ
+    )
+
+
+def _share(names: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether at least half of the names of the shorter call are in both."""
+    return len(names & others) * 2 >= min(len(names), len(others))
