@@ -29,7 +29,7 @@ from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
-from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
@@ -48,9 +48,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     MainScreen {
         layout: vertical;
-        #filter { display: none; height: 1; border: none; padding: 0 1; }
     }
-    MainScreen.-filtering #filter { display: block; }
     #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
     /* Below 84 columns or 30 lines the detail takes the table's place when it is opened; what the table leaves is the
        output's. */
@@ -88,7 +86,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
-        yield LineField(
+        yield FilterField(
             placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('view.back')} forgets", id="filter"
         )
         yield from self.compose_foot()
@@ -403,20 +401,18 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""
-        field, table = self.query_one("#filter", Input), self._table
+        field, table = self.query_one(FilterField), self._table
         at_table = table.has_focus and not self.has_class("-opened")
         if at_table and not table.is_filtered and (marked := len(table.marked)):
             table.unmark()
             self.notify(f"{marked} {'mark' if marked == 1 else 'marks'} dropped.", markup=False)
         if field.has_focus or at_table:
-            field.value = ""
-            self.remove_class("-filtering")
+            field.close()
         self._open(False)
         self.set_focus(table)
 
     def action_filter(self) -> None:
-        self.add_class("-filtering")
-        self.set_focus(self.query_one("#filter", Input))
+        self.query_one(FilterField).open()
 
     def action_sort(self) -> None:
         self._table.action_sort()
@@ -428,5 +424,5 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(Input.Submitted, "#filter")
     def _filtered(self, event: Input.Submitted) -> None:
         if not event.value.strip():
-            self.remove_class("-filtering")
+            self.query_one(FilterField).close()
         self.set_focus(self._table)
