@@ -133,7 +133,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
             for action, words in said.items():
                 await press(stage, action)
                 assert all(word in stage.text for word in words), stage.text
-                assert ("╭─ details ─" in stage.text) == (size[0] >= 84 and size[1] >= 30)
+                assert ("╭─ details ─" in stage.text) == (size != (60, 16))
         await press(stage, "browse.next")
         assert "[1 failures]" in stage.text
         await press(stage, "browse.back")

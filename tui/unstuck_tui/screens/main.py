@@ -30,7 +30,7 @@ from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
 from unstuck_tui.widgets.inputs import FilterField
-from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
+from unstuck_tui.widgets.minimum_size import FRAMED, ROOMY, FittingScreen, frame_lines, is_below, table_height
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
@@ -55,7 +55,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     MainScreen.-stacked {
         Detail { display: none; layout: vertical; }
         #story, #facts { width: 100%; }
-        #table, #attention { border: none; }
+    }
+    MainScreen.-bare { #table, #attention { border: none; } }
+    MainScreen.-bare, MainScreen.-stacked.-opened {
         Detail .pane { border: none; border-top: round $foreground 25%; }
         Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
     }
@@ -212,9 +214,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         size = event.size
-        stacked = is_below(size, ROOMY)
-        self.set_class(stacked, "-stacked")
-        self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else FRAME)
+        self.set_class(is_below(size, ROOMY), "-stacked")
+        self.set_class(is_below(size, FRAMED), "-bare")
+        self.query_one(AttentionList).fit_to(size.height, frame=frame_lines(size))
         self._share_out(size)
 
     def _share_out(self, size: Size) -> None:

@@ -19,7 +19,7 @@ from unstuck_tui.render.tasks.progress import progress_text
 from unstuck_tui.render.tasks.table import columns_for, header_cells
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines, OneLine
-from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
+from unstuck_tui.widgets.minimum_size import FRAMED, ROOMY, FittingScreen, frame_lines, is_below, table_height
 
 
 class KnownLines(Lines):
@@ -72,13 +72,14 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
         layout: vertical;
         #attention.-asks { border: round $error; border-title-color: $text-error; border-title-style: bold; }
         #attention.-asks { background: $error 8%; &:ansi { background: ansi_default; } }
-        &.-stacked #table, &.-stacked #attention { border: none; }
+        &.-bare #table, &.-bare #attention { border: none; }
     }
     """
 
     def __init__(self, opening: Opening, size: Size) -> None:
         # Classes that come later have all widgets styled twice.
-        super().__init__(classes="-stacked" if is_below(size, ROOMY) else None)
+        layouts = (("-stacked", ROOMY), ("-bare", FRAMED))
+        super().__init__(classes=" ".join(name for name, least in layouts if is_below(size, least)) or None)
         self._opening = opening
 
     def compose(self) -> ComposeResult:
@@ -113,10 +114,8 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
 
     def _share_out(self, size: Size) -> None:
         """Share the lines out as the main screen does, before the first frame as well."""
-        is_stacked = is_below(size, ROOMY)
-        self.set_class(is_stacked, "-stacked")
         lines = self.query_one("#attention", KnownLines)
-        lines.styles.height = lines_for(size.height) + (0 if is_stacked else FRAME)
+        lines.styles.height = lines_for(size.height) + frame_lines(size)
         if not self._opening.questions:
             lines.keep(min(len(self._guide), lines_for(size.height)))
         height, _ = table_height(size, len(self._opening.tasks))

@@ -50,8 +50,8 @@ _TABS: tuple[type[Tab[Any]], ...] = (
     WhatIfTab,
 )
 _TICK_S = 2.0
-_AROUND, _LEAST_ROWS = 2, 8
-"""Lines of the tabs and the hints, and the least lines of a list."""
+_AROUND, _LEAST_ROWS, _FEW_ROWS = 2, 8, 4
+"""Lines of the tabs and the hints, and the least lines of a list; the last are those of a small screen."""
 SPLIT = 100
 """The least width in which two panes stand below the list."""
 
@@ -280,7 +280,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         """Give the list as many lines as it has rows, up to half of the screen; the facts get all others."""
         panes = self.query_one("#list")
         frame = 2 if panes.styles.border_top[0] else 0
-        rows = max(_LEAST_ROWS, len(self._tab.rows)) + 1 + self.query_one(FilterField).is_open
+        least = _FEW_ROWS if self.has_class("-stacked") else _LEAST_ROWS
+        rows = max(least, len(self._tab.rows)) + 1 + self.query_one(FilterField).is_open
         panes.styles.height = min((self.size.height - _AROUND) // 2, rows + frame)
 
     async def _look(self, tab: Tab[Any], row: Any) -> None:
