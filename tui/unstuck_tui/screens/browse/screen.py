@@ -98,13 +98,6 @@ class RowsList(CursorLines):
         super().move_to(index)
 
 
-class _Beside(TextPane):
-    """The second pane of facts; its lines are laid out once it has its width."""
-
-    def on_resize(self) -> None:
-        cast(BrowseScreen, self.screen).tell_beside()
-
-
 class _Tabs(OneLine):
     """The names of the tabs, and a note about the one that is shown."""
 
@@ -172,7 +165,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             )
         with Horizontal(id="facts"):
             yield TextPane(from_end=False, id="about", classes="pane about")
-            yield _Beside(from_end=False, id="beside", classes="pane about")
+            yield TextPane(from_end=False, id="beside", classes="pane about")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -260,8 +253,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             self._looked = told
             start(self, "details", self._look, tab, row)
 
-    def tell_beside(self) -> None:
-        """The second pane has another width."""
+    @on(TextPane.Fitted, "#beside")
+    def _fitted(self) -> None:
         if self.is_whole and self.has_class("-beside"):
             self._tell_about()
 
