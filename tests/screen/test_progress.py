@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 from tests.screen.conftest import Showing, Story
 
+from unstuck.eventlog import events as e
 from unstuck_tui.render.tasks.progress import progress_text, sparkline, spinner
 
 
@@ -109,6 +110,24 @@ async def test_a_screen_that_comes_later_estimates_from_the_history(showing: Sho
         await stage.app.workers.wait_for_complete([one for one in stage.app.workers if one.group == "replay"])
         await stage.pass_time(1)
         assert "5 done · about 30s left" in stage.text
+
+
+async def test_each_task_says_what_it_has_used(showing: Showing) -> None:
+    """A wide table has the tokens or dollars of each task whose agent tells them, and the header has the sum."""
+    async with showing(size=(200, 60)) as stage:
+        for number in range(2):
+            stage.story.task(f"t{number}")
+        await stage.settled()
+        assert "USED" not in stage.text
+        for number in range(2):
+            stage.story.start(f"t{number}")
+            attempt = stage.story.core.row(f"t{number}").attempt
+            stage.story.append(e.UsageCounted(tokens=12_000 + 300 * number), f"t{number}", attempt)
+        await stage.settled()
+        assert "USED" in stage.text
+        assert "12.0k" in next(line for line in stage.rows() if "t0 " in line)
+        assert "12.3k" in next(line for line in stage.rows() if "t1 " in line)
+        assert "24.3k tokens" in stage.rows()[0]
 
 
 @pytest.mark.parametrize(("agent", "shown"), [("claude", False), ("signals", True)])
