@@ -44,6 +44,7 @@ from unstuck_tui.render.tasks.detail import (
     timeline_lines,
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines, outlook
+from unstuck_tui.render.tasks.table import problem_of
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
@@ -374,7 +375,8 @@ class Detail(Horizontal):
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
         state, now = self._tracker.state, self._tracker.clock.monotonic()
-        lines = timeline_lines(moments, state.attempts, now=now, width=width, held=held_word(state, row))
+        waits = "" if row.attempts else problem_of(state, row, width)
+        lines = timeline_lines(moments, state.attempts, now=now, width=width, held=held_word(state, row), waits=waits)
         more = changed_files_lines(self._changes.lines, since_words(self._since), width)
         if "prompt" not in (self._shown, self._beside_kind) and not self.has_class("-tall"):
             more += task_lines(row.task.prompt, width, height - len(lines) - len(more) - 1)
@@ -462,7 +464,7 @@ class Detail(Horizontal):
             return self._chosen
         if is_checking(self._tracker.state, row):
             return "check"
-        if row.state == "ready" or row.state == "blocked":
+        if not row.attempts and row.state in ("ready", "blocked"):
             return "prompt"
         is_working = row.state == "running" and not needs_person(self._tracker.state, row)
         return "agent" if is_working or row.check is None else "check"

@@ -106,10 +106,11 @@ def timeline_lines(
     now: float,
     width: int,
     held: str = "held",
+    waits: str = "",
 ) -> list[Line]:
     """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held.
 
-    ``held`` is the word for an agent that waits.
+    ``held`` is the word for an agent that waits, ``waits`` says what a task without an attempt waits for.
     """
     told = list(moments)
     exact = width >= _ROOMY and bool(told) and _within_an_hour(told[0].time, told[-1].time)
@@ -117,7 +118,7 @@ def timeline_lines(
     return [
         _moment(moment, attempts.get(moment.attempt), now, width, held, label_width=label, exact=exact)
         for moment in told
-    ] or [(Cell(" not started yet", "quiet"),)]
+    ] or [(Cell(fit(" · ".join(filter(None, (" not started yet", waits))), width), "quiet"),)]
 
 
 def _within_an_hour(first: str, last: str) -> bool:

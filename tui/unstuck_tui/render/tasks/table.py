@@ -276,7 +276,8 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
         return awaited
     diagnosis = row.diagnosis
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
-        return "before any work" if is_checking(state, row) else "waits for a free place"
+        waits = "waits for the budget" if state.run.over else "waits for a free place"
+        return "before any work" if is_checking(state, row) else waits
     if diagnosis is None and row.gate and needs_person(state, row):
         gate = state.gates[row.gate].gate
         return asked_about(gate.type, gate.context)
