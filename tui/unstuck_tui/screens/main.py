@@ -56,6 +56,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         Detail { display: none; layout: vertical; }
         #story, #facts { width: 100%; }
     }
+    Detail.-empty { display: none !important; }
     MainScreen.-bare { #table, #attention { border: none; } }
     MainScreen.-bare, MainScreen.-stacked.-opened {
         Detail .pane { border: none; border-top: round $foreground 25%; }
@@ -220,7 +221,9 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._share_out(size)
 
     def _share_out(self, size: Size) -> None:
-        height, is_beside = table_height(size, len(self._tracker.state.tasks), is_opened=self.has_class("-opened"))
+        tasks = len(self._tracker.state.tasks)
+        height, is_beside = table_height(size, tasks, is_opened=self.has_class("-opened"))
+        self.query_one(Detail).set_class(not tasks, "-empty")
         self.set_class(is_beside, "-beside")
         self.query_one("#table").styles.height = "1fr" if height is None else height
         self._entitle()
@@ -229,7 +232,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Say how far the run has come, and the keys of the table."""
         tracker, pane = self._tracker, self.query_one("#table")
         title = progress_text(tracker.counts["done"], len(tracker.state.tasks), len(self._table.shown), tracker.left())
-        keys = [f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")]
+        names = ("filter", "sort", "mark") if tracker.state.tasks else ()
+        keys = [f"{spoken(f'table.{name}')} {name}" for name in names]
         entitle(pane, title, " · ".join(filter(None, (self._table.place(), *keys))))
 
     def _open(self, opened: bool) -> None:

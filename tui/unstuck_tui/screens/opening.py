@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.render.attention import attention_cells, first_lines, lines_for, watch_lines
+from unstuck_tui.render.attention import attention_cells, empty_text, first_lines, lines_for, watch_lines
 from unstuck_tui.render.format import Cell, Line, fit, width_of
 from unstuck_tui.render.header import header_line
 from unstuck_tui.render.tasks.opening import Opening, known_cells
@@ -92,8 +92,7 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
         yield KnownLines(asking or len(guide), line, id="attention", classes=classes)
         with Vertical(id="table", classes="pane"):
             yield OneLine(self._heading_line, id="heading", classes="-heading")
-            empty = "  no sessions yet" if opening.kind == "watch" else "  no tasks yet"
-            yield KnownTable(len(opening.tasks), self._task_line, empty=empty, id="tasks")
+            yield KnownTable(len(opening.tasks), self._task_line, empty=empty_text(opening.kind), id="tasks")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -104,8 +103,8 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
             f"! needs you · {asking}" if asking else "nothing needs you",
             f"{spoken('gate.answer')} answer" if asking else "",
         )
-        keys = " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark"))
         tasks = len(opening.tasks)
+        keys = " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")) if tasks else ""
         entitle(self.query_one("#table"), progress_text(opening.counts["done"], tasks, tasks, None), keys)
         self._share_out(self.app.size)
 

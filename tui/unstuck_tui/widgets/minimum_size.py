@@ -40,8 +40,11 @@ def frame_lines(size: Size) -> int:
 def table_height(size: Size, tasks: int, *, is_opened: bool = False) -> tuple[int | None, bool]:
     """The height of the pane of the tasks, None for all that is left, and whether a task's output stands below it.
 
-    The table takes as many lines as there are tasks, up to its share; what is left is the detail's.
+    The table takes as many lines as there are tasks, up to its share; what is left is the detail's. Without a task all
+    are the table's.
     """
+    if not tasks:
+        return None, False
     wanted = max(LEAST_LINES, tasks)
     if not is_below(size, ROOMY):
         return min(wanted, int(size.height * _TABLE_SHARE)) + HEADING + FRAME, False

@@ -14,6 +14,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
 from unstuck.words.labels import group_of, is_checking, repeats_of
 from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.attention import empty_text
 from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
 from unstuck_tui.render.tasks.table import (
@@ -105,7 +106,7 @@ class TaskTable(Lines, can_focus=True):
     def nothing_here(self) -> str:
         if self._state.tasks:
             return f"  no task matches the filter; {spoken('view.back')} forgets it"
-        return "  no sessions yet" if self._state.run.kind == "watch" else "  no tasks yet"
+        return empty_text(self._state.run.kind)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         row = self._state.tasks.get(self._order[index])
