@@ -92,8 +92,8 @@ class Story:
             e.AttemptEnded(report=report or Report(exit_code=0), seconds=seconds), name, self.core.row(name).attempt
         )
 
-    def passes(self, name: str) -> None:
-        self.append(e.CheckFinished(result="passed", command="make test"), name, self.core.row(name).attempt)
+    def passes(self, name: str, **fields: Any) -> None:
+        self.append(e.CheckFinished(result="passed", command="make test", **fields), name, self.core.row(name).attempt)
         self.append(e.TaskEnded(task_id=name, status="succeeded"), name)
 
     def fails(self, name: str, printed: str, **fields: Any) -> None:

@@ -133,7 +133,7 @@ async def test_every_tab_says_what_is_there_or_would_be(showing: Showing) -> Non
             for action, words in said.items():
                 await press(stage, action)
                 assert all(word in stage.text for word in words), stage.text
-                assert ("╭─ details ─" in stage.text) == (size[0] >= 84 and size[1] >= 30)
+                assert ("╭─ details ─" in stage.text) == (size != (60, 16))
         await press(stage, "browse.next")
         assert "[1 failures]" in stage.text
         await press(stage, "browse.back")
@@ -326,11 +326,7 @@ async def test_each_checkpoint_shows_what_it_changed(showing: Showing) -> None:
             await stage.story.clock.advance(1)
         screen = await opened(stage)
         await press(stage, "browse.checkpoints")
-        assert [(saved.row["task"], saved.is_first) for saved in screen._tab.rows] == [
-            ("web", True),
-            ("web", False),
-            ("cart", True),
-        ]
+        assert [saved.row["task"] for saved in screen._tab.rows] == ["web", "web", "cart"]
         assert "3 checkpoints of 2 tasks" in stage.text
         assert "+1 -1 README.md" in stage.text
         (line,) = (line for line in stage.text.splitlines() if "▪ README.md" in line)
@@ -343,6 +339,95 @@ async def test_each_checkpoint_shows_what_it_changed(showing: Showing) -> None:
         lines = stage.text.splitlines()
         (changes,) = (place for place, line in enumerate(lines) if "▪ README.md" in line)
         assert "check passed · " in lines[changes - 1]
+
+
+async def test_a_group_is_folded_to_one_line(showing: Showing) -> None:
+    """The first row of each task has a sign; folded, it says how many there are, and it stays so on another tab."""
+    async with showing() as stage:
+        core = stage.story.core
+        for number, task in enumerate(("web", "cart", "web", "cart", "web")):
+            (core.root / "README.md").write_text(f"{number}\n", encoding="utf-8")
+            await core.checkpoints(core.root).create("good", run=core.run, task=task)
+            await stage.story.clock.advance(1)
+        screen = await opened(stage)
+        await press(stage, "browse.checkpoints", "rows.down", "rows.down")
+        rows = screen.query_one("#rows")
+        assert stage.text.count("▾") == 2
+        await press(stage, "browse.fold")
+        assert rows.line_total() == 3
+        assert "▸ web (3)" in stage.text
+        assert screen._tab.row.row["task"] == "web", "the cursor goes to the head of the group"
+        await press(stage, "browse.memory", "browse.checkpoints")
+        assert "▸ web (3)" in stage.text
+        await press(stage, "browse.fold_all")
+        assert rows.line_total() == 2
+        await press(stage, "browse.fold_all")
+        assert rows.line_total() == 5
+        await press(stage, "browse.sort")
+        assert [saved.row["task"] for saved in screen._tab.rows] == ["cart", "cart", "web", "web", "web"]
+        assert "by name" in stage.text
+
+
+async def test_rows_are_found_by_words(showing: Showing) -> None:
+    """The filter finds rows by any of their texts and by their tasks, as in the main table; esc forgets it."""
+    async with showing(story=True) as stage:
+        screen = await opened(stage)
+        every = len(screen._tab.rows)
+        await press(stage, "browse.filter")
+        await stage.pilot.press(*"WEBHOOK 401")
+        await settled(stage)
+        assert any("│ WEBHOOK 401 " in line for line in stage.text.splitlines()), (
+            "the field is one line, without a frame"
+        )
+        await stage.pilot.press("enter")
+        await settled(stage)
+        assert [row.row["tasks"] for row in screen._tab.rows] == [["webhook"]]
+        assert f"/WEBHOOK 401  1 of {every}" in stage.text
+        await press(stage, "browse.back")
+        assert len(screen._tab.rows) == every
+        await press(stage, "browse.filter")
+        await stage.pilot.press(*"!webhook", "enter")
+        await settled(stage)
+        assert len(screen._tab.rows) == every - 1
+        await press(stage, "browse.filter")
+        await stage.pilot.press(*"nowhere", "enter")
+        await settled(stage)
+        assert "no row matches the filter" in stage.text
+        await press(stage, "browse.back", "browse.back")
+        assert stage.app.screen is stage.main
+
+
+async def test_failures_and_checkpoints_of_all_runs_are_shown(past_log: Path, showing: Showing) -> None:
+    """At first those of this run; on a key also those of the others, with what became of them there."""
+    async with showing() as stage:
+        core = stage.story.core
+        await fails(stage, "cart", WRONG)
+        older = core.folder.parent / "20260101-000000"
+        older.mkdir()
+        (older / past_log.name).write_bytes(past_log.read_bytes())
+        await core.checkpoints(core.root).create("good", run=core.run, task="cart")
+        (core.root / "README.md").write_text("changed\n", encoding="utf-8")
+        await core.checkpoints(core.root).create("good", run=older.name, task="webhook")
+        screen = await opened(stage)
+        assert [row.row["tasks"] for row in screen._tab.rows] == [["cart"]]
+        assert "this run" in stage.text
+        await press(stage, "browse.all_runs")
+        assert "all runs" in stage.text
+        await press(stage, "rows.first")
+        assert screen._tab.row.row["tasks"] == ["webhook"]
+        assert "20260101-000000  4 times in webhook" in stage.text
+        assert "expected 200 but got 401" in stage.text
+        await press(stage, "signatures.log")
+        log = stage.app.screen
+        while log.query_one(LogList).line_total() != 4:
+            await stage.pilot.pause(0.01)
+        await press(stage, "logs.back", "logs.back", "browse.all_runs")
+        assert [row.row["tasks"] for row in screen._tab.rows] == [["cart"]]
+        await press(stage, "browse.checkpoints")
+        assert [saved.row["task"] for saved in screen._tab.rows] == ["cart"]
+        await press(stage, "browse.all_runs")
+        assert {saved.row["task"] for saved in screen._tab.rows} == {"cart", "webhook"}
+        assert stage.text.count(older.name) == 1
 
 
 async def test_the_list_leaves_the_lines_it_does_not_need_to_the_facts(showing: Showing) -> None:

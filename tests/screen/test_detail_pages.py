@@ -49,7 +49,39 @@ async def test_with_room_the_prompt_stands_beside_the_output(showing: Showing) -
         stage.story.task("web", prompt=admit("Accept the signed messages"))
         stage.story.start("web")
         await stage.settled()
-        assert "Accept the signed messages" not in stage.text
+        assert stage.text.count("Accept the signed messages") == 1
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+async def test_lines_that_are_left_show_the_other_output_and_the_changes(
+    showing: Showing, size: tuple[int, int]
+) -> None:
+    """Of a task without a failure one reads what it is, what its agent did last and which files, without a key."""
+    async with showing(size=size) as stage:
+        core, story = stage.story.core, stage.story
+        story.task("web", verify="pytest -q", prompt=admit("Accept the signed messages"))
+        story.start("web")
+        saved = await core.checkpoints(core.root).create("baseline", run=core.run, task="web")
+        story.append(e.CheckpointCreated(id=saved.id, reason="baseline", purpose="baseline"), "web")
+        printed(stage, "web.1.log", "".join(f"step {number}\n" for number in range(20)))
+        await stage.pass_time(1)
+        assert "step 19" in stage.text
+        (core.root / "README.md").write_text("other\n[bold]words[/bold]\n", encoding="utf-8")
+        await story.end("web", 3)
+        last = await core.checkpoints(core.root).create("good", run=core.run, task="web")
+        story.append(e.CheckpointCreated(id=last.id, reason="good", purpose="good"), "web")
+        printed(stage, "web.1.check.log", "1 passed\n")
+        story.passes("web", output="web.1.check.log")
+        await stage.pass_time(1)
+        text = stage.text
+        assert "[4 check]" in text
+        assert text.index("1 passed") < text.index("── 5 agent ──") < text.index("step 19")
+        assert "changed    README.md  +2 -1" in text
+        assert text.count("Accept the signed messages") == 1
+        assert ("+[bold]words[/bold]" in text) == (size == (200, 60)), "the agent's last lines come before the changes"
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settled()
+        assert "1 passed" in stage.text
 
 
 async def test_the_changes_are_those_in_the_files(showing: Showing) -> None:
@@ -206,7 +238,7 @@ async def test_a_failure_that_is_over_is_the_last_one(showing: Showing) -> None:
         await stage.story.end("web", 5)
         stage.story.passes("web")
         await stage.settled()
-        assert "─ last failure ─" in stage.text
+        assert "─ last failure, solved ─" in stage.text
 
 
 async def test_each_output_is_a_key_away(showing: Showing) -> None:

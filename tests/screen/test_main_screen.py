@@ -195,9 +195,9 @@ async def test_attention_is_never_scrolled_away(showing: Showing) -> None:
         await stage.settled()
         assert gate
         await stage.press("table.last")
-        assert "Which currency?" in stage.rows()[1]
+        assert "Which currency?" in stage.rows()[2]
         assert "task-299" in stage.text
-        assert "task-000" not in "\n".join(stage.rows()[2:])
+        assert "task-000" not in "\n".join(stage.rows()[3:])
 
 
 async def test_many_questions_leave_room_for_the_tasks(showing: Showing) -> None:

@@ -9,7 +9,7 @@ from tests.screen.conftest import WRONG_STATUS, Showing, Stage
 
 from unstuck.eventlog import events as e
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
-from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of
+from unstuck_tui.render.tasks.pager import has_trouble, page_line, place_of, places_of
 from unstuck_tui.screens.pager import PagerLines, PagerScreen
 from unstuck_tui.widgets.detail import Detail
 
@@ -60,7 +60,7 @@ async def test_words_are_found_forwards_backwards_and_round_the_end(showing: Sho
         await stage.write("LINE 77")
         await stage.pilot.press("enter")
         await stage.settled()
-        assert "line 77 of 301" in stage.text
+        assert "2 matches  line 77 of 301" in stage.text
         await stage.press("pager.next")
         assert "line 228 of 301" in stage.text
         await stage.press("pager.next")
@@ -94,6 +94,10 @@ async def test_x_jumps_to_errors(showing: Showing) -> None:
         await stage.press("pager.trouble")
         assert "line 151 of 301" in stage.text
         assert "ValueError: this is wrong" in stage.text
+        await stage.press("rows.last")
+        assert "line 301 of 301" in stage.text
+        await stage.press("pager.trouble_before")
+        assert "line 151 of 301" in stage.text
         await stage.press("pager.agent")
         await stage.press("pager.trouble")
         assert "No line of this text tells of an error" in stage.text
@@ -255,7 +259,15 @@ def test_words_are_filled_wherever_they_stand() -> None:
     cells = page_line("Abc abc xABCx", 40, words="abc")
     assert "".join(cell.text for cell in cells).rstrip() == "  Abc abc xABCx"
     assert [cell.text for cell in cells if cell.tone == "chip"] == ["Abc", "abc", "ABC"]
-    assert place_of(["a", "b"], "c", 0, 1) is None
+
+
+def test_the_search_goes_round() -> None:
+    """After the last place comes the first, before the first the last; nothing is found where nothing is."""
+    places = places_of(["a", "b", "A"], "a")
+    assert places == [0, 2]
+    assert [place_of(places, line, 1) for line in range(3)] == [2, 2, 0]
+    assert [place_of(places, line, -1) for line in range(3)] == [2, 0, 0]
+    assert place_of(places_of(["a", "b"], "c"), 0, 1) is None
 
 
 async def test_what_an_agent_said_is_read_in_all_its_attempts(showing: Showing) -> None:

@@ -6,8 +6,9 @@ import os
 
 import pytest
 from rich.cells import cell_len
-from tests.screen.conftest import Showing
+from tests.screen.conftest import Showing, Story
 
+from unstuck.eventlog import events as e
 from unstuck_tui.render.tasks.progress import progress_text, sparkline, spinner
 
 
@@ -90,6 +91,43 @@ async def test_the_rest_is_estimated_from_three_tasks_on(showing: Showing) -> No
         stage.story.asks("t5")
         await stage.settled()
         assert "4 done ─" in stage.text
+
+
+async def test_a_screen_that_comes_later_estimates_from_the_history(showing: Showing) -> None:
+    """Four tasks ended ten seconds apart before the screen was there; an hour in which the run stood does not count."""
+
+    async def before(story: Story) -> None:
+        for number in range(8):
+            story.task(f"t{number}")
+        for number in range(5):
+            await story.clock.advance(3_600 if number == 2 else 0)
+            story.start(f"t{number}")
+            await story.end(f"t{number}", 10)
+            story.passes(f"t{number}")
+        await story.core.journal.committed()
+
+    async with showing(size=(120, 40), pops=False, before=before) as stage:
+        await stage.app.workers.wait_for_complete([one for one in stage.app.workers if one.group == "replay"])
+        await stage.pass_time(1)
+        assert "5 done · about 30s left" in stage.text
+
+
+async def test_each_task_says_what_it_has_used(showing: Showing) -> None:
+    """A wide table has the tokens or dollars of each task whose agent tells them, and the header has the sum."""
+    async with showing(size=(200, 60)) as stage:
+        for number in range(2):
+            stage.story.task(f"t{number}")
+        await stage.settled()
+        assert "USED" not in stage.text
+        for number in range(2):
+            stage.story.start(f"t{number}")
+            attempt = stage.story.core.row(f"t{number}").attempt
+            stage.story.append(e.UsageCounted(tokens=12_000 + 300 * number), f"t{number}", attempt)
+        await stage.settled()
+        assert "USED" in stage.text
+        assert "12.0k" in next(line for line in stage.rows() if "t0 " in line)
+        assert "12.3k" in next(line for line in stage.rows() if "t1 " in line)
+        assert "24.3k tokens" in stage.rows()[0]
 
 
 @pytest.mark.parametrize(("agent", "shown"), [("claude", False), ("signals", True)])

@@ -12,7 +12,7 @@ from unstuck.eventlog.state import GateRow, RunRow, State, TaskRow
 from unstuck.text import Clean
 from unstuck.words.labels import counted_group
 from unstuck_tui.notifications.notifier import MuteList
-from unstuck_tui.render.attention import attention_cells, attentions, guide_lines
+from unstuck_tui.render.attention import attention_cells, attentions, empty_text, guide_lines
 from unstuck_tui.render.header import header_line
 
 COUNTS = {"needs you": 1, "working": 5, "waiting": 1, "blocked": 2, "done": 4, "failed": 1, "ready": 0}
@@ -164,10 +164,11 @@ def watching(hooks: dict[str, bool]) -> list[str]:
 
 def test_a_watch_says_what_to_start() -> None:
     """Without a session it names the agents that can be watched, and what to type for one that cannot."""
-    first, second, third = watching({"claude": True, "codex": False, "gemini": True})
+    first, second = watching({"claude": True, "codex": False, "gemini": True})
     assert first == " Watching this project: start claude or gemini here in another terminal."
     assert second == " Hooks: claude ✓   codex ✗   gemini ✓   unstuck hooks install codex adds one"
-    assert "unstuck run -- COMMAND" in third
+    assert empty_text("watch") == "  no sessions yet: each becomes a task. Other agents: unstuck run -- COMMAND"
+    assert cell_len(empty_text("watch")) <= 78
     assert "no agent has our hooks: type unstuck hooks install claude" in watching({"claude": False})[0]
     assert watching({}) == [" Watching this project."]
 

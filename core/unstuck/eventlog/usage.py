@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from unstuck.eventlog.state import AttemptRow, State, TaskRow
+if TYPE_CHECKING:
+    from unstuck.eventlog.state import AttemptRow, State, TaskRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ def test_a_terminal_without_unicode(desk: Desk) -> None:
     go = desk.pipe("go")
     terminal = desk.terminal("run", "--verify", "true", "--", "sh", desk.agent(f"cat {go}"), size=(120, 24))
     rows = terminal.until("WHAT IS WRONG", "> 1 working", "[===").splitlines()
-    heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("> task"))
+    heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("|> task"))
     assert line.index("working") == heading.index("STATE")
     go.write_text("on", encoding="utf-8")
     terminal.until("v 1 done")

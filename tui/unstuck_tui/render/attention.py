@@ -165,5 +165,11 @@ def watch_lines(hooks: Mapping[str, bool]) -> tuple[str, ...]:
     return (
         start,
         f" Hooks: {told}{adds}",
-        " Each of their sessions becomes a task. Other agents: unstuck run -- COMMAND",
     )
+
+
+def empty_text(kind: str) -> str:
+    """The line in the place of the tasks of a run that has none."""
+    if kind != "watch":
+        return "  no tasks yet"
+    return "  no sessions yet: each becomes a task. Other agents: unstuck run -- COMMAND"

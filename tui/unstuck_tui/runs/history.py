@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from unstuck.eventlog import events as e
+from unstuck.eventlog.attention_stats import seconds_of
 from unstuck.eventlog.envelope import Record, event_name
 from unstuck.words.labels import Tone, rung_label
 from unstuck.words.narration import MOMENTS, moment_of
@@ -18,6 +20,7 @@ KEPT = 80
 UNREAD = 8
 """Records of a task that are kept as they came."""
 _TEXT = 300
+_ENDS, _LEAST_GAPS = 50, 3
 
 
 def failure_key(context_hash: str, subject: str) -> str:
@@ -34,6 +37,7 @@ class History:
         self._labels: dict[str, str] = {}
         self._spent: dict[str, float] = {}
         self._checks: dict[str, float] = {}
+        self._ends: list[float] = []
         self.failures: dict[str, FailureCount] = {}
 
     def of(self, task: str) -> tuple[TimelineEntry, ...]:
@@ -49,6 +53,14 @@ class History:
         """The monotonic time at which the check of ``task`` became due; None where that is not known."""
         return self._checks.get(task)
 
+    def pace(self) -> float | None:
+        """The seconds from the end of one task to that of the next; None where too few have ended.
+
+        The longest of them does not count: a run that was resumed has stood still.
+        """
+        gaps = sorted(later - earlier for earlier, later in pairwise(self._ends))
+        return sum(gaps[:-1]) / (len(gaps) - 1) if len(gaps) >= _LEAST_GAPS else None
+
     def copied(self) -> History:
         """A second history with the same records, which continues on its own."""
         other = History()
@@ -59,11 +71,14 @@ class History:
         for identity, seen in self.failures.items():
             other.failures[identity] = replace(seen, tasks=set(seen.tasks))
         other._labels, other._spent, other._checks = dict(self._labels), dict(self._spent), dict(self._checks)
+        other._ends = list(self._ends)
         return other
 
     def see(self, record: Record) -> None:
         """Note ``record``. Its line is written when its task is looked at: most tasks never are."""
         task, kind = record.task, type(record.event)
+        if kind is e.TaskEnded and (moment := seconds_of(record.time)) is not None:
+            self._ends = [*self._ends[-_ENDS:], moment]
         if not task or (kind not in _WRITERS and kind not in MOMENTS):
             return
         if isinstance(record.event, e.CheckFinished):
@@ -98,6 +113,7 @@ class History:
             new.count += old.count
             new.tasks |= old.tasks
         self._checks = before._checks | self._checks
+        self._ends = [*before._ends, *self._ends][-_ENDS:]
         for task, seconds in before._spent.items():
             self._spent[task] = self._spent.get(task, 0.0) + seconds
 

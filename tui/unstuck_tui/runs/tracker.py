@@ -217,15 +217,17 @@ class Tracker:
         return sum(self.counts[group] for group in _ENDED)
 
     def left(self) -> float | None:
-        """About how many seconds are left at the pace since this screen was opened; None where that says too little.
+        """About how many seconds are left at the pace since this screen was opened, or else before; None if unknown.
 
         While a person is asked the rest depends on the answer.
         """
-        ended = self.ended - self._ended_before
-        if ended < _LEAST_ENDED or self.gates or self.held() or self.state.run.state != "running":
+        if self.gates or self.held() or self.state.run.state != "running":
             return None
-        rest = len(self.state.tasks) - self.ended
-        return rest * (self.clock.monotonic() - self._begun) / ended
+        ended, rest = self.ended - self._ended_before, len(self.state.tasks) - self.ended
+        if ended >= _LEAST_ENDED:
+            return rest * (self.clock.monotonic() - self._begun) / ended
+        pace = self.history.pace()
+        return None if pace is None else rest * pace
 
     def gate(self, id: str) -> GateRow | None:
         """The gate of this id, be it in a record yet or not."""

@@ -23,7 +23,7 @@ from unstuck_tui.runs.log.lines import LogLines
 from unstuck_tui.runs.log.query import Query, QueryProblem, query_of
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.frame import entitle
-from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 
@@ -98,8 +98,6 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     BINDINGS = bindings_of("logs")
     DEFAULT_CSS = """
     LogScreen { layout: vertical; }
-    LogScreen #words { display: none; height: 1; border: none; padding: 0 1; }
-    LogScreen.-filtering #words { display: block; }
     LogScreen #record { display: none; height: 45%; }
     LogScreen.-opened #record { display: block; }
     """
@@ -120,7 +118,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         yield OneLine(self.title_cells, id="title")
         yield self._list
         yield TextPane(from_end=False, id="record", classes="pane about")
-        yield LineField(
+        yield FilterField(
             self._words, placeholder="words, task:NAME, type:EVENT, by:human or timer or rule, failure:ID", id="words"
         )
         yield from self.compose_foot()
@@ -131,7 +129,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         entitle(self._list, "events")
         self._grow()
         if self._words:
-            self.add_class("-filtering")
+            self.query_one(FilterField).add_class("-open")
             self._look_anew()
         if not self._view.is_past:
             self.set_interval(_TICK_S, self.tick)
@@ -268,8 +266,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         self._look_anew()
 
     def action_filter(self) -> None:
-        self.add_class("-filtering")
-        self.set_focus(self.query_one("#words", Input))
+        self.query_one(FilterField).open()
 
     @on(Input.Changed, "#words")
     def _typed(self, event: Input.Changed) -> None:
@@ -279,7 +276,7 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
     @on(Input.Submitted, "#words")
     def _looked_for(self) -> None:
         if not self._words:
-            self.remove_class("-filtering")
+            self.query_one(FilterField).close()
         self.set_focus(self._list)
 
     def action_copy(self) -> None:
@@ -291,10 +288,10 @@ class LogScreen(FittingScreen[None], inherit_bindings=False):
         if self.has_class("-opened"):
             self.remove_class("-opened")
             self.set_focus(self._list)
-        elif self.has_class("-filtering") or self._list.found is not None:
+        elif (field := self.query_one(FilterField)).is_open or self._list.found is not None:
             self._one_task = self._without_me = False
-            self.query_one("#words", Input).value = self._words = ""
-            self.remove_class("-filtering")
+            self._words = ""
+            field.close()
             self.set_focus(self._list)
             self._look_anew()
         else:

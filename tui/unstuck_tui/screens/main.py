@@ -29,8 +29,8 @@ from unstuck_tui.widgets.attention import AttentionList
 from unstuck_tui.widgets.detail import Detail, TextPane
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.header import RunHeader
-from unstuck_tui.widgets.inputs import LineField
-from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
+from unstuck_tui.widgets.inputs import FilterField
+from unstuck_tui.widgets.minimum_size import FRAMED, ROOMY, FittingScreen, frame_lines, is_below, table_height
 from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
@@ -48,14 +48,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     MainScreen {
         layout: vertical;
-        #filter { display: none; height: 1; border: none; padding: 0 1; }
     }
-    MainScreen.-filtering #filter { display: block; }
     /* Below 84 columns or 30 lines the detail takes the table's place when it is opened; what the table leaves is the
        output's. */
     MainScreen.-stacked {
         Detail { display: none; layout: vertical; }
         #story, #facts { width: 100%; }
+    }
+    Detail.-empty { display: none !important; }
+    MainScreen.-bare, MainScreen.-stacked.-opened {
         Detail .pane { border: none; border-top: round $foreground 25%; }
         Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
     }
@@ -86,7 +87,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             yield self._table
         yield Detail(self._tracker, self._view, id="detail")
         yield from self.compose_more()
-        yield LineField(
+        yield FilterField(
             placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('view.back')} forgets", id="filter"
         )
         yield from self.compose_foot()
@@ -212,13 +213,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         size = event.size
-        stacked = is_below(size, ROOMY)
-        self.set_class(stacked, "-stacked")
-        self.query_one(AttentionList).fit_to(size.height, frame=0 if stacked else FRAME)
+        self.set_class(is_below(size, ROOMY), "-stacked")
+        self.set_class(is_below(size, FRAMED), "-bare")
+        self.query_one(AttentionList).fit_to(size.height, frame=frame_lines(size))
         self._share_out(size)
 
     def _share_out(self, size: Size) -> None:
-        height, is_beside = table_height(size, len(self._tracker.state.tasks), is_opened=self.has_class("-opened"))
+        tasks = len(self._tracker.state.tasks)
+        height, is_beside = table_height(size, tasks, is_opened=self.has_class("-opened"))
+        self.query_one(Detail).set_class(not tasks, "-empty")
         self.set_class(is_beside, "-beside")
         self.query_one("#table").styles.height = "1fr" if height is None else height
         self._entitle()
@@ -227,7 +230,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         """Say how far the run has come, and the keys of the table."""
         tracker, pane = self._tracker, self.query_one("#table")
         title = progress_text(tracker.counts["done"], len(tracker.state.tasks), len(self._table.shown), tracker.left())
-        keys = [f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")]
+        names = ("filter", "sort", "mark") if tracker.state.tasks else ()
+        keys = [f"{spoken(f'table.{name}')} {name}" for name in names]
         entitle(pane, title, " · ".join(filter(None, (self._table.place(), *keys))))
 
     def _open(self, opened: bool) -> None:
@@ -401,20 +405,18 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_back(self) -> None:
         """Leave what is open: the filter's field, the detail, then the filter itself, and the marks last."""
-        field, table = self.query_one("#filter", Input), self._table
+        field, table = self.query_one(FilterField), self._table
         at_table = table.has_focus and not self.has_class("-opened")
         if at_table and not table.is_filtered and (marked := len(table.marked)):
             table.unmark()
             self.notify(f"{marked} {'mark' if marked == 1 else 'marks'} dropped.", markup=False)
         if field.has_focus or at_table:
-            field.value = ""
-            self.remove_class("-filtering")
+            field.close()
         self._open(False)
         self.set_focus(table)
 
     def action_filter(self) -> None:
-        self.add_class("-filtering")
-        self.set_focus(self.query_one("#filter", Input))
+        self.query_one(FilterField).open()
 
     def action_sort(self) -> None:
         self._table.action_sort()
@@ -426,5 +428,5 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(Input.Submitted, "#filter")
     def _filtered(self, event: Input.Submitted) -> None:
         if not event.value.strip():
-            self.remove_class("-filtering")
+            self.query_one(FilterField).close()
         self.set_focus(self._table)

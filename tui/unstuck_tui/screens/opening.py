@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.render.attention import attention_cells, first_lines, lines_for, watch_lines
+from unstuck_tui.render.attention import attention_cells, empty_text, first_lines, lines_for, watch_lines
 from unstuck_tui.render.format import Cell, Line, fit, width_of
 from unstuck_tui.render.header import header_line
 from unstuck_tui.render.tasks.opening import Opening, known_cells
@@ -19,7 +19,7 @@ from unstuck_tui.render.tasks.progress import progress_text
 from unstuck_tui.render.tasks.table import columns_for, header_cells
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.lines import Lines, OneLine
-from unstuck_tui.widgets.minimum_size import FRAME, ROOMY, FittingScreen, is_below, table_height
+from unstuck_tui.widgets.minimum_size import FRAMED, ROOMY, FittingScreen, frame_lines, is_below, table_height
 
 
 class KnownLines(Lines):
@@ -71,7 +71,8 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
 
     def __init__(self, opening: Opening, size: Size) -> None:
         # Classes that come later have all widgets styled twice.
-        super().__init__(classes="-stacked" if is_below(size, ROOMY) else None)
+        layouts = (("-stacked", ROOMY), ("-bare", FRAMED))
+        super().__init__(classes=" ".join(name for name, least in layouts if is_below(size, least)) or None)
         self._opening = opening
 
     def compose(self) -> ComposeResult:
@@ -84,8 +85,7 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
         yield KnownLines(asking or len(guide), line, id="attention", classes=classes)
         with Vertical(id="table", classes="pane"):
             yield OneLine(self._heading_line, id="heading", classes="-heading")
-            empty = "  no sessions yet" if opening.kind == "watch" else "  no tasks yet"
-            yield KnownTable(len(opening.tasks), self._task_line, empty=empty, id="tasks")
+            yield KnownTable(len(opening.tasks), self._task_line, empty=empty_text(opening.kind), id="tasks")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -96,8 +96,8 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
             f"! needs you · {asking}" if asking else "nothing needs you",
             f"{spoken('gate.answer')} answer" if asking else "",
         )
-        keys = " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark"))
         tasks = len(opening.tasks)
+        keys = " · ".join(f"{spoken(f'table.{name}')} {name}" for name in ("filter", "sort", "mark")) if tasks else ""
         entitle(self.query_one("#table"), progress_text(opening.counts["done"], tasks, tasks, None), keys)
         self._share_out(self.app.size)
 
@@ -106,10 +106,8 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
 
     def _share_out(self, size: Size) -> None:
         """Share the lines out as the main screen does, before the first frame as well."""
-        is_stacked = is_below(size, ROOMY)
-        self.set_class(is_stacked, "-stacked")
         lines = self.query_one("#attention", KnownLines)
-        lines.styles.height = lines_for(size.height) + (0 if is_stacked else FRAME)
+        lines.styles.height = lines_for(size.height) + frame_lines(size)
         if not self._opening.questions:
             lines.keep(min(len(self._guide), lines_for(size.height)))
         height, _ = table_height(size, len(self._opening.tasks))

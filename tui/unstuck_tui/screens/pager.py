@@ -23,6 +23,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck.supervision.checkpointing import Since
 from unstuck.words.amounts import sized
 from unstuck.words.excerpt import failure_pattern
+from unstuck.words.labels import counted
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.external_editor import Place, open_place
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
@@ -36,10 +37,10 @@ from unstuck_tui.render.diff import (
     unified,
 )
 from unstuck_tui.render.format import Cell, Line
-from unstuck_tui.render.tasks.detail import is_step, page_names, prompt_lines
-from unstuck_tui.render.tasks.pager import line_with, page_line, pager_title, place_of, trouble_after
+from unstuck_tui.render.tasks.detail import is_step, prompt_lines
+from unstuck_tui.render.tasks.pager import line_with, page_line, pager_title, place_of, places_of, trouble_at
 from unstuck_tui.render.transcript import TranscriptLayout
-from unstuck_tui.widgets.inputs import LineField
+from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.workers import start
@@ -99,8 +100,6 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     BINDINGS = bindings_of("pager")
     DEFAULT_CSS = """
     PagerScreen { layout: vertical; }
-    PagerScreen #words { display: none; height: 1; border: none; padding: 0 1; }
-    PagerScreen.-searching #words { display: block; }
     """
 
     def __init__(
@@ -126,6 +125,9 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self._splits = self._unfolds = self._is_raw = False
         self._follows = content != "changes"
         self._ticks = 0
+        self._found: Sequence[int] = ()
+        self._found_in: Sequence[str] = ()
+        self._found_for = ""
 
     @property
     def _row(self) -> TaskRow | None:
@@ -134,7 +136,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield OneLine(self._title, id="title", classes="-heading")
         yield self._lines
-        yield LineField(placeholder="words to look for; enter goes on", id="words")
+        yield FilterField(placeholder="words to look for; enter goes on", id="words")
         yield from self.compose_foot()
 
     def on_mount(self) -> None:
@@ -167,8 +169,17 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             notes.append(f"from column {lines.shift + 1}")
         if self._follows and self._can_grow:
             notes.append("follows")
-        names = page_names("pager", _CONTENTS, self._content, width // 2)
-        return pager_title(f"{self._task_id}{attempt} · {names}", notes, width)
+        if lines.words:
+            notes.insert(0, counted(len(self._matches()), "match", "matches"))
+        return pager_title(f"{self._task_id}{attempt}", _CONTENTS, self._content, notes, width)
+
+    def _matches(self) -> Sequence[int]:
+        """The lines with the words that are looked for, looked for once."""
+        lines = self._lines
+        if self._found_in is not lines.texts or self._found_for != lines.words:
+            self._found_in, self._found_for = lines.texts, lines.words
+            self._found = places_of(lines.texts, lines.words)
+        return self._found
 
     @property
     def _can_grow(self) -> bool:
@@ -329,6 +340,8 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         row = self._row
         if action == "attempt":
             return self._content != "changes" and row is not None and row.attempts > 1
+        if action == "find":
+            return bool(self._lines.words)
         if action == "split":
             return self._content == "changes"
         if action == "unfold":
@@ -388,18 +401,18 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             self._redraw_title()
 
     def action_search(self) -> None:
-        self.add_class("-searching")
-        self.set_focus(self.query_one("#words", Input))
+        self.query_one(FilterField).open()
 
     @on(Input.Changed, "#words")
     def _typed(self, event: Input.Changed) -> None:
         self._lines.words = event.value
         self._lines.refresh()
+        self._redraw_title()
 
     @on(Input.Submitted, "#words")
     def _looked_for(self) -> None:
         if not self._lines.words:
-            self.remove_class("-searching")
+            self.query_one(FilterField).close()
         self.set_focus(self._lines)
         self.action_find(1)
 
@@ -407,13 +420,13 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         words = self._lines.words
         if not words:
             return
-        place = place_of(self._lines.texts, words, self._lines.cursor, step)
+        place = place_of(self._matches(), self._lines.cursor, step)
         self._go_to(place, f"{words!r} is not in this text.")
 
-    def action_trouble(self) -> None:
-        """Go to the next line of the failure, or of another error."""
+    def action_trouble(self, step: int) -> None:
+        """Go to the next or the previous line of the failure, or of another error."""
         if self._lines.texts:
-            place = trouble_after(self._lines.texts, self._lines.marks, self._lines.cursor)
+            place = trouble_at(self._lines.texts, self._lines.marks, self._lines.cursor, step)
             self._go_to(place, "No line of this text tells of an error.")
 
     def _go_to(self, place: int | None, message: str) -> None:
@@ -439,10 +452,11 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     def action_back(self) -> None:
         """Leave the search, then the text."""
-        if self.has_class("-searching"):
-            self.remove_class("-searching")
-            self.query_one("#words", Input).value = self._lines.words = ""
+        if (field := self.query_one(FilterField)).is_open:
+            field.close()
+            self._lines.words = ""
             self.set_focus(self._lines)
             self._lines.refresh()
+            self._redraw_title()
         else:
             self.dismiss()

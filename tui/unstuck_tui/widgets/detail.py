@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
+from textual.message import Message
 
 from unstuck.errors import UnstuckError
 from unstuck.eventlog.state import TaskRow
@@ -30,15 +32,19 @@ from unstuck_tui.render.diff import (
 )
 from unstuck_tui.render.format import Cell, Line, fit, fit_middle
 from unstuck_tui.render.tasks.detail import (
+    changed_files_lines,
     check_lines,
     failure_lines,
     output_lines,
     page_names,
     prompt_lines,
+    section,
     story_title,
+    task_lines,
     timeline_lines,
 )
 from unstuck_tui.render.tasks.escalation import ladder_lines, outlook
+from unstuck_tui.render.tasks.table import problem_of
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
@@ -65,6 +71,17 @@ class TextPane(Lines, can_focus=True):
     TextPane { height: 1fr; }
     TextPane:focus { background: $boost; }
     """
+
+    class Fitted(Message):
+        """The pane has its place, or another one."""
+
+        def __init__(self, pane: TextPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+        @property
+        def control(self) -> TextPane:
+            return self.pane
 
     def __init__(self, *, from_end: bool = True, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -126,6 +143,7 @@ class TextPane(Lines, can_focus=True):
     def on_resize(self) -> None:
         if self._follows:
             self.call_after_refresh(self._settle)
+        self.post_message(self.Fitted(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +183,13 @@ class Detail(Horizontal):
         self._told_to = ("", "")
         self._chosen: OutputKind | None = None
         self._shown: OutputKind = "agent"
-        self._transcript = TranscriptLayout()
+        self._transcript, self._transcript_beside = TranscriptLayout(), TranscriptLayout()
         self._unfolded = self._raw = False
         self._changes = _Changes()
         self._since: Since = "start"
-        self._looked_at, self._is_stale = 0.0, False
+        self._beside, self._beside_kind = OutputTail(), cast(OutputKind | None, None)
+        self._looked_at, self._is_stale, self._left = 0.0, False, 0
+        self._looked_for: tuple[object, ...] = ()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
         self._reading = self._comparing = self._due = False
 
@@ -206,8 +226,9 @@ class Detail(Horizontal):
     def select(self, task_id: str) -> None:
         """Show another task, once the cursor has been drawn: moving down the table waits for no page."""
         self._task_id = task_id
-        self._tail, self._changes = OutputTail(), _Changes()
+        self._tail, self._changes, self._looked_for = OutputTail(), _Changes(), ()
         self._told, self._told_to = OutputTail(), ("", "")
+        self._beside_kind = None
         if not self._due:
             self._due = True
             self.call_after_refresh(self._turn_to)
@@ -245,10 +266,18 @@ class Detail(Horizontal):
         if self._task_id in changes.tasks or self._task_id in self._tracker.timed:
             self.draw()
         self._read()
+        if self._page != "changes":
+            self._compare_beside()  # and not as soon as it is selected: git is not asked about all that are passed
+            return
         row = self._row
         changes_on = self._is_stale or self._task_id in changes.tasks or (row is not None and row.state != "ended")
         if changes_on and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
             self._compare()
+
+    def on_text_pane_fitted(self, event: TextPane.Fitted) -> None:
+        """Fill the lines that are left in the pane of the output now."""
+        if event.pane.id in ("output", "timeline"):
+            self.draw()
 
     def on_resize(self) -> None:
         self._make_room()
@@ -273,14 +302,14 @@ class Detail(Horizontal):
         if self.has_class("-tall"):
             told = self.query_one("#told", TextPane)
             told.fill(prompt_lines(self._told.text, width=told.room, note=self._told.note), from_start=from_start)
-        page.fill(self._lines(row, page.room), from_start=from_start)
+        page.fill(self._lines(row, page.room, page.size.height), from_start=from_start)
         signature = row.diagnosis.signature if row.diagnosis else None
         seen = None
         if signature is not None:
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
         ahead = outlook(state, row, self._view.rules)
         failure.fill(failure_lines(state, row, seen, width=failure.room, outlook=ahead), from_start=from_start)
-        output.fill(self._output_lines(row, output.room), from_start=from_start)
+        output.fill(self._output_lines(row, output.room, output.size.height), from_start=from_start)
 
     def _entitle(self, row: TaskRow | None) -> None:
         """Set the titles of the panes."""
@@ -304,22 +333,40 @@ class Detail(Horizontal):
         else:
             names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        wrong = "last failure" if row.status == "succeeded" else "what is wrong"
-        entitle(failure, wrong if row.diagnosis is not None else "no failure so far")
-        entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width))
+        past = "last failure, solved" if row.status == "succeeded" else "what is wrong"
+        entitle(failure, past if row.diagnosis is not None else "no failure so far")
+        whose = row.id if self.screen.has_class("-beside") else ""
+        entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width), whose)
         entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
 
-    def _output_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
-        tail = self._tail
-        if self._shown == "check":
+    def _output_lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
+        """The lines of the output that is shown, and below them what else fits: the other output, the changes."""
+        lines = self._lines_of(row, self._shown, self._tail, width)
+        self._left = room = height - len(lines)
+        if self._beside_kind and room > 0:
+            kind, texts = self._beside_kind, self._beside.text.splitlines()
+            part = texts[:room] if kind == "prompt" else texts[-room:]  # no more of it can be seen
+            more = self._lines_of(row, kind, replace(self._beside, text="\n".join(part)), width)
+            title = page_names("output", (kind,), "", width)
+            lines = [*lines, *section(title, more, width, room, from_end=kind != "prompt")]
+            room = height - len(lines)
+        if room > 0 and self._page != "changes" and self._changes.lines:
+            changes = unified(self._changes.lines[:room], width)
+            title = f"{spoken('page.changes')} changes since {since_words(self._since)}"
+            lines = [*lines, *section(title, changes, width, room, from_end=False)]
+        return lines
+
+    def _lines_of(self, row: TaskRow, kind: OutputKind, tail: OutputTail, width: int) -> Sequence[Line]:
+        if kind == "check":
             return check_lines(tail.text, row.diagnosis, width=width, note=tail.note)
-        if self._shown == "prompt":
+        if kind == "prompt":
             return prompt_lines(tail.text, width=width, note=tail.note)
         if tail.entries is None or self._raw:
             return output_lines(tail.text, width=width, note=tail.note)
-        return self._transcript.lines(tail.entries, width=width, unfold=self._unfolded, note=tail.note)
+        layout = self._transcript if kind == self._shown else self._transcript_beside
+        return layout.lines(tail.entries, width=width, unfold=self._unfolded, note=tail.note)
 
-    def _lines(self, row: TaskRow, width: int) -> Sequence[Line]:
+    def _lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
         if self._page == "ladder":
             with_keys = not self._view.is_past
@@ -328,7 +375,12 @@ class Detail(Horizontal):
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
         state, now = self._tracker.state, self._tracker.clock.monotonic()
-        return timeline_lines(moments, state.attempts, now=now, width=width, held=held_word(state, row))
+        waits = "" if row.attempts else problem_of(state, row, width)
+        lines = timeline_lines(moments, state.attempts, now=now, width=width, held=held_word(state, row), waits=waits)
+        more = changed_files_lines(self._changes.lines, since_words(self._since), width)
+        if "prompt" not in (self._shown, self._beside_kind) and not self.has_class("-tall"):
+            more += task_lines(row.task.prompt, width, height - len(lines) - len(more) - 1)
+        return [*lines, (), *more] if more and len(lines) + len(more) < height else lines
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""
@@ -347,29 +399,50 @@ class Detail(Horizontal):
         return [heading(now.since, now.diff, width), *notes, *unified(now.lines, width)]
 
     def _compare(self) -> None:
-        if self._page == "changes" and self._row is not None and not self._comparing and self.display:
+        if self._page == "changes":
+            self._look()
+
+    def _compare_beside(self) -> None:
+        """Look at the changes for the lines that are left beside the attempts, once for each step of the task."""
+        row = self._row
+        is_hidden = self.screen.has_class("-stacked") and not self.screen.has_class("-opened")
+        if row is None or not row.attempts or is_hidden or self._comparing:
+            return
+        moment = (row.id, row.attempts, row.state, row.status)
+        if moment != self._looked_for:
+            self._looked_for = moment
+            self._look()
+
+    def _look(self) -> None:
+        if self._row is not None and not self._comparing and self.display:
             self._comparing, self._is_stale = True, False
             start(self, "changes", self._look_for_changes)
 
     async def _look_for_changes(self) -> None:
+        """Look at the changes, and again where another task or step of it came meanwhile."""
         task, since = self._task_id, self._since
         try:
-            checkpoint, diff = await self._view.changes(task, since)
-            if (task, since) == (self._task_id, self._since) and diff == self._changes.diff and self._changes.since:
-                return  # nothing is to be laid out again
-            lines = brief(await asyncio.to_thread(read_diff, diff))
-            words = since_words(since, checkpoint)
-            found = _Changes(words, diff, lines, "nothing to compare with")
-        except UnstuckError as error:
-            found = _Changes(note=str(error))
+            found = await self._found_changes(task, since)
         finally:
             self._comparing = False
             self._looked_at = self._tracker.clock.monotonic()
-        if (task, since) == (self._task_id, self._since):
+        if (task, since) != (self._task_id, self._since):
+            self._compare()
+        elif found is not self._changes:
             self._changes = found
             self.draw()
-        else:
-            self._compare()
+        self._compare_beside()
+
+    async def _found_changes(self, task: str, since: Since) -> _Changes:
+        known = self._changes
+        try:
+            checkpoint, diff = await self._view.changes(task, since)
+            if known is self._changes and diff == known.diff and known.since:
+                return known  # nothing is to be laid out again
+            lines = brief(await asyncio.to_thread(read_diff, diff))
+            return _Changes(since_words(since, checkpoint), diff, lines, "nothing to compare with")
+        except UnstuckError as error:
+            return _Changes(note=str(error))
 
     def turn_output(self, kind: OutputKind) -> TextPane:
         """Show the output of ``kind``, also of the tasks that are selected from now on."""
@@ -391,7 +464,7 @@ class Detail(Horizontal):
             return self._chosen
         if is_checking(self._tracker.state, row):
             return "check"
-        if row.state == "ready" or row.state == "blocked":
+        if not row.attempts and row.state in ("ready", "blocked"):
             return "prompt"
         is_working = row.state == "running" and not needs_person(self._tracker.state, row)
         return "agent" if is_working or row.check is None else "check"
@@ -407,12 +480,29 @@ class Detail(Horizontal):
             while (row := self._row) is not None:
                 kind = self._output_due(row)
                 self._take_output(row.id, kind, await self._view.output(row.id, kind))
+                await self._read_beside(row, kind)
                 if self.has_class("-tall") and self._told_to != (row.id, row.attempt):
                     await self._read_prompt(row.id, row.attempt)
                 if (now := self._row) is None or (now.id, self._output_due(now)) == (row.id, kind):
                     return  # else another task or output was chosen meanwhile
         finally:
             self._reading = False
+
+    async def _read_beside(self, row: TaskRow, shown: OutputKind) -> None:
+        """Read the other output where lines are left for it."""
+        other: OutputKind | None = None
+        if shown == "check" and row.attempts:
+            other = "agent"
+        elif shown == "agent":
+            other = "check" if row.check is not None else None if self.has_class("-tall") else "prompt"
+        if other is None or self._left <= 0:
+            self._beside_kind = None
+            return
+        found = await self._view.output(row.id, other)
+        is_other = (found, other) != (self._beside, self._beside_kind)
+        if row.id == self._task_id and is_other and (found.text or self._beside_kind):
+            self._beside, self._beside_kind = found, other if found.text else None
+            self.draw()
 
     async def _read_prompt(self, task: str, attempt: str) -> None:
         told = await self._view.output(task, "prompt")

@@ -19,6 +19,27 @@ class LineField(PasteInput):
         return _fitting(self, text.strip("\n").replace("\n", " ").replace("\t", " "), len(self.value))
 
 
+class FilterField(LineField):
+    """Words to look for, in a line that is there while it is used."""
+
+    DEFAULT_CSS = """
+    FilterField { display: none; height: 1; padding: 0 1; &, &:focus { border: none; } &.-open { display: block; } }
+    """
+
+    @property
+    def is_open(self) -> bool:
+        return self.has_class("-open")
+
+    def open(self) -> None:
+        self.add_class("-open")
+        self.screen.set_focus(self)  # at once: the next key is meant for it
+
+    def close(self) -> None:
+        """Forget the words, and go."""
+        self.value = ""
+        self.remove_class("-open")
+
+
 class LinesField(PasteTextArea):
     """Several lines."""
 

@@ -18,7 +18,9 @@ from unstuck_tui.widgets.key_hints import KeyHints
 
 MINIMUM = Size(60, 16)
 ROOMY = Size(84, 30)
-"""The least size at which panes stand beside each other, in frames."""
+"""The least size at which panes stand beside each other."""
+FRAMED = Size(80, 24)
+"""The least size at which panes have frames."""
 LEAST_LINES = 3
 HEADING, FRAME = 1, 2
 _OTHER_LINES, _LEAST_OUTPUT = 3, 5
@@ -30,17 +32,26 @@ def is_below(size: Size, least: Size = MINIMUM) -> bool:
     return size.width < least.width or size.height < least.height
 
 
+def frame_lines(size: Size) -> int:
+    """The lines that the frame of a pane takes."""
+    return 0 if is_below(size, FRAMED) else FRAME
+
+
 def table_height(size: Size, tasks: int, *, is_opened: bool = False) -> tuple[int | None, bool]:
     """The height of the pane of the tasks, None for all that is left, and whether a task's output stands below it.
 
-    The table takes as many lines as there are tasks, up to its share; what is left is the detail's.
+    The table takes as many lines as there are tasks, up to its share; what is left is the detail's. Without a task all
+    are the table's.
     """
+    if not tasks:
+        return None, False
     wanted = max(LEAST_LINES, tasks)
     if not is_below(size, ROOMY):
         return min(wanted, int(size.height * _TABLE_SHARE)) + HEADING + FRAME, False
-    left = size.height - _OTHER_LINES - lines_for(size.height) - wanted
+    frame = frame_lines(size)
+    left = size.height - _OTHER_LINES - lines_for(size.height) - frame - wanted - frame
     is_beside = not is_opened and left >= _LEAST_OUTPUT
-    return (wanted + HEADING if is_beside else None), is_beside
+    return (wanted + HEADING + frame if is_beside else None), is_beside
 
 
 class SmallNotice(Static):
@@ -77,7 +88,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
             &:ansi { background: ansi_default; }
         }
     }
-    FittingScreen.-stacked {
+    FittingScreen.-bare {
         .list, #table, #attention { border: none; }
         .about { border: none; border-top: round $foreground 25%; }
         .about:focus { border-top: round $primary; }
@@ -115,6 +126,7 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
             self._focused_before = self.focused
         self.set_class(small, "-small")
         self.set_class(is_below(event.size, ROOMY), "-stacked")
+        self.set_class(is_below(event.size, FRAMED), "-bare")
         if small != was_small:
             self.refresh_bindings()
         self.update_notice()

@@ -14,6 +14,7 @@ from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import State
 from unstuck.words.labels import group_of, is_checking, kind_mark, repeats_of
 from unstuck_tui.keys.actions import bindings_of, spoken
+from unstuck_tui.render.attention import empty_text
 from unstuck_tui.render.format import Cell, fit, flat, width_of
 from unstuck_tui.render.tasks.sorting import Sorting, arranged, next_sorting
 from unstuck_tui.render.tasks.table import (
@@ -105,7 +106,7 @@ class TaskTable(Lines, can_focus=True):
     def nothing_here(self) -> str:
         if self._state.tasks:
             return f"  no task matches the filter; {spoken('view.back')} forgets it"
-        return "  no sessions yet" if self._state.run.kind == "watch" else "  no tasks yet"
+        return empty_text(self._state.run.kind)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         row = self._state.tasks.get(self._order[index])
@@ -154,20 +155,24 @@ class TaskTable(Lines, can_focus=True):
             kind = max(kind, width_of(flat(kind_mark(row)[:_NAME_LIMIT])))
             failure = max(failure, problem_width(self._state, row))
             repeats = repeats or int(bool(repeats_of(self._state, row)))
-        self._needs = Needs(task, agent, kind, needs.pips, failure, repeats)
+        self._needs = Needs(task, agent, kind, needs.pips, failure, repeats, self._used())
         self._measured = len(self._state.tasks)
+
+    def _used(self) -> int:
+        """1 where agents say what they use."""
+        return int(bool(self._state.run.tokens or self._state.run.cost))
 
     def _measure_failures(self, tasks: Iterable[str]) -> None:
         """Give the failures of ``tasks`` the room that they need; a column that has become wide stays so."""
-        state, widest, repeats = self._state, self._needs.failure, self._needs.repeats
+        state, widest, repeats, used = self._state, self._needs.failure, self._needs.repeats, self._used()
         for task in tasks:
             row = state.tasks.get(task)
             if row is None or (row.diagnosis is None and not row.gate and row.state not in ("blocked", "ready")):
                 continue
             widest = max(widest, problem_width(state, row))
             repeats = repeats or int(bool(repeats_of(state, row)))
-        if (widest, repeats) != (self._needs.failure, self._needs.repeats):
-            self._needs = self._needs._replace(failure=widest, repeats=repeats)
+        if (widest, repeats, used) != (self._needs.failure, self._needs.repeats, self._needs.used):
+            self._needs = self._needs._replace(failure=widest, repeats=repeats, used=used)
             self.refresh()
             self.post_message(self.Arranged())
 

@@ -29,6 +29,7 @@ COLUMNS = (
     Column("", 6, least=110),
     Column("LEFT OUT", 10, share=1, least=120),
 )
+OF_ALL_RUNS = (COLUMNS[0], Column("RUN", 15, least=96), *COLUMNS[1:])
 _TONES: dict[str, Tone] = {"changed": "wait", "added": "good", "deleted": "bad"}
 _TONES |= {"changes": "wait", "returns": "good", "disappears": "bad"}
 _WHY: dict[str, Tone] = {"good": "good", "ask": "ask", "baseline": "quiet", "loads": "quiet"}
@@ -51,13 +52,12 @@ class Saved:
     """A checkpoint with what its run knows of it. ``row`` is that of ``unstuck checkpoints list``.
 
     ``attempt`` is the number of the attempt after which it was saved, 0 for none; ``level`` is that attempt's.
-    ``is_first`` for the first one of its task in the list. ``before`` is the id of the checkpoint before it in the same
-    worktree; ``changed`` are the lines since then, None where they were not counted.
+    ``before`` is the id of the checkpoint before it in the same worktree; ``changed`` are the lines since then, None
+    where they were not counted.
     """
 
     row: Row
     root: Path
-    is_first: bool = True
     attempt: int = 0
     level: str = ""
     before: str = ""
@@ -66,21 +66,21 @@ class Saved:
 
 
 def saved_texts(saved: Saved, *, now: float, marked: bool) -> RowTexts:
-    """One line of the list; a task is named on each, and stressed on its first."""
+    """One line of the list."""
     row = saved.row
     texts = {
         "TASK": str(row["task"] or "-"),
+        "RUN": str(row["run"]),
         "TIME": day_time(row["created"], seconds=True).removeprefix(day_time(iso(now))[:_DAY]),
         "AGO": ago(row["created"], now).removesuffix(" ago"),
         "AFTER": f"try {saved.attempt}" if saved.attempt else "start" if row["reason"] == "baseline" else "-",
         "WHY": checkpoint_reason(str(row["reason"])),
         "CHANGED SINCE BEFORE": changed_words(saved),
-        "": _weight(saved.changed or ()),
+        "": _weight(saved),
         "LEFT OUT": coverage(row) if row["not_covered"] or row["ignored"] else "",
     }
     tones: dict[str, Tone] = {
-        "TASK": "plain" if saved.is_first else "quiet",
-        "TIME": "plain" if saved.is_first else "quiet",
+        "RUN": "quiet",
         "AGO": "quiet",
         "AFTER": "quiet",
         "WHY": _WHY.get(str(row["reason"]), "plain"),
@@ -103,10 +103,14 @@ def changed_words(saved: Saved) -> str:
     return f"+{added} -{removed} {files}"
 
 
-def _weight(changed: Sequence[Counted]) -> str:
+def changed_lines(saved: Saved) -> int:
+    """The number of lines changed since the checkpoint before."""
+    return sum((one.added or 0) + (one.removed or 0) for one in saved.changed or ())
+
+
+def _weight(saved: Saved) -> str:
     """A bar that is a sign longer for twice as many changed lines."""
-    lines = sum((one.added or 0) + (one.removed or 0) for one in changed)
-    return "▇" * min(6, lines.bit_length())
+    return "▇" * min(6, changed_lines(saved).bit_length())
 
 
 def saved_about(saved: Saved, width: int) -> list[Line]:

@@ -10,9 +10,10 @@ from typing import Any
 from unstuck.contract import Guidance
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.state import State
+from unstuck.eventlog.summary_rows import SignatureRow
 from unstuck.words.amounts import time_of_day
 from unstuck.words.excerpt import failure_pattern
-from unstuck.words.labels import Tone, error_name, failure_words, level_word, solved_by, some
+from unstuck.words.labels import Tone, counted, error_name, failure_words, level_word, solved_by, some
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import Column, RowTexts, field_lines
 from unstuck_tui.render.diff import SET_IN
@@ -57,7 +58,7 @@ class Failure:
 
     ``spark`` draws how often it came over the run's time; ``alike`` are the headlines of those like it.
     ``occurrences`` are the last ones, the newest first, ``guidances`` those of all attempts. ``printed`` is the end of
-    the output of the check that found it last.
+    the output of the check that found it last. ``elsewhere`` are its rows in other runs by their ids.
     """
 
     row: Mapping[str, Any]
@@ -69,6 +70,7 @@ class Failure:
     guidances: Mapping[str, Guidance] = field(default_factory=dict)
     diagnosis: Diagnosis | None = None
     printed: str = ""
+    elsewhere: Mapping[str, SignatureRow] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -174,6 +176,7 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
         who = f"{one.task} " * (len(tasks) > 1)
         head = f"  {_clock(one.time, seconds=True)}  {who}{fit(number, _NUMBER)} "
         lines += _hung((Cell(head, "quiet"), Cell("✗ ", "bad")), f"{tried}{approach}", "plain", width)
+    lines += [line for run, row in failure.elsewhere.items() for line in _in_run(run, row, width)]
     if failure.row["worked"]:
         lines += _hung((Cell("  ✓ ", "good"),), f"solved by {solved_by(str(failure.row['worked']))}", "good", width)
     elif failure.row["rung"] == "asked":
@@ -183,6 +186,18 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
     lines += field_lines("type", kind, width)
     lines += field_lines("similar", " · ".join(failure.alike[:_NAMED]), width)
     return lines + field_lines("signature", failure.identity, width, tone="quiet")
+
+
+def _in_run(run: str, row: SignatureRow, width: int) -> list[Line]:
+    """The tasks and the end of a failure in another run."""
+    came = f"{counted(row.count, 'time')} in {some(row.tasks, _NAMED)}, {_came_to(row)}"
+    return _hung((Cell(f"  {run}  ", "quiet"),), came, "good" if row.worked else "plain", width)
+
+
+def _came_to(row: SignatureRow) -> str:
+    if row.worked:
+        return f"solved by {solved_by(row.worked)}"
+    return "you were asked" if row.rung == "asked" else f"got as far as {level_word(row.rung)}"
 
 
 def _hung(head: Line, text: str, tone: Tone, width: int) -> list[Line]:

@@ -30,6 +30,7 @@ from unstuck.words.labels import (
     word_of,
 )
 from unstuck_tui.keys.actions import spoken
+from unstuck_tui.render.diff import DiffLine
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pieces, wrapped
 
 _STEP = 'UNSTUCK {"step"'
@@ -43,6 +44,9 @@ _INSIGHTS = 3
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
 _GAP = re.compile(r"(?<=\S) {4,}")
 _PROMPT_LINES = 40
+_FILES, _PROMPT = 4, 4_000
+_RULE_LINES = 2
+"""A blank line and the rule with a title."""
 
 
 @dataclass(slots=True)
@@ -102,10 +106,11 @@ def timeline_lines(
     now: float,
     width: int,
     held: str = "held",
+    waits: str = "",
 ) -> list[Line]:
     """The attempts, one line each: time, escalation level, outcome, and duration without the time it was held.
 
-    ``held`` is the word for an agent that waits.
+    ``held`` is the word for an agent that waits, ``waits`` says what a task without an attempt waits for.
     """
     told = list(moments)
     exact = width >= _ROOMY and bool(told) and _within_an_hour(told[0].time, told[-1].time)
@@ -113,7 +118,7 @@ def timeline_lines(
     return [
         _moment(moment, attempts.get(moment.attempt), now, width, held, label_width=label, exact=exact)
         for moment in told
-    ] or [(Cell(" not started yet", "quiet"),)]
+    ] or [(Cell(fit(" · ".join(filter(None, (" not started yet", waits))), width), "quiet"),)]
 
 
 def _within_an_hour(first: str, last: str) -> bool:
@@ -189,7 +194,7 @@ def failure_lines(
             lines += _field("seen", f"×{seen.count}{tasks}  {times}".rstrip(), width, 1)
         kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
         lines += _field("cause", f"{diagnosis.cause.value.replace('_', ' ')} ({kind})", width, 1)
-        lines += _field("hint", diagnosis.fix_hint, width, 4)
+        lines += _field("hint", diagnosis.fix_hint if row.status != "succeeded" else "", width, 4)
     if row.check is not None and row.check.ending and row.status != "succeeded":
         lines += _field(
             "agent", " · ".join(filter(None, (row.check.ending, last_line(row.check.said)))), width, 3, "bad"
@@ -281,6 +286,31 @@ def prompt_lines(text: str, *, width: int, note: str = "") -> list[Line]:
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
+
+
+def changed_files_lines(lines: Sequence[DiffLine], since: str, width: int) -> list[Line]:
+    """The changed files with the lines more and less, and the key that shows them."""
+    files = ["".join(text for text, _ in line.parts).strip() for line in lines if line.kind == "file"]
+    if not files:
+        return []
+    more = f" · {len(files) - _FILES} more" if len(files) > _FILES else ""
+    told = f"{' · '.join(files[:_FILES])}{more} · since {since} · {spoken('page.changes')} shows them"
+    return _field("changed", told, width, 3)
+
+
+def task_lines(prompt: str, width: int, most: int) -> list[Line]:
+    """The beginning of a task's own prompt."""
+    return [] if most < 1 else _field("task", " ".join(prompt[:_PROMPT].split()), width, most, "quiet")
+
+
+def section(title: str, lines: Sequence[Line], width: int, room: int, *, from_end: bool) -> list[Line]:
+    """As many of ``lines`` as ``room`` has below a rule with their ``title``; nothing where that is too little."""
+    left = room - _RULE_LINES
+    if left < 1 or not lines:
+        return []
+    head = f" ── {title} "
+    rule = (Cell(fit(f"{head}{'─' * max(0, width - cell_len(head) - 1)}", width), "quiet"),)
+    return [(Cell(""),), rule, *(lines[-left:] if from_end else lines[:left])]
 
 
 def failure_text(diagnosis: Diagnosis) -> str:

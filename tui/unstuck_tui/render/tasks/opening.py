@@ -56,6 +56,7 @@ class Opening(NamedTuple):
             pips=_PIPS,
             failure=_widest(task.problem for task in self.tasks if task.state in LIVE),
             repeats=int(any(task.repeats for task in self.tasks)),
+            used=int(bool(self.tokens or self.cost)),
         )
 
 
@@ -113,7 +114,9 @@ def known_cells(task: KnownTask, columns: Columns) -> Line:
     """The line of one task, as wide as that of the table that takes its place; its clocks are not known yet."""
     glyph, word, tone = _told(task)
     name: Tone = "quiet" if task.state in ENDED else "plain"
-    between = [columns.kind, columns.pips, columns.level, columns.activity, columns.time, columns.repeats]
+    between = (
+        columns.kind, columns.pips, columns.level, columns.activity, columns.time, columns.used, columns.repeats
+    )  # fmt: skip
     return (
         Cell(f"{glyph} ", tone),
         Cell(fit_middle(task.id, columns.task), name),

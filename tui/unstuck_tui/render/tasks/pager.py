@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from rich.cells import cell_len
 
 from unstuck_tui.render.format import Cell, Line, Shade, fit, laid_out
+from unstuck_tui.render.tasks.detail import page_names
 
 _TROUBLE = re.compile(
     r"\b(?:\w*(?:error|exception)|fail(?:ed|ure|ures|s)?|panic(?:ked)?|fatal|traceback)\b", re.IGNORECASE
@@ -47,25 +49,31 @@ def _filled(text: str, tone: Shade, words: str, like: Cell | None = None) -> tup
     return tuple(cell for cell in (*found, Cell(text[at:], tone, ground)) if cell.text)
 
 
-def place_of(texts: Sequence[str], words: str, line: int, step: int) -> int | None:
-    """The next line with ``words`` after ``line``, or before it with a ``step`` of -1; round the end; None without."""
-    wanted, count = words.lower(), len(texts)
-    for by in range(1, count + 1):
-        at = (line + step * by) % count
-        if wanted in texts[at].lower():
-            return at
-    return None
+def places_of(texts: Sequence[str], words: str) -> list[int]:
+    """The lines with ``words``."""
+    wanted = words.lower()
+    return [place for place, text in enumerate(texts) if wanted in text.lower()] if wanted else []
 
 
-def trouble_after(texts: Sequence[str], marks: re.Pattern[str], line: int) -> int | None:
-    """The next line of the failure or of another error after ``line``; round the end; None without."""
+def place_of(places: Sequence[int], line: int, step: int) -> int | None:
+    """The first of ``places`` after ``line``, or before it with a ``step`` of -1; round the end; None without."""
+    if not places:
+        return None
+    at = bisect_right(places, line) if step > 0 else bisect_left(places, line) - 1
+    return places[at % len(places)]
+
+
+def trouble_at(texts: Sequence[str], marks: re.Pattern[str], line: int, step: int) -> int | None:
+    """The next line of the failure or of another error after ``line``, or before it; round the end; None without."""
     count = len(texts)
-    order = [(line + by) % count for by in range(1, count + 1)]
+    order = ((line + step * by) % count for by in range(1, count + 1))
     return next((at for at in order if marks.search(texts[at]) or has_trouble(texts[at])), None)
 
 
-def pager_title(title: str, notes: Sequence[str], width: int) -> Line:
-    """The name of the text, with notes about it at the right."""
+def pager_title(title: str, names: Sequence[str], shown: str, notes: Sequence[str], width: int) -> Line:
+    """The name of the text and of all that can be read, as far as there is room, with notes about it at the right."""
     right = "  ".join(note for note in notes if note)
     room = max(0, width - cell_len(right) - 3)
-    return (Cell(f" {fit(title, room)} "), Cell(fit(right, width - room - 2) + " ", "quiet"))
+    tabs = page_names("pager", names, shown, room - cell_len(title) - 1)
+    left = f"{title} · {tabs}" if tabs else title
+    return (Cell(f" {fit(left, room)} "), Cell(fit(right, width - room - 2) + " ", "quiet"))

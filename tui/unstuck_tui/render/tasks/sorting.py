@@ -29,14 +29,19 @@ def arranged(state: State, words: str, sorting: Sorting, *, now: float) -> list[
     return [row.id for row in rows]
 
 
-def _passes(state: State, row: TaskRow, words: str) -> bool:
+def matches(words: str, text: str) -> bool:
+    """True for a ``text`` with all these words; where they begin with ``!``, for one without them."""
     inverse = words.startswith("!")
-    wanted = words.removeprefix("!").lower().split()
-    if not wanted:
+    wanted, text = words.removeprefix("!").lower().split(), text.lower()
+    return not wanted or all(word in text for word in wanted) != inverse
+
+
+def _passes(state: State, row: TaskRow, words: str) -> bool:
+    if not words:
         return True
     failure = (row.diagnosis.headline, *failure_of(row.diagnosis)) if row.diagnosis else ()
-    text = " ".join((row.id, row.task.agent, row.task.agent_type, word_of(state, row), row.level, *failure)).lower()
-    return all(word in text for word in wanted) != inverse
+    text = " ".join((row.id, row.task.agent, row.task.agent_type, word_of(state, row), row.level, *failure))
+    return matches(words, text)
 
 
 def _urgency(state: State, row: TaskRow) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from unstuck.eventlog.usage import usage_of
 from unstuck.text import one_line
 from unstuck.text.last_words import last_line
-from unstuck.words.amounts import span
+from unstuck.words.amounts import span, spent_of
 from unstuck.words.labels import (
     Tone,
     agent_mark,
@@ -43,9 +44,10 @@ _BAR = 4
 _WORDS = 200
 _SHORT, _LONG, _READABLE = 7, 40, 12
 _STATE, _LEVEL, _COUNTED_LEVEL, _CLOCK, _WIDE_CLOCK = 11, 12, 19, 9, 15
-_REPEATS, _ACTIVITY = 7, 10
+_REPEATS, _ACTIVITY, _USED = 7, 10, 8
 _LEAST_FAILURE, _FAILURE, _READ_FAILURE, _MOST = 12, 24, 32, 60
 _TRIED, _PIPS, _PLACE = 5, 12, 12
+_TOKENS = " tokens"
 _COUNT = re.compile(r" \d+( of \d+)?$")
 
 
@@ -60,6 +62,7 @@ class Columns(NamedTuple):
     level: int
     activity: int
     time: int
+    used: int
     repeats: int
     failure: int
 
@@ -73,10 +76,11 @@ class Needs(NamedTuple):
     pips: int = 0
     failure: int = 0
     repeats: int = 0
+    used: int = 0
 
 
 _NAMES = (
-    "TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "ACTIVITY", "TIME LEFT", "REPEATS", "WHAT IS WRONG",
+    "TASK", "STATE", "AGENT", "TYPE", "TRIED", "LEVEL", "ACTIVITY", "TIME LEFT", "USED", "REPEATS", "WHAT IS WRONG",
 )  # fmt: skip
 _STANDING = {"held": "held", "frozen": "suspended", "runs_on": "runs on"}
 _SORTED = {"name": "TASK", "state": "STATE", "time": "TIME LEFT"}
@@ -105,6 +109,7 @@ def columns_for(width: int, needs: Needs) -> Columns:
         ("failure", min(failure, _LONG)),
         ("repeats", 0 if is_narrow or not needs.repeats else _REPEATS),
         ("activity", 0 if is_narrow else _ACTIVITY),
+        ("used", 0 if is_narrow or not needs.used else _USED),
         ("kind", min(needs.kind, _LONG)),
         ("failure", failure),
         ("time", 0 if is_narrow else _WIDE_CLOCK),
@@ -176,6 +181,9 @@ def task_cells(
         cells.append(Cell(fit(sparkline(printed) if row.state == "running" else "", columns.activity) + " ", "work"))
     age = fit(f"for {absent[1]}" if absent[1] else "", columns.time, right=True)
     cells.append(Cell(f"{age} ", "wait") if absent[0] else _time(state, row, columns, now, spent, still))
+    if columns.used:
+        used = spent_of(usage_of(state, row)).removesuffix(_TOKENS)
+        cells.append(Cell(fit(used, columns.used, right=True) + " ", "quiet"))
     repeats, room = repeats_of(state, row), columns.failure
     again: Tone = "bad" if repeats >= limits.get("loop", 3) else "wait"
     if columns.repeats:
@@ -268,7 +276,8 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
         return awaited
     diagnosis = row.diagnosis
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
-        return "before any work" if is_checking(state, row) else "waits for a free place"
+        waits = "waits for the budget" if state.run.over else "waits for a free place"
+        return "before any work" if is_checking(state, row) else waits
     if diagnosis is None and row.gate and needs_person(state, row):
         gate = state.gates[row.gate].gate
         return asked_about(gate.type, gate.context)

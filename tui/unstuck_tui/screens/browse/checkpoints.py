@@ -30,7 +30,9 @@ from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.checkpoints import (
     COLUMNS,
+    OF_ALL_RUNS,
     Saved,
+    changed_lines,
     comparing_lines,
     diff_lines,
     plan_words,
@@ -39,7 +41,8 @@ from unstuck_tui.render.browse.checkpoints import (
     saved_texts,
     step_lines,
 )
-from unstuck_tui.render.browse.columns import RowTexts
+from unstuck_tui.render.browse.columns import Column, RowTexts
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.diff import FILE, DiffLine, brief, heading, read_diff
 from unstuck_tui.render.format import Cell, Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
@@ -51,12 +54,19 @@ _COUNTED = 300
 
 
 class CheckpointsTab(Tab[Saved]):
-    """All checkpoints of the project and of its tasks' work trees, the newest first; those of a task together."""
+    """The checkpoints of the run, or of the project and of its tasks' worktrees; those of a task together."""
 
     name: ClassVar[str] = "checkpoints"
     empty = "no checkpoints yet"
     would: ClassVar[str] = "The files are saved before anything risky. You can compare and restore them."
-    columns = COLUMNS
+    head = "TASK"
+    spans_runs = True
+    title = "checkpoints by task"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("newest first"),
+        Order("by name", lambda saved: str(saved.row["task"])),
+        Order("most changes first", changed_lines, descends=True),
+    )
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
@@ -70,12 +80,15 @@ class CheckpointsTab(Tab[Saved]):
     def key(self, row: Saved) -> str:
         return str(row.row["id"])
 
-    list_title = "checkpoints by task"
+    @property
+    def columns(self) -> Sequence[Column]:  # type: ignore[override]
+        """The run of each checkpoint is named where there are several."""
+        return OF_ALL_RUNS if self.all_runs else COLUMNS
 
     @property
     def summary(self) -> str:
-        tasks = len({saved.row["task"] for saved in self.rows})
-        return f"{counted(len(self.rows), 'checkpoint')} of {counted(tasks, 'task')}" if self.rows else ""
+        tasks = len({saved.row["task"] for saved in self.found})
+        return f"{counted(len(self.found), 'checkpoint')} of {counted(tasks, 'task')}" if self.found else ""
 
     async def read(self) -> Sequence[Saved]:
         place = self.context.place
@@ -93,29 +106,31 @@ class CheckpointsTab(Tab[Saved]):
         attempts = self.context.view.state.attempts.values()
         after = {one.checkpoint: one.guidance for one in attempts if one.checkpoint}
         self._marked = tuple(id for id in self._marked if id in self._found)
-        return await asyncio.to_thread(self._grouped, found[::-1], before, after)
+        own = (self.context.view.state.run.id, _BY_HAND)
+        listed = [one for one in found[::-1] if self.all_runs or one.run in own]
+        others = len(found) - len(listed)
+        self.empty = (
+            f"no checkpoints of this run yet; {spoken('browse.all_runs')} shows {others:,} of other runs"
+            if others
+            else "no checkpoints yet"
+        )
+        return await asyncio.to_thread(
+            lambda: [self._saved(one, before.get(one.id), after.get(one.id)) for one in listed]
+        )
 
-    def _grouped(
-        self, found: Sequence[Checkpoint], before: Mapping[str, Checkpoint], after: Mapping[str, Guidance]
-    ) -> list[Saved]:
-        """The rows of each task together, those of the task with the newest one first."""
-        groups: dict[tuple[str, str], list[Saved]] = {}
-        for one in found:
-            group = groups.setdefault((one.run, one.task), [])
-            old, guidance = before.get(one.id), after.get(one.id)
-            group.append(
-                Saved(
-                    row=checkpoint_row(one),
-                    root=one.root,
-                    is_first=not group,
-                    attempt=guidance.number if guidance is not None else 0,
-                    level=guidance.level if guidance is not None else "",
-                    before=old.id if old is not None else "",
-                    before_time=checkpoint_row(old)["created"] if old is not None else "",
-                    changed=self._counts.get((old.tree, one.tree)) if old is not None else None,
-                )
-            )
-        return [saved for group in groups.values() for saved in group]
+    def _saved(self, one: Checkpoint, old: Checkpoint | None, guidance: Guidance | None) -> Saved:
+        return Saved(
+            row=checkpoint_row(one),
+            root=one.root,
+            attempt=guidance.number if guidance is not None else 0,
+            level=guidance.level if guidance is not None else "",
+            before=old.id if old is not None else "",
+            before_time=checkpoint_row(old)["created"] if old is not None else "",
+            changed=self._counts.get((old.tree, one.tree)) if old is not None else None,
+        )
+
+    def group(self, row: Saved) -> str:
+        return f"{row.row['run']} {row.row['task']}"
 
     def texts(self, row: Saved) -> RowTexts:
         return saved_texts(row, now=self.context.view.clock.now(), marked=self.key(row) in self._marked)

@@ -13,6 +13,7 @@ from unstuck.runs.queries.run_list import live_run, run_rows
 from unstuck.workspace.project import Project
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import RowTexts, field_lines
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.runs import RUNS, inventory_about, run_texts
 from unstuck_tui.render.format import Line
 from unstuck_tui.render.printed.deletion import inventory_lines, receipt_lines
@@ -29,6 +30,12 @@ class DeletionTab(Tab[Row]):
     empty = "no runs here yet"
     would: ClassVar[str] = "Every run, with what deleting it would remove."
     columns = RUNS
+    title = "runs"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("newest first"),
+        Order("by state", lambda row: str(row.get("exit_reason") or row["state"])),
+        Order("by kind", lambda row: str(row.get("kind"))),
+    )
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)

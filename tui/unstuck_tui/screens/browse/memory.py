@@ -11,6 +11,7 @@ from unstuck.eventlog.memory.store import Memory
 from unstuck.runs.memory_commands import found, made_rule, memory_of, memory_rows
 from unstuck.runs.queries.approaches import approach_rows
 from unstuck.text import one_line
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.memory import COLUMNS, memory_about, memory_text, memory_texts, order_lines
 from unstuck_tui.render.format import Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext
@@ -26,6 +27,13 @@ class MemoryTab(Tab[Row]):
     would: ClassVar[str] = "Approaches that were tried, research findings, your answers and your rules."
     columns = COLUMNS
     texts = staticmethod(memory_texts)
+    head = "KIND"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("newest first"),
+        Order("by kind", lambda row: row["kind"]),
+        Order("by task", lambda row: str(row["task"])),
+        Order("by outcome", lambda row: str(row["outcome"])),
+    )
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
@@ -33,6 +41,9 @@ class MemoryTab(Tab[Row]):
 
     def key(self, row: Row) -> str:
         return str(row["memory"])
+
+    def group(self, row: Row) -> str:
+        return str(row["kind"]) if self.order.name == "by kind" else ""
 
     async def read(self) -> Sequence[Row]:
         memory = await asyncio.to_thread(memory_of, self.context.place)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UsageError
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.page_sessions import COLUMNS, session_about, session_texts
 from unstuck_tui.screens.browse.tab import Tab
 
@@ -25,6 +26,11 @@ class PageTab(Tab["Session"]):
     texts = staticmethod(session_texts)
     about = staticmethod(session_about)
     rowless: ClassVar[frozenset[str]] = frozenset({"link"})
+    orders: ClassVar[Sequence[Order]] = (
+        Order("newest first"),
+        Order("last seen first", lambda row: row.seen, descends=True),
+        Order("by browser", lambda row: row.browser),
+    )
 
     def key(self, row: Session) -> str:
         return row.id

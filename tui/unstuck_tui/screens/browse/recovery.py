@@ -11,6 +11,7 @@ from unstuck.runs.queries.run_list import is_live, states_of
 from unstuck.runs.recovery_choices import what_is_left
 from unstuck.supervision.recovery.facts import TaskRecovery
 from unstuck.workspace.project import Project
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.runs import CUT_OFF, CutOff, cut_off_about, cut_off_in, cut_off_texts
 from unstuck_tui.render.format import Line
 from unstuck_tui.screens.browse.tab import Tab, TabContext, in_thread_loop
@@ -26,6 +27,12 @@ class RecoveryTab(Tab[CutOff]):
     would: ClassVar[str] = "The tasks of an interrupted run, and how each one can continue."
     columns = CUT_OFF
     texts = staticmethod(cut_off_texts)
+    head = "RUN"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("newest first"),
+        Order("by task", lambda row: row.task),
+        Order("by state", lambda row: row.was),
+    )
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
@@ -33,6 +40,9 @@ class RecoveryTab(Tab[CutOff]):
 
     def key(self, row: CutOff) -> str:
         return f"{row.run} {row.task}"
+
+    def group(self, row: CutOff) -> str:
+        return row.run
 
     async def read(self) -> Sequence[CutOff]:
         self._left.clear()

@@ -13,13 +13,14 @@ from typing import Any, ClassVar, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.widgets import Input
 
 from unstuck.clock import SystemClock
 from unstuck.errors import UnstuckError
 from unstuck.runs.view.run_view import RunView
 from unstuck_tui.control.question_controller import QuestionController
 from unstuck_tui.dialogs.confirm import ConfirmDialog
-from unstuck_tui.keys.actions import Area, bindings_of
+from unstuck_tui.keys.actions import Area, action_of, bindings_of, spoken
 from unstuck_tui.render.browse.columns import tab_cells
 from unstuck_tui.render.format import Cell, width_of
 from unstuck_tui.screens.browse.checkpoints import CheckpointsTab
@@ -33,6 +34,7 @@ from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.screens.browse.what_if import WhatIfTab
 from unstuck_tui.widgets.detail import TextPane
 from unstuck_tui.widgets.frame import entitle
+from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
 from unstuck_tui.widgets.workers import start
@@ -48,8 +50,8 @@ _TABS: tuple[type[Tab[Any]], ...] = (
     WhatIfTab,
 )
 _TICK_S = 2.0
-_AROUND, _LEAST_ROWS = 2, 8
-"""Lines of the tabs and the hints, and the least lines of a list."""
+_AROUND, _LEAST_ROWS, _FEW_ROWS = 2, 8, 4
+"""Lines of the tabs and the hints, and the least lines of a list; the last are those of a small screen."""
 SPLIT = 100
 """The least width in which two panes stand below the list."""
 
@@ -70,10 +72,10 @@ class RowsList(CursorLines):
         return len(self.tab.rows)
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
-        return self.tab.cells(self.tab.rows[index], width)
+        return self.tab.cells(index, width)
 
     def nothing_here(self) -> str:
-        return f"  {self.tab.problem or (self.tab.empty if self.tab.is_read else 'looking')}"
+        return f"  {self.tab.nothing}"
 
     def renew(self) -> None:
         """There are other rows, or it is another tab."""
@@ -157,6 +159,10 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         with Vertical(id="list", classes="pane list"):
             yield OneLine(lambda _: self._tab.heading(self._list.room), id="columns", classes="-heading")
             yield self._list
+            yield FilterField(
+                placeholder=f"words to look for, or !words to hide; enter keeps, {spoken('browse.back')} forgets",
+                id="filter",
+            )
         with Horizontal(id="facts"):
             yield TextPane(from_end=False, id="about", classes="pane about")
             yield TextPane(from_end=False, id="beside", classes="pane about")
@@ -225,7 +231,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         page, beside, tab = self.query_one("#about", TextPane), self.query_one("#beside", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
-        entitle(self.query_one("#list"), tab.list_title, tab.summary)
+        entitle(self.query_one("#list"), tab.list_title, " · ".join(filter(None, (tab.summary, *self._list_keys()))))
         entitle(page, tab.about_title)
         self._fit_list()
         entitle(beside, tab.beside_title)
@@ -247,11 +253,28 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             self._looked = told
             start(self, "details", self._look, tab, row)
 
+    @on(TextPane.Fitted, "#beside")
+    def _fitted(self) -> None:
+        if self.is_whole and self.has_class("-beside"):
+            self._tell_about()
+
+    def _list_keys(self) -> list[str]:
+        """The keys of the list that do something now, as far as the footer may leave them out."""
+        names = [name for name in ("filter", "sort", "fold", "all_runs") if self._offers(name)]
+        return [f"{spoken(f'browse.{name}')} {action_of(f'browse.{name}').label}" for name in names]
+
+    def _offers(self, action: str) -> bool:
+        tab = self._tab
+        if action == "all_runs":
+            return tab.spans_runs and tab.has_project
+        return {"sort": len(tab.orders) > 1, "fold": tab.has_groups, "filter": bool(tab.found)}.get(action, True)
+
     def _fit_list(self) -> None:
         """Give the list as many lines as it has rows, up to half of the screen; the facts get all others."""
         panes = self.query_one("#list")
         frame = 2 if panes.styles.border_top[0] else 0
-        rows = max(_LEAST_ROWS, len(self._tab.rows)) + 1
+        least = _FEW_ROWS if self.has_class("-stacked") else _LEAST_ROWS
+        rows = max(least, len(self._tab.rows)) + 1 + self.query_one(FilterField).is_open
         panes.styles.height = min((self.size.height - _AROUND) // 2, rows + frame)
 
     async def _look(self, tab: Tab[Any], row: Any) -> None:
@@ -270,7 +293,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         tab = self._tab
         needs_row = parameters[1:] and parameters[1] not in tab.rowless
         can_act = parameters[:1] == (tab.name,) and (tab.row is not None or not tab.is_read or not needs_row)
-        return (action != "act" or can_act) and super().check_action(action, parameters)
+        return (can_act if action == "act" else self._offers(action)) and super().check_action(action, parameters)
 
     def scroll_to_next(self, begin: str) -> None:
         page = self.query_one("#about", TextPane)
@@ -285,6 +308,7 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         self.action_turn_to((self._all.index(self._tab) + by) % len(self._all))
 
     def action_turn_to(self, place: int) -> None:
+        self._close_filter()
         self._list.tab = self._all[place]
         self.query_one("#columns").refresh()
         self._list.renew()
@@ -295,6 +319,51 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
 
     def action_again(self) -> None:
         self.reload()
+
+    def action_filter(self) -> None:
+        field = self.query_one(FilterField)
+        field.value = self._tab.words
+        field.open()
+        self._fit_list()
+
+    @on(Input.Changed, "#filter")
+    def _filtering(self, event: Input.Changed) -> None:
+        if event.input.has_focus or not event.value:
+            self._tab.filter_by(event.value)
+            self._rearranged()
+
+    @on(Input.Submitted, "#filter")
+    def _filtered(self) -> None:
+        self._close_filter()
+        self.set_focus(self._list)
+        self._rearranged()
+
+    def _close_filter(self) -> None:
+        """Take the field away; the words stay in the title of the list."""
+        self.query_one(FilterField).remove_class("-open")
+
+    def action_sort(self) -> None:
+        self._tab.sort()
+        self._rearranged()
+
+    def action_fold(self, every: bool) -> None:
+        self._tab.fold(every=every)
+        self._rearranged()
+
+    def action_all_runs(self) -> None:
+        """Show the rows of all runs, or of this run again."""
+        self._tab.all_runs = not self._tab.all_runs
+        self._tab.arrange()
+        self._rearranged()
+        self.reload()
+
+    def _rearranged(self) -> None:
+        """Other rows of the tab are shown, or in another order."""
+        self._list.renew()
+        self.query_one("#columns").refresh()
+        self.query_one(_Tabs).refresh()
+        self.refresh_bindings()
+        self._tell_about()
 
     async def action_act(self, tab: str, name: str) -> None:
         do = getattr(self._tab, f"do_{name}")
@@ -319,8 +388,15 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             self._is_acting = False
 
     def action_back(self) -> None:
-        if self._tab.back():
+        """Leave what is open: what was asked about the row, the filter, then the screen."""
+        field = self.query_one(FilterField)
+        if not field.has_focus and self._tab.back():
             self.redraw()
+        elif field.is_open or self._tab.words:
+            self._close_filter()
+            self.set_focus(self._list)
+            self._tab.filter_by("")
+            self._rearranged()
         else:
             self.dismiss()
 

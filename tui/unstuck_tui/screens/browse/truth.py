@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from unstuck.runs.queries.truth import truth_of
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.truth import COLUMNS, truth_about, truth_texts
 from unstuck_tui.screens.browse.tab import Tab
 
@@ -23,9 +24,18 @@ class TruthTab(Tab[Row]):
     texts = staticmethod(truth_texts)
     about = staticmethod(truth_about)
     follows = True
+    head = "AGENT"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("most attempts first", lambda row: row["attempts"], descends=True),
+        Order("most false claims first", lambda row: row["false_claims"], descends=True),
+        Order("by agent", lambda row: str(row["agent"])),
+    )
 
     def key(self, row: Row) -> str:
         return f"{row['agent']} {row['model']}"
+
+    def group(self, row: Row) -> str:
+        return str(row["agent"])
 
     async def read(self) -> Sequence[Row]:
         return await asyncio.to_thread(truth_of, [self.context.place.runs])

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 from unstuck.clock import SystemClock
-from unstuck.eventlog.log.load_state import LOG_NAME
 from unstuck.eventlog.storage.run_store import run_names
 from unstuck.runs.queries.what_if import Comparison, compare_run, rows
 from unstuck.runs.queries.what_if_settings import changed, recorded
@@ -18,6 +17,7 @@ from unstuck.runs.view.run_view import RunView
 from unstuck_tui.dialogs.what_if import Asked, WhatIfDialog
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.browse.columns import would_lines
+from unstuck_tui.render.browse.listing import Order
 from unstuck_tui.render.browse.what_if import (
     COLUMNS,
     comparing_lines,
@@ -26,8 +26,6 @@ from unstuck_tui.render.browse.what_if import (
     difference_texts,
 )
 from unstuck_tui.render.format import Line
-from unstuck_tui.runs.log.index import indexed
-from unstuck_tui.runs.replay.replayed_run import ReplayedRun
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
 Row = Mapping[str, Any]
@@ -52,6 +50,12 @@ class WhatIfTab(Tab[Row]):
     columns = COLUMNS
     texts = staticmethod(difference_texts)
     rowless: ClassVar[frozenset[str]] = frozenset({"change"})
+    head = "TASK"
+    orders: ClassVar[Sequence[Order]] = (
+        Order("by run"),
+        Order("most questions first", lambda row: row["questions"], descends=True),
+        Order("most attempts first", lambda row: row["attempts"], descends=True),
+    )
 
     def __init__(self, context: TabContext) -> None:
         super().__init__(context)
@@ -60,6 +64,9 @@ class WhatIfTab(Tab[Row]):
 
     def key(self, row: Row) -> str:
         return f"{row['run']} {row['event']}"
+
+    def group(self, row: Row) -> str:
+        return f"{row['run']} {row['task']}"
 
     async def read(self) -> Sequence[Row]:
         last = _LAST.get(self.context.view)
@@ -102,7 +109,8 @@ class WhatIfTab(Tab[Row]):
         folders = [view.log.parent]
         if asked.all_runs:
             folders = [self.context.place.runs / name for name in run_names(self.context.place.runs)]
-        self.rows, self.note, self._at = (), "comparing", (1, len(folders), 0)
+        self.found, self.note, self._at = (), "comparing", (1, len(folders), 0)
+        self.arrange()
         stop = self._stop = threading.Event()
         work = asyncio.ensure_future(asyncio.to_thread(self._compare, folders, asked, stop))
         try:
@@ -130,10 +138,8 @@ class WhatIfTab(Tab[Row]):
         from unstuck_tui.screens.log import LogScreen
 
         view, run = self.context.view, str(row["run"])
-        if run != view.log.parent.name:
-            log = self.context.place.runs / run / LOG_NAME
-            view = await asyncio.to_thread(lambda: ReplayedRun(indexed(log)))
-        elif view.is_past:
+        if run == view.log.parent.name and view.is_past:
             self.context.screen.leave_at(row["event"])
             return
+        view = await self.context.view_of(run)
         self.context.screen.app.push_screen(LogScreen(view, task=row["task"], seq=row["event"]))
