@@ -69,6 +69,20 @@ def test_base64_stays(share: float, altered: bytes) -> None:
             assert redact(text) == text
 
 
+@pytest.mark.parametrize("share", [0, 2 / 3])
+def test_base64_behind_the_beginning_of_a_key_stays(share: float) -> None:
+    """No more goes than a key is long, and the next line only where the first part may be one."""
+    draw = random.Random(7)
+    raw = bytes(0 if draw.random() < share else draw.randrange(256) for _ in range(1_200))
+    coded = base64.urlsafe_b64encode(raw).decode()
+    for begin, longest in (("AIza", 60), ("-sk-1a", 400)):
+        assert redact(begin + coded).endswith(coded[longest:])
+    wrapped = base64.encodebytes(raw).decode()
+    for begin in ("AKIA", "ASIA"):
+        assert redact(f"{begin}b/{wrapped[6:]}") == f"{begin}b/{wrapped[6:]}"
+        assert redact(f"{wrapped}{begin}AM0ACwAAAACu\n{wrapped}") == f"{wrapped}{begin}AM0ACwAAAACu\n{wrapped}"
+
+
 FORMS = {
     "Square": "EA" + "AAl3" + "aB3dE5fG_hJ9kL1mN2pQ4rS6-U8vW0xY" * 2,
     "Meta's oldest application": "EA" + "AAA" + "UaZA8jlABO" * 12,

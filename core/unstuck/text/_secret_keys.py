@@ -35,7 +35,7 @@ _BEGINS = (
     r"sk- sk_live_ sk_test_ rk_live_ rk_test_ npm_ hf_ SG\. sq0[a-z]{3}- shp[a-z]{2}_ do[opr]_v1_ hv[bsr]\."
     r" ATATT3 ATCTT3 ntn_ glsa_ glc_ lin_api_ lin_oauth_ NR[AIJR][AISK]- pscale_[a-z]{2,5}_ PMAK- rubygems_"
     r" pul- AGE-SECRET-KEY-1 GOCSPX- whsec_ gsk_ dckr_[op]at_ sbp_ r8_ xai- pplx- nvapi- tvly- sntry[su]_"
-    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ AKIA ASIA"
+    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ A[KS]IA(?=[0-9A-Z]{0,16}(?!\S))"
     r" xox[a-eoprs]- xapp- AIza ya29\. pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
     r" discord(?:app)?\.com/api/webhooks/ key-[0-9a-f]{8}"
 )
@@ -317,7 +317,7 @@ def _inner(hints: str, before: Iterable[str], inner: str, rest: str, *, likely: 
 
 KEY_RULES = (
     *BRANDED,
-    key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
+    key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,400}}+{_WRAPPED}"),  # OpenAI, Anthropic
     rule(
         _LABEL_HINTS,
         rf"-----BEGIN {_KEY_LABEL}"
@@ -381,7 +381,7 @@ KEY_RULES = (
         rf"{BEFORE_WORD}(A{{20,22}}(?=[A-Za-z0-9]{{4,60}}+%(?:2[BF]|3D))[A-Za-z0-9%]{{60,}})",  # Twitter
         folded=False,
     ),
-    rule("aiza", r"AIza[\w-]{30,}"),
+    rule("aiza", r"AIza(?![\w-]{0,26}AAAA)[\w-]{30,60}+"),
     rule("ya29.", rf"ya29\.[\w-]{{20,}}{_WRAPPED}"),
     rule("eyj", rf"eyJ(?<![\w.-]eyJ)[\w-]{{5,}}+{_WRAPPED}(?>(?:\.[\w-]++{_WRAPPED}){{2,4}})"),
 )
