@@ -376,11 +376,7 @@ KEY_RULES = (
     _inner("_mmk", [r"\w{6}_\w{29}"], "_mmk", "(?![A-Za-z0-9])"),  # MaxMind
     rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}", broken="[A-Za-z0-9]{3}[0-9]"),  # Entra
-    Rule(
-        "a" * 20,
-        rf"{BEFORE_WORD}(A{{20,22}}(?=[A-Za-z0-9]{{4,60}}+%(?:2[BF]|3D))[A-Za-z0-9%]{{60,}})",  # Twitter
-        folded=False,
-    ),
+    key("A" * 20, r"A{0,2}(?=[A-Za-z0-9]{4,60}+%(?:2[BF]|3D))[A-Za-z0-9%]{60,}"),  # Twitter
     rule("aiza", r"AIza(?![\w-]{0,26}AAAA)[\w-]{30,60}+"),
     rule("ya29.", rf"ya29\.[\w-]{{20,}}{_WRAPPED}"),
     rule("eyj", rf"eyJ(?<![\w.-]eyJ)[\w-]{{5,}}+{_WRAPPED}(?>(?:\.[\w-]++{_WRAPPED}){{2,4}})"),
