@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,45 +35,126 @@ _BEGINS = (
     r"sk- sk_live_ sk_test_ rk_live_ rk_test_ npm_ hf_ SG\. sq0[a-z]{3}- shp[a-z]{2}_ do[opr]_v1_ hv[bsr]\."
     r" ATATT3 ATCTT3 ntn_ glsa_ glc_ lin_api_ lin_oauth_ NR[AIJR][AISK]- pscale_[a-z]{2,5}_ PMAK- rubygems_"
     r" pul- AGE-SECRET-KEY-1 GOCSPX- whsec_ gsk_ dckr_[op]at_ sbp_ r8_ xai- pplx- nvapi- tvly- sntry[su]_"
-    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ AKIA ASIA xox[a-eoprs]- xapp- AIza ya29\."
-    r" pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
+    r" tskey- glpat- glrt- gldt- glft- gh[oprsu]_ github_pat_ A[KS]IA(?=[0-9A-Z]{0,16}(?!\S))"
+    r" xox[a-eoprs]- xapp- AIza ya29\. pypi-AgE dapi eyJ AKCp fm[12][ar_] dp\.[a-z]{2,5}\. 1//0 hooks\.slack\.com/"
     r" discord(?:app)?\.com/api/webhooks/ key-[0-9a-f]{8}"
 )
-# Keys of other services: how they begin, which for the last of them many a word does, too.
+
+
+def _sorts(letters: str, within: int) -> str:
+    """A digit, a small and a capital letter within so many ``letters``."""
+    return "".join(f"(?={letters}{{0,{within - 1}}}?{one})" for one in ("[0-9]", "[a-z]", "[A-Z]"))
+
+
+# Keys of other services, by what stands behind their beginning: in a whole one, and in the first part of a broken one.
+# Many begin as names do, which hashes, times and UUIDs end: only letters that the maker draws from are a key.
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
+_LETTERS, _SIGNS = "[A-Za-z0-9]", r"[\w-]"
+_HEXADECIMAL_PART = r"(?=[a-f]{0,7}+[0-9])[0-9a-f]{8}[\w./+-]*+"
+_LONG_PART = r"(?=[A-Za-z]{0,15}+[0-9])[A-Za-z0-9]{16,}+"
+_MIXED_PART = rf"{_sorts(_LETTERS, 40)}[A-Za-z0-9]{{8}}[\w./+-]*+"
+_CODED_PART = rf"{_sorts(_SIGNS, 40)}[\w-]{{8}}[\w./+-]*+"
+
+
+def _hexadecimal(count: int) -> str:
+    return rf"[0-9a-f]{{{count}}}(?![A-Za-z0-9])"
+
+
+def _no_hash(least: int) -> str:
+    return rf"(?=[0-9a-f]{{0,{least - 1}}}[g-zA-Z])(?=[A-Za-z]{{0,{least - 1}}}[0-9])[A-Za-z0-9]{{{least},}}"
+
+
+def _mixed(least: int) -> str:
+    return rf"{_sorts(_LETTERS, 40)}[A-Za-z0-9]{{{least},120}}+[\w-]{{0,60}}+(?![\w-])"
+
+
+def _coded(least: int) -> str:
+    return rf"{_sorts(_SIGNS, 40)}[\w-]{{{least},}}[\w.+/=-]*"
+
+
 _SERVICES = (
-    "access-production- access-sandbox- apify_api_ aph0_ bb_live_ bedrock-api-key- bkct_ cfat_ cfk_ cfut_"
-    " CLOJARS_ crsr_ csk- ddp_ depot_org_ depot_project_ dtn_ duffel_live_ duffel_test_ fio-u- FLWSECK- FLWSECK_TEST-"
-    " glffct- glwt- hcaik_ hcxik_ jina_ llx- mdb_sa_sk_ ory_pat_ os_v2_app_ os_v2_org_ pat-eu1- pat-na1- pcsk_"
-    " pdl_live_apikey_ pdl_sdbx_apikey_ phs_ phx_ polar_oat_ pylf_v1_eu_ pylf_v1_us_ rootly_ secret-live- secret-test-"
-    " sgamp_user_ shippo_live_ shippo_test_ signkey-prod- snyk_uat. tgp_v1_ tr_dev_ tr_prod_ unkey_ vca_ vci_ vck_ vcp_"
-    " vcr_ vercel_blob_rw_ vtwn_ wandb_v1_ xaat- xapt- xwfp- zpka_"
+    ("access-production- access-sandbox- pat-eu1- pat-na1- xaat- xapt-", _UUID, _HEXADECIMAL_PART),
+    ("FLWSECK- FLWSECK_TEST-", r"[0-9a-f]{32}[\w-]*", _HEXADECIMAL_PART),
+    ("snyk_uat.", r"[0-9a-f]{8}\.[\w.-]{20,}", _HEXADECIMAL_PART),
+    ("zpka_", r"[0-9a-f]{32}_[0-9a-f]{8}", _HEXADECIMAL_PART),
+    ("bkct_ shippo_live_ shippo_test_", _hexadecimal(40), _HEXADECIMAL_PART),
+    ("CLOJARS_", _hexadecimal(60), _HEXADECIMAL_PART),
+    ("crsr_ dtn_ rootly_ signkey-prod-", _hexadecimal(64), _HEXADECIMAL_PART),
+    ("csk-", _no_hash(40), _LONG_PART),
+    ("hcaik_ hcxik_ os_v2_app_ os_v2_org_", _no_hash(50), _LONG_PART),
+    ("tr_dev_ tr_prod_ unkey_", _mixed(20), _MIXED_PART),
+    ("apify_api_ bb_live_ ddp_ llx- vca_ vci_ vck_ vcp_ vcr_", _mixed(24), _MIXED_PART),
+    ("jina_ phs_ phx_", _mixed(32), _MIXED_PART),
+    ("secret-live- secret-test-", _coded(32), _MIXED_PART),
+    (
+        (
+            "bedrock-api-key- cfat_ cfk_ cfut_ depot_org_ depot_project_ duffel_live_ duffel_test_ fio-u- mdb_sa_sk_"
+            " pdl_live_apikey_ pdl_sdbx_apikey_ polar_oat_ sgamp_user_ vercel_blob_rw_"
+        ),
+        _coded(24),
+        _CODED_PART,
+    ),
+    (
+        "aph0_ glffct- glwt- ory_pat_ pcsk_ pylf_v1_eu_ pylf_v1_us_ tgp_v1_ vtwn_ wandb_v1_ xwfp-",
+        rf"(?:(?=[\w.-]{{0,30}}?(?=[A-Za-z]{{0,40}}+[0-9])[A-Za-z0-9]{{20}})[\w.-]{{20,}}|{_coded(20)})",
+        _CODED_PART,
+    ),
 )
-_SHORT_SERVICES = "aio_ e2b_ fc- fw_ ico- napi_ rnd_ rpa_ sgp_ tfp_ tid_ tsec_"
-_SERVICE = "|".join(
-    [by_letter(map(re.escape, _SERVICES.split())), f"(?<![_-]){by_letter(map(re.escape, _SHORT_SERVICES.split()))}"]
+# Those before which no other part of a name may stand, either.
+_SHORT_SERVICES = (
+    ("fc-", r"[0-9a-f]{32}(?![\w-])"),
+    ("e2b_", _hexadecimal(40)),
+    ("sgp_", rf"(?:[0-9a-f]{{16}}_|local_)?{_hexadecimal(40)}"),
+    ("napi_", _no_hash(48)),
+    ("aio_ fw_", _mixed(22)),
+    ("rnd_", _mixed(24)),
+    ("ico-", _mixed(32)),
+    ("rpa_", r"(?=[A-Za-z]{0,39}[0-9])(?=[a-z0-9]{0,39}[A-Z])[A-Za-z0-9]{40,}"),  # its last letters alone are small
+    ("tfp_ tid_ tsec_", _coded(32)),
 )
-_NO_WORD = (
-    r"(?:(?=[\w.-]{0,30}?(?=[A-Za-z]{0,40}+[0-9])[A-Za-z0-9]{20})[\w.-]{19,}[\w-]"
-    r"|(?=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[0-9a-f-]{36})"
-)
-_BEGINS += " " + " ".join(map(re.escape, _SERVICES.split()))
-_BEGUN = by_letter(_BEGINS.split())
+_SERVICE_BEGINS = [begin for begins, *_ in _SERVICES for begin in begins.split()]
+_SHORT_BEGINS = [begin for begins, _ in _SHORT_SERVICES for begin in begins.split()]
+_ALL_BEGINS = [*_SERVICE_BEGINS, *_SHORT_BEGINS]
+_SHORT = [
+    f"{begin}(?<![_-]{begin}){form}" for begins, form in _SHORT_SERVICES for begin in map(re.escape, begins.split())
+]
+
+
+def _each_of(begins: str, rest: str) -> list[str]:
+    return [f"{begin}{rest}" for begin in each_letter(map(re.escape, begins.split()))]
+
+
+_SERVICE = by_letter([*chain.from_iterable(_each_of(begins, form) for begins, form, _ in _SERVICES), *_SHORT])
 _SECRET_PART = r"(?=[\w./-]{0,40}[0-9A-Z])[\w./+-]{3,}+"
-_BROKEN = rf"{_SECRET_PART}(?=[ \t\r\n])(?>(?:{_GOES_ON}{_REST}){{1,4}})"
+_BEGUN = by_letter(
+    [
+        *(f"{begin}{_SECRET_PART}" for begin in each_letter(_BEGINS.split())),
+        *chain.from_iterable(_each_of(begins, part) for begins, _, part in _SERVICES),
+    ]
+)
+_BREAKS = rf"(?=[ \t\r\n])(?>(?:{_GOES_ON}{_REST}){{1,4}})"
+_BROKEN = f"{_SECRET_PART}{_BREAKS}"
 _LIKELY_BROKEN = r"[\w./+-]{2,}(?:[ \t]{1,2}|[ \t]*\r?\n[ \t]*)(?:[a-z_./+-]{0,9}[0-9]|[\w-]{9})"
 
 
 @cache
 def begun_at_end() -> re.Pattern[str]:
     """Return the pattern of a line whose last word is the beginning of a key."""
-    return re.compile(rf"(?:^|{BEFORE_WORD}){_BEGUN}{_SECRET_PART}[ \t\r\n]*\Z", re.ASCII)
+    return re.compile(rf"(?:^|{BEFORE_WORD}){_BEGUN}[ \t\r\n]*\Z", re.ASCII)
 
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
 _ALL_SORTS = r"(?=[\w+-]{0,21}?[0-9])(?=[\w+-]{0,21}?[a-z])(?=[\w+-]{0,21}?[A-Z])"
+_NO_ZEROS = r"(?![\w-]{3,60}?AAAA)"  # as base64 has them
+
+
+def _no_base64(begin: str, pattern: str) -> Rule:
+    """A key that begins with little, and is no part of base64."""
+    return key(begin, rf"(?<![+/]{re.escape(begin)})(?:{pattern})(?![\w+/=-])")
+
+
 _KEYS = (
     key("sk_", r"(?:(?:live|test)_\w{16,}|[0-9a-f]{48})"),  # Stripe, ElevenLabs
-    key("re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),  # Resend
+    key("re_", rf"[A-Za-z0-9]{{8}}_{_sorts(_LETTERS, 40)}[A-Za-z0-9]{{20,}}"),  # Resend
     key("rk_", r"(?:live|test)_\w{16,}", "rk_live_ rk_test_"),
     key("npm_", r"[A-Za-z0-9]{30,}"),
     key("hf_", r"[A-Za-z0-9]{30,}"),
@@ -131,14 +213,14 @@ _KEYS = (
     key("sk.eyJ", r"[\w-]{20,}\.[\w-]{20,}"),
     key("api_org_", "[A-Za-z]{34}(?![A-Za-z0-9])"),  # Hugging Face
     key("AQ.Ab", r"[\w-]{40,}"),  # Google's newer
-    key("EAA", r"(?=[A-Za-z]{0,40}+[0-9])[A-Za-z0-9]{60,}"),  # Meta, Square
+    _no_base64("EAA", rf"{_sorts(_SIGNS, 60)}{_NO_ZEROS}(?:A[\w-]{{60}}(?![\w-])|[A-Za-z0-9]{{90,}}+)"),  # Square, Meta
     key("LTAI", r"(?=[A-Za-z]{0,20}+[0-9])[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),  # Alibaba
     key("AQVN", r"[\w-]{35,38}(?![\w-])"),  # Yandex
     key("EZ", r"[AT]K[A-Za-z0-9]{54}", "ezak eztk"),  # EasyPost
     key("S", r"[UAONCX]A[A-P][A-Z2-7]{54}(?![A-Za-z0-9])", "sua saa soa sna sca sxa"),  # seeds of NATS
     key("access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}"),  # Braintree
     key("cflt", r"[A-Za-z0-9+/]{56,}"),  # Confluent
-    key("cio", r"(?=[A-Za-z]{0,31}+[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])"),  # crates.io
+    _no_base64("cio", r"(?=[A-Za-z]{0,31}+[0-9])[A-Za-z0-9]{32}"),  # crates.io
     key("cmVmdGtu", r"[A-Za-z0-9]{50,}"),  # Artifactory's references
     key("oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),  # NuGet
     key("pat.", r"[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),  # Harness
@@ -162,12 +244,16 @@ _KEYS = (
     key("ak-", rf"{_ALL_SORTS}[A-Za-z0-9]{{22}}(?![\w-])"),  # Modal
     key("as-", rf"{_ALL_SORTS}[A-Za-z0-9]{{22}}(?![\w-])"),
     key("SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),  # Twilio
-    key("u+", r"(?=[\w+-]{0,17}?[a-z])(?=[\w+-]{0,17}?[A-Z])[\w+-]{18}(?![\w+-])"),  # PagerDuty
+    _no_base64("u+", r"(?=[\w+-]{0,17}?[a-z])(?=[\w+-]{0,17}?[A-Z])[\w+-]{18}"),  # PagerDuty
     key("pd", rf"(?:us|eu)\+_[0-9A-Z]{{1,9}}_{_UUID}", "pdus+_ pdeu+_"),
     key("db-", rf"{_ALL_SORTS}[A-Za-z0-9]{{29}}(?![\w-])"),  # Databento
-    key("sk", rf"{_ALL_SORTS}[A-Za-z0-9]{{78,}}"),  # Sanity
+    _no_base64("sk", rf"{_ALL_SORTS}{_NO_ZEROS}[A-Za-z0-9]{{78,250}}+"),  # Sanity
     key("key-", r"(?<!-key-)(?<!cache key-)[0-9a-f]{32}(?![\w-])"),  # Mailgun
 )
+
+
+def _loosened(begins: Iterable[str]) -> str:
+    return "|".join(map(loosened, begins))
 
 
 BRANDED = (
@@ -176,16 +262,16 @@ BRANDED = (
         " nrii- nrai- nrjs- nrra- nraa- pscale_ pmak- rubygems_ pul- age-secret gocspx- whsec_ gsk_ dckr_ sbp_"
         " r8_ xai- pplx- nvapi- tvly- sntry tskey- glpat- glrt- gldt- glft- gho_ ghp_ ghr_ ghs_ ghu_"
         " github_pat_ akia asia xox xapp- aiza ya29. pypi-age dapi eyj akcp fm1 fm2 dp. 1//0 hooks.slack.com"
-        f" /api/webhooks/ key- {_SERVICES.lower()}",
-        rf"{BEFORE_WORD}({_BEGUN}{_BROKEN})",
+        f" /api/webhooks/ key- {' '.join(_SERVICE_BEGINS).lower()}",
+        rf"{BEFORE_WORD}({_BEGUN}{_BREAKS})",
         folded=False,
-        likely=rf"[^a-z0-9](?:{loosened('|'.join(_BEGINS.split()))}){_LIKELY_BROKEN}",
+        likely=rf"[^a-z0-9](?:{_loosened([*_BEGINS.split(), *map(re.escape, _SERVICE_BEGINS)])}){_LIKELY_BROKEN}",
     ),
     Rule(
-        f"{_SERVICES} {_SHORT_SERVICES}".lower(),
-        rf"{BEFORE_WORD}((?:{_SERVICE}){_NO_WORD})",
+        " ".join(_ALL_BEGINS).lower(),
+        f"{BEFORE_WORD}({_SERVICE})",
         folded=False,
-        likely=rf"[^a-z0-9](?:{loosened(_SERVICE)})[a-z_.-]*[0-9]",
+        likely=rf"[^a-z0-9](?:{_loosened(map(re.escape, _ALL_BEGINS))})[a-z_./+-]*[0-9]",
     ),
     *_KEYS,
 )
@@ -199,8 +285,8 @@ def branded_at_once() -> Rule:
     """
     each = (
         *(f"{begin}{_BROKEN}" for begin in each_letter(_BEGINS.split())),
-        *(f"{begin}{_NO_WORD}" for begin in each_letter(map(re.escape, _SERVICES.split()))),
-        *(f"{begin}(?<![_-]{begin}){_NO_WORD}" for begin in map(re.escape, _SHORT_SERVICES.split())),
+        *chain.from_iterable(_each_of(begins, f"(?:{part}{_BREAKS}|{form})") for begins, form, part in _SERVICES),
+        *_SHORT,
         *(rule.pattern.removeprefix("()(")[:-1] for rule in _KEYS),
     )
     return Rule("", f"{BEFORE_WORD}({by_letter(each)})", folded=False)
@@ -231,7 +317,7 @@ def _inner(hints: str, before: Iterable[str], inner: str, rest: str, *, likely: 
 
 KEY_RULES = (
     *BRANDED,
-    key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,}}{_WRAPPED}"),  # OpenAI, Anthropic
+    key("sk-", rf"(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{16,400}}+{_WRAPPED}"),  # OpenAI, Anthropic
     rule(
         _LABEL_HINTS,
         rf"-----BEGIN {_KEY_LABEL}"
@@ -290,12 +376,8 @@ KEY_RULES = (
     _inner("_mmk", [r"\w{6}_\w{29}"], "_mmk", "(?![A-Za-z0-9])"),  # MaxMind
     rule("gr1348941", r"GR1348941[\w-]{20,}"),  # GitLab's runners
     _inner("q~", [r"\w{3}[0-9]"], "Q~", r"[\w.~-]{31,34}", broken="[A-Za-z0-9]{3}[0-9]"),  # Entra
-    Rule(
-        "a" * 20,
-        rf"{BEFORE_WORD}(A{{20,22}}(?=[A-Za-z0-9]{{4,60}}+%(?:2[BF]|3D))[A-Za-z0-9%]{{60,}})",  # Twitter
-        folded=False,
-    ),
-    rule("aiza", r"AIza[\w-]{30,}"),
+    key("A" * 20, r"A{0,2}(?=[A-Za-z0-9]{4,60}+%(?:2[BF]|3D))[A-Za-z0-9%]{60,}"),  # Twitter
+    rule("aiza", r"AIza(?![\w-]{0,26}AAAA)[\w-]{30,60}+"),
     rule("ya29.", rf"ya29\.[\w-]{{20,}}{_WRAPPED}"),
     rule("eyj", rf"eyJ(?<![\w.-]eyJ)[\w-]{{5,}}+{_WRAPPED}(?>(?:\.[\w-]++{_WRAPPED}){{2,4}})"),
 )
