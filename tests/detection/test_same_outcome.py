@@ -1,9 +1,9 @@
-"""Failures of one outcome, whatever call met them and whatever else is said."""
+"""Failures of one outcome, whatever call met them and whatever else is said, and edits that something else undoes."""
 
 from __future__ import annotations
 
 import pytest
-from tests.detection.test_loop_histories import History, bad, ok, verdicts
+from tests.detection.test_loop_histories import History, bad, joined, ok, verdicts
 from tests.detection.test_loop_rules import tool
 from tests.detection.test_same_aim import apart
 
@@ -78,3 +78,16 @@ def test_names_that_a_tool_does_not_know() -> None:
     assert verdicts(apart(*guesses))
     found = tool("Skill", "Launching skill: pdf", command="pdf")
     assert verdicts(apart(*guesses[:3], found, *guesses[3:])) == []
+
+
+def test_edits_that_something_else_undoes() -> None:
+    """The fourth edit of a text that is there again; an own edit that restores it, and a checkout, are seen as such."""
+
+    def change(new: str, old: str = "size = 1") -> History:
+        return tool("Edit", "The file has been updated.", file_path="gen/a.py", old_string=old, new_string=new)
+
+    values = [f"size = {n}" for n in range(2, 6)]
+    assert verdicts(joined(change(new) + ok("make", f"generated a.py, {new}") for new in values))
+    assert verdicts(joined(change(new) + ok("git checkout gen/a.py", "Updated 1 path") for new in values)) == []
+    grown = [f"size = 1\n{new}" for new in values]
+    assert verdicts(joined(change(new) + ok("make", f"built {new}") for new in grown)) == []
