@@ -18,6 +18,7 @@ from unstuck.detection.rules.test_progress import (
     comes_nearer,
     is_progress,
     is_same,
+    is_trend,
     names_brought,
     say_more,
     without_elapsed,
@@ -26,7 +27,7 @@ from unstuck.detection.rules.test_progress import (
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble, misses_tool
 from unstuck.detection.steps.results import is_bare_status, is_http_error
-from unstuck.detection.steps.tool_call_kind import check_of
+from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 from unstuck.diagnosis.pipeline import diagnose
@@ -39,6 +40,7 @@ ROUNDS_OF_DIFFERENT_CALLS = 4
 RETURNS = 2
 MISSES = 6
 APPROACHES = 20
+FURTHER = 1_000
 ATTEMPTS = 6
 # What cuts the output or stands behind a command gives its own exit code.
 _HIDES = re.compile(r"\|\s*(?:tail|head|tee|cat|sed|grep)\b|\|\|\s*(?:true|:|echo)|;\s*(?:echo|true|:)")
@@ -49,6 +51,8 @@ _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
 )
+_VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
+_GUESS = "guess "
 _ADDRESS = re.compile(r"(?<=://)[^\s'\"?#\\]+")
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
@@ -72,6 +76,9 @@ class Check:
         """Record a failure of another round. Return whether it is progress, and how often it has returned."""
         last = self.failures[-1] if self.failures else None
         further = self.best is not None and self.best.key != failure.key and is_progress(self.best, failure)
+        # A failure that has also moved up a file moves with the edits.
+        if further and last is not None and self.count > 1 and failure.is_shifted(last, FURTHER):
+            further = False
         if further:
             self.left.clear()
         returned = 0
@@ -145,7 +152,7 @@ class Streaks:
             hidden = self._of_hidden(step)
             if hidden is None:
                 self._passed(step)
-            return [hidden] if hidden else []
+            return hidden or []
         if step.waits or not step.text.strip():
             return []
         failure = Failure(step.result, step.action, step.number, without_elapsed(step.text), step.shown, self._written)
@@ -155,8 +162,11 @@ class Streaks:
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
 
-    def _of_hidden(self, step: Step) -> Finding | None:
-        """Return a streak of one failure whose exit code is hidden: by a pipe, a list of commands, or in a log."""
+    def _of_hidden(self, step: Step) -> list[Finding] | None:
+        """Return the streak of a failure whose exit code is hidden: by a pipe, a list of commands, or in a log.
+
+        None where the step is no failure.
+        """
         logged = step.kind == "work" and _LOG.search(step.shown) is not None
         if step.kind != "work" or not (logged or _HIDES.search(step.shown)):
             return None
@@ -168,16 +178,29 @@ class Streaks:
             if step.answers_as(one) and not (logged and one.action == step.action)
         ]
         self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
-        if not seen or diagnose(step.text, exit_code=None) is None:
+        text = without_elapsed(step.text)
+        failure = Failure(step.result, step.action, step.number, text, step.shown, is_hidden=True)
+        if not failure.errors:
             return None
-        return self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS)
+        own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen else None
+        found = None if logged else self._of_text(name, step, failure)
+        found = own if own is not None and (found is None or own.rounds >= ROUNDS) else found
+        if found is None:
+            return None if name in self._checks and diagnose(step.text, exit_code=None) is None else []
+        fails = any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
+        return [found] if fails else None
 
     def _passed(self, step: Step) -> None:
-        check = check_of(step.tool, step.shown) if self._checks else ""
+        if not (self._checks or self._texts):
+            return
+        check = check_of(step.tool, step.shown)
         if check not in self._checks:
-            return
-        if not self._checks[check].passes(step):
-            return
+            self._forget_texts(check, step.tool)
+        elif self._checks[check].passes(step):
+            self._advance(step, check)
+
+    def _advance(self, step: Step, check: str) -> None:
+        """Forget the failures of a check that passed."""
         # Another form of the call, such as one that mends, may pass while the one that failed never does.
         if any(one.action == step.action for one in self._checks[check].steps):
             failed = self._checks.pop(check)
@@ -185,7 +208,14 @@ class Streaks:
             self._mended[mended] = step.number, [*self._mended.get(mended, (0, []))[1], failed.steps[-1]]
         self.progressed = True
         self._attempts.clear()
-        for text in [text for text, seen in self._texts.items() if any(name == check for _, name, _ in seen)]:
+        self._forget_texts(check, step.tool)
+
+    def _forget_texts(self, check: str, tool: str) -> None:
+        guess = f"{_GUESS}{tool} "
+        texts = self._texts.items()
+        for text in [
+            text for text, seen in texts if text.startswith(guess) or any(name == check for _, name, _ in seen)
+        ]:
             del self._texts[text]
 
     def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
@@ -237,6 +267,13 @@ class Streaks:
             return None
         own = [one for _, other, one in seen if other == name]
         needed = _unless_more(own if len(own) == len(seen) else [], _rounds_needed(steps))
+        last = list(seen)[-ROUNDS_OF_DIFFERENT_CALLS:]
+        earlier = last[-2][2]
+        said_again = failure.key == earlier.key or failure.ends_as(earlier) or failure.is_outcome_of(earlier)
+        if key[: len(_GUESS)] == _GUESS and not said_again:
+            needed = max(needed, MISSES)
+        if len(seen) >= needed and is_trend([one for *_, one in last], all(other == name for _, other, _ in last)):
+            needed = APPROACHES
         return self._finding(steps, len(steps), key, needed)
 
     def _same_text(self, name: str, step: Step, failure: Failure) -> str:
@@ -259,8 +296,16 @@ class Streaks:
             last = seen[-1][2]
             # Runs of one check may have a remark in common, scripts that fail differently do not.
             apart = all(name != other for _, other, _ in seen)
-            if failure.ends_as(last) or (apart and not failure.long_errors.isdisjoint(last.long_errors)):
+            if (
+                failure.ends_as(last)
+                or failure.is_outcome_of(last)
+                or (apart and not failure.long_errors.isdisjoint(last.long_errors))
+            ):
                 return key
+        if "\n" not in step.text.strip() and has_arguments(step.shown):
+            guess = without_names(" ".join(_VALUE.findall(step.shown)), step.text)
+            if "NAME" in guess:
+                return f"{_GUESS}{step.tool} {guess}"
         return step.result
 
     def _finding(self, steps: Sequence[Step], rounds: int, key: str, needed: int, kind: Kind | None = None) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import lru_cache
 
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.similarity import keywords
@@ -110,7 +111,12 @@ def _finding(what: str, pattern: str, text: str, rounds: int, needed: int) -> Fi
 
 
 def _stems(message: str) -> frozenset[str]:
-    return frozenset(_SUFFIX.sub("", word) if len(word) > 4 else word for word in keywords(message) - _FILLER)
+    return frozenset(map(_stem, keywords(message) - _FILLER))
+
+
+@lru_cache(maxsize=8_192)
+def _stem(word: str) -> str:
+    return _SUFFIX.sub("", word) if len(word) > 4 else word
 
 
 def _specific(text: str) -> frozenset[str]:

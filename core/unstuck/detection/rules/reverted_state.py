@@ -10,6 +10,7 @@ from unstuck.detection.steps.volatile_text import digest
 
 STATES_KEPT = 64
 RETURNS = 2
+UNDONE = 4
 RESET = "the check getting further, or a word from the user"
 
 
@@ -23,6 +24,8 @@ class Trees:
         self._restored: Recent[str, int] = Recent(STATES_KEPT)
         self._whole: Recent[str, str] = Recent(STATES_KEPT)
         self._returned: list[tuple[str, int, int]] = []
+        self._again: Recent[str, tuple[int, int]] = Recent(STATES_KEPT)
+        self._ran = 0
         self._undone = ""
         self._files: set[str] = set()
 
@@ -33,6 +36,7 @@ class Trees:
         self._restored.clear()
         self._whole.clear()
         self._returned.clear()
+        self._again.clear()
         self._files.clear()
 
     def add_state(self, tree: str, number: int, *, intended: bool) -> Finding | None:
@@ -51,16 +55,22 @@ class Trees:
 
         Edits one after the other are one change: a rename that is undone in many files returns once.
         """
+        if step.kind == "tree":
+            self._again.clear()
         written = step.written or (replacing(step.call) if step.kind == "work" else None)
         if written is None or step.failed:
             if step.kind not in ("idle", "plan"):
                 self._files.clear()
+            if step.kind == "work":
+                self._ran = step.number
             return None
         file, old, new = written
         if not old:
             old, self._whole[file] = self._whole.get(file, ""), new
             if old == new:
                 return None
+        elif finding := self._undone_elsewhere(step, file, old, new):
+            return finding
         before = self._replaced.get(digest(file, new)) if old else None
         self._replaced[digest(file, old)] = step.number
         if before is None:
@@ -73,6 +83,22 @@ class Trees:
         counted = bool(self._files) and file not in self._files
         self._files.add(file)
         return None if counted else self._back(digest(file, new), before, step.number, (step,))
+
+    def _undone_elsewhere(self, step: Step, file: str, old: str, new: str) -> Finding | None:
+        """Return a finding where a text that edits have replaced is there again and again, and no edit restores it."""
+        self._again.pop(digest(file, new), None)
+        if old in new:
+            return None
+        state = digest(file, old)
+        rounds, number = self._again.get(state, (0, 0))
+        # Several places of a file are edited one after the other.
+        rounds += not rounds or self._ran > number
+        self._again[state] = rounds, step.number
+        if rounds < UNDONE:
+            return None
+        return Finding(
+            kind="loop", pattern=digest("undone", state), steps=(step,), rounds=rounds, needed=UNDONE, resets_on=RESET
+        )
 
     def _back(self, state: str, before: int, number: int, steps: tuple[Step, ...]) -> Finding:
         self._returned = [*self._returned[1 - RETURNS :], (state, before, number)]

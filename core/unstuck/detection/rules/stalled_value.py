@@ -29,7 +29,7 @@ _METRICS = (
     *("error rate", "mean", "median", "rmse"),
 )
 _VALUE = re.compile(
-    rf"\b(?:{'|'.join(_METRICS)})s?\b[^\n\d-]{{0,20}}(-?\d{{1,12}}(?:\.\d{{1,12}})?)",
+    rf"\b(?:{'|'.join(_METRICS)})s?\b(?: p\d+)?[^\n\d-]{{0,20}}(-?\d{{1,12}}(?:\.\d{{1,12}})?)",
 )
 
 

@@ -22,6 +22,8 @@ MORE_WORDS = 2
 ENDING = 400
 ENDING_LENGTH = 20
 ERROR_LENGTH = 60
+SHARED = 0.85
+NOISE = 0.05
 
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
@@ -29,7 +31,7 @@ _COUNT = re.compile(
     r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b"
 )
 _TEST = re.compile(
-    r"^\s*(?:(?:FAILED|FAIL:|--- FAIL:|✕|✗|×|●|not ok \d+ -?) +(\S.{0,160}?)(?: - .*| \(\d.*|: .*)?"
+    r"^\s*(?:(?:FAILED|FAIL:|--- FAIL:|✕|✗|✘|×|●|not ok \d+ -?) +(\S.{0,160}?)(?: - .*| \(\d.*|: .*)?"
     r"|test (\S+) \.\.\. FAILED)$",
     re.MULTILINE,
 )
@@ -41,6 +43,14 @@ _LINE_NUMBER = re.compile(
 # The time since the beginning, as builders and kernels print it before a line.
 _ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_AMOUNT = re.compile(r"(?<![A-Za-z_\d.])v?\d[\d.,]*")
+# The number before a line of code that an output shows.
+_GUTTER = re.compile(r"^\W*\d+(?=\s*[:|│→])")
+# A hash in any alphabet, or a part of one.
+_HASH = re.compile(
+    r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[0-9A-Za-z]{16,}\b"
+    r"|(?<![A-Za-z\d])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{6,}(?![A-Za-z\d])"
+)
 _ERROR_WORDS = (
     *(
         "error",
@@ -68,7 +78,8 @@ _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
 class Failure:
     """Failing result of a check, with its parts parsed at the first use.
 
-    ``written`` are the names that edits have brought since the failure before.
+    ``written`` are the names that edits have brought since the failure before. The exit code of a hidden failure is
+    not known.
     """
 
     key: str
@@ -77,6 +88,7 @@ class Failure:
     text: str
     call: str = ""
     written: frozenset[str] = frozenset()
+    is_hidden: bool = False
 
     @cached_property
     def signature(self) -> FailureSignature:
@@ -146,13 +158,43 @@ class Failure:
         lines = {line[-ERROR_LENGTH:] for line in self.errors if len(line) >= ERROR_LENGTH and not line[0].isspace()}
         return frozenset(map(comparable, lines))
 
+    @cached_property
+    def outcome(self) -> tuple[frozenset[str], tuple[float, ...]]:
+        """Lines that report an error, or all of a short text, without numbers; and the numbers that are no lines."""
+        short = len(self.text) <= MISS_LIMIT
+        lines = [line for line in self.text.splitlines() if line.strip()] if short else self.errors
+        plain = [_HASH.sub("#", _LINE_NUMBER.sub("", comparable(_GUTTER.sub("", line[:ENDING])))) for line in lines]
+        numbers = tuple(float(number) for line in plain for number in _NUMBER.findall(line))
+        # A number of the call says what the result is about.
+        given = set(self.call.partition(" | ")[0].split())
+        return frozenset(_AMOUNT.sub(lambda one: one[0] if one[0] in given else "#", line) for line in plain), numbers
+
+    def is_outcome_of(self, other: Failure) -> bool:
+        """Return whether two failures of any calls report the same errors. One of them may be cut."""
+        mine, others = self.outcome[0], other.outcome[0]
+        shared = mine & others
+        # Each line of a short text counts.
+        part = 1 if min(len(self.text), len(other.text)) <= MISS_LIMIT else SHARED
+        if len(shared) < part * min(len(mine), len(others)) or not any(len(line) >= ENDING_LENGTH for line in shared):
+            return False
+        # Beside other output an error may be a remark.
+        if (self.is_hidden or other.is_hidden) and not self.resembles(other):
+            return False
+        known = (
+            (self.count, other.count),
+            (self.tests, other.tests),
+            # Of several scripts each has its own file.
+            (self.action == other.action and self.signature.file, self.action == other.action and other.signature.file),
+        )
+        return all(one == two or one in (None, "", frozenset()) or two in (None, "", frozenset()) for one, two in known)
+
     def ends_as(self, other: Failure) -> bool:
         """Return whether two failures of different calls have the same first error and end in the same words."""
         return len(self.ending) >= ENDING_LENGTH and self.ending == other.ending and self.message == other.message
 
-    def is_shifted(self, other: Failure) -> bool:
+    def is_shifted(self, other: Failure, by: int = SHIFT) -> bool:
         """Return whether only the line differs, by no more than an edit adds."""
-        if self.place is None or other.place is None or abs(self.place[1] - other.place[1]) > SHIFT:
+        if self.place is None or other.place is None or abs(self.place[1] - other.place[1]) > by:
             return False
         return (self.place[2], self.message, self.ending) == (other.place[2], other.message, other.ending)
 
@@ -165,6 +207,11 @@ class Failure:
     def words(self) -> frozenset[str]:
         """Last words of the text, for a cheap first comparison."""
         return frozenset(comparable(self.text[-400:]).split())
+
+    def resembles(self, other: Failure) -> bool:
+        """Return whether more than half of as many words as the two ends do not share are in both."""
+        shared = len(self.words & other.words)
+        return shared * 2 > len(self.words | other.words) - shared
 
     @cached_property
     def values(self) -> tuple[str, tuple[float, ...]]:
@@ -227,6 +274,23 @@ def comes_nearer(failures: Sequence[Failure]) -> bool:
     )
 
 
+def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
+    """Return whether failures with one outcome may come nearer to a goal: a number falls each time.
+
+    Those of one check may also move down a file, rise each time, or differ in a number by more than noise.
+    """
+    series = [list(values) for values in zip(*(failure.outcome[1] for failure in failures), strict=False)]
+    if any(values == sorted(set(values), reverse=True) for values in series):
+        return True
+    lines = [failure.place[1] for failure in failures if failure.place is not None]
+    noise = NOISE if all(failure.errors for failure in failures) else 0.0
+    return one_check and (
+        (len(lines) == len(failures) and lines == sorted(set(lines)))
+        or any(values == sorted(set(values)) for values in series)
+        or any(max(values) - min(values) > noise * max(map(abs, values)) for values in series)
+    )
+
+
 def is_progress(best: Failure, after: Failure) -> bool:
     """Return whether the check progressed: fewer failures, or an error further down the same file."""
     if best.count is not None and after.count is not None and after.count != best.count:
@@ -240,8 +304,7 @@ def is_same(before: Failure, after: Failure) -> bool:
     """Return whether two failures match. The results of one call made twice in a row may differ in more words."""
     if before.key == after.key or (before.unnamed and before.unnamed == after.unnamed):
         return True
-    shared = len(before.words & after.words)
-    if shared * 2 <= len(before.words | after.words) - shared:
+    if not before.resembles(after):
         return False
     if before.fingerprint == after.fingerprint:
         return True

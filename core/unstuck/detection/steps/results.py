@@ -83,8 +83,12 @@ def output_in(result: str) -> tuple[str, bool]:
 
 
 def is_http_error(call: str, result: str) -> bool:
-    """Return whether a request has no other result than the status of an error."""
-    return len(result) < _NOTHING_LIMIT and "://" in call and _REFUSAL.fullmatch(result.strip()) is not None
+    """Return whether the result of a request begins with the status of an error, or is nothing else."""
+    if "://" not in call:
+        return False
+    if result[:5] == "HTTP/":
+        return _REFUSAL.match(result) is not None
+    return len(result) < _NOTHING_LIMIT and _REFUSAL.fullmatch(result.strip()) is not None
 
 
 def denies_success(result: str) -> bool:

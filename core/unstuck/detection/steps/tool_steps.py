@@ -42,6 +42,9 @@ _FILE = ("file_path", "path", "file", "filePath")
 _REMINDS = "<system-reminder>"
 _REMINDER = re.compile(rf"\s*{_REMINDS}.*?</system-reminder>\s*", re.DOTALL)
 
+# The tag that a harness puts around its own errors.
+_WRONG = "<tool_use_error>"
+
 SHOWN = 200
 CALL_LIMIT = 2_000
 MASKED_CALL = 500
@@ -256,6 +259,8 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
     shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
     text, wrong = output_in(str(result.text))
+    if text[: len(_WRONG)] == _WRONG:
+        text = text[len(_WRONG) :].removesuffix(_WRONG.replace("<", "</"))
     text = _cut(_REMINDER.sub("", text) if _REMINDS in text else text)
     failed = wrong or result.kind == "failure" or is_http_error(given, text) or denies_success(text)
     kind = kind_of(tool, shown) if call else "work"
