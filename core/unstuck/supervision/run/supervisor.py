@@ -484,7 +484,10 @@ class Supervisor:
 
     @checked
     async def hold(self, task: str) -> str:
-        """Pause the agent of ``task`` and return the id of its question. Raises UsageError where it cannot be held."""
+        """Pause the agent of ``task`` and return the id of its question.
+
+        Raises UsageError where it cannot be held, AnswerRefused where its question takes another answer.
+        """
         from unstuck.supervision.intervention import intervention
 
         gate = await intervention.hold(self.core, task)
