@@ -29,7 +29,7 @@ RESET = "an edit, or a result that says something new"
 
 _VALUES = re.compile(r'": ?"?([^",}]+)')
 # What stands around the names of a command, beside blanks.
-_AROUND = str.maketrans(dict.fromkeys("'\"()[]{};|&<>=,", " "))
+_AROUND = bytes.maketrans(b"'\"()[]{};|&<>=,", b" " * 15)
 _VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
 _TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
 _PROGRAM_FOLLOWS = ("|", ";", "&")
@@ -150,6 +150,10 @@ def _letters(text: str) -> bytes:
     return text.encode("utf-8", "replace").translate(_LETTERS)
 
 
+def _spaced(call: str) -> str:
+    return call.encode("utf-8", "surrogatepass").translate(_AROUND).decode("utf-8", "surrogatepass")
+
+
 def _form(step: Step) -> list[str]:
     return step.call[:CALL_LIMIT].replace(",", " ").split()
 
@@ -171,7 +175,7 @@ def _numbers(step: Step) -> set[str]:
 def _names(step: Step) -> frozenset[str]:
     """Return what a call names, without programs and options."""
     call = step.call[:CALL_LIMIT].lower()
-    words = _VALUES.findall(call) if has_arguments(call) else call.translate(_AROUND).split()[1:]
+    words = _VALUES.findall(call) if has_arguments(call) else _spaced(call).split()[1:]
     return frozenset([word.strip("./*") for word in words if word[0] != "-"]) or frozenset((call,))
 
 

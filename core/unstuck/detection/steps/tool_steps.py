@@ -22,7 +22,7 @@ from unstuck.detection.steps.results import (
     shows_image,
 )
 from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of, writing
-from unstuck.detection.steps.volatile_text import comparable, digest
+from unstuck.detection.steps.volatile_text import comparable, digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
 _OLD_AND_NEW = re.compile(
@@ -54,8 +54,7 @@ PENDING_KEPT = 64
 IDS_KEPT = 256
 TEXTS_KEPT = 64
 NOISE_LIMIT = 300
-_NO_HEX = str.maketrans("", "", "0123456789abcdefABCDEF")
-_NO_DIGITS = str.maketrans("", "", "0123456789")
+_HEX = b"0123456789abcdefABCDEF"
 
 
 def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
@@ -225,7 +224,7 @@ class Pairing:
     def _is_new(self, result: str) -> bool:
         short = len(result) <= NOISE_LIMIT
         # A short result with other ids or times is the same one; it has the same letters.
-        known = hash(result.translate(_NO_HEX) if short else result)
+        known = hash(result.encode("utf-8", "surrogatepass").translate(None, _HEX) if short else result)
         before = self._texts.get(known)
         self._texts[known] = result if short else ""
         return before is None or (short and before != result and comparable(before) != comparable(result))
@@ -293,7 +292,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
 def _action(tool: str, kind: CallKind, given: str, failed: bool) -> str:
     # Waiting twice as long is still waiting.
     if kind == "wait" and not failed:
-        return digest(tool, given[:CALL_LIMIT].translate(_NO_DIGITS))
+        return digest(tool, without_digits(given[:CALL_LIMIT]))
     # A long call is a script or a file: one that differs in any part is another one.
     return digest(tool, comparable(given, arguments=True) if len(given) <= MASKED_CALL else given)
 
