@@ -166,8 +166,11 @@ class Streaks:
 
         None where the step is no failure.
         """
-        logged = step.kind == "work" and _LOG.search(step.shown) is not None
-        if step.kind != "work" or not (logged or _HIDES.search(step.shown)):
+        if step.kind != "work":
+            return None
+        shown = step.shown
+        logged = ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
+        if not (logged or _HIDES.search(shown)):
             return None
         name = check_of(step.tool, without_digits(step.shown) if logged else step.shown)
         # A log that is read again is no other run.

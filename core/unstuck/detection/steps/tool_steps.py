@@ -103,10 +103,11 @@ class Step:
     """One tool call and its result.
 
     ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
-    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a bare status, a
-    ``new`` one was not seen lately, an ``empty`` one says that there is nothing. ``waits`` means that the call waits or
-    that its subject is in progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and
-    new text where the call has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
+    volatile parts. ``call`` and ``text``, its result, are cut; ``shown`` is the call as it is shown. An ``informative``
+    result is more than a bare status, a ``new`` one was not seen lately, an ``empty`` one says that there is nothing.
+    ``waits`` means that the call waits or that its subject is in progress. Equal results may differ where they are
+    ``opaque``. ``written`` is file, old and new text where the call has them; a whole file has no old text. ``done``
+    counts the items of a plan that are done.
     """
 
     number: int
@@ -121,6 +122,7 @@ class Step:
     opaque: bool
     empty: bool
     call: str
+    shown: str
     text: str
     approach: str
     written: tuple[str, str, str] | None
@@ -128,11 +130,6 @@ class Step:
     _result: str = ""
     _masked: str | None = None
     _needle: tuple[frozenset[str], str] | None = None
-
-    @property
-    def shown(self) -> str:
-        """Call as it is shown."""
-        return self.call[:SHOWN]
 
     @property
     def result(self) -> str:
@@ -282,6 +279,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         opaque=shows_image(text) and not (kind == "query" and file_of(shown)),
         empty=empty,
         call=shown,
+        shown=shown[:SHOWN],
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
         written=written_by(tool, given) if kind == "edit" and not failed else None,
