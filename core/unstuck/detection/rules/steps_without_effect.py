@@ -36,7 +36,7 @@ LONG_PAGE = 60
 LONG_COPY = 400
 RESET = "a step that changes or says something new"
 
-_ELSEWHERE = re.compile(r"=|\bcd\s")
+_CHANGES_DIRECTORY = re.compile(r"\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 _SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
 _FIGURE = re.compile(r"\d{4}")
@@ -328,8 +328,12 @@ def _begin(step: Step) -> str:
 
 def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
-    checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
+    checks = step.kind == "work" and step.informative and not (_is_elsewhere(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _is_elsewhere(shown: str) -> bool:
+    return "=" in shown or ("cd" in shown and _CHANGES_DIRECTORY.search(shown) is not None)
 
 
 def _is_answer(step: Step) -> bool:
@@ -350,7 +354,11 @@ def _does_as(step: Step, before: Step) -> bool:
         return _valueless(step.written) == _valueless(before.written)
     if step.kind != "work" or len(step.text) < LONG_ANSWER:
         return False
-    return without_digits(step.text[:SHOWN]) == without_digits(before.text[:SHOWN])
+    one, two = step.text[:SHOWN], before.text[:SHOWN]
+    # Other first letters are enough to tell most results apart.
+    if one[0] != two[:1] and not (one[0].isdigit() or two[:1].isdigit()):
+        return False
+    return without_digits(one) == without_digits(two)
 
 
 def _is_about(act: Step, other: Step) -> bool:
