@@ -20,7 +20,7 @@ class Recent(OrderedDict[_Key, _Value]):
         self._limit = limit
 
     def __setitem__(self, key: _Key, value: _Value) -> None:
-        # A plain call: super() costs more than all else here, and every rule sets some keys at each step.
+        # A plain call is cheaper than super(), and the rules set some keys at each step.
         _put(self, key, value)
         self.move_to_end(key)
         if len(self) > self._limit:
