@@ -119,5 +119,7 @@ class Window:
     def _judge(self, found: list[Finding | None]) -> Verdict | None:
         findings = [one for one in found if one is not None]
         self._count += 1
+        if not findings:
+            return None
         self.rounds = max((one.rounds for one in findings if one.needed == ROUNDS), default=self.rounds)
         return self._flags.verdict(findings, self._allowed, self._count)

@@ -197,11 +197,15 @@ class LoopDetector:
         from unstuck.detection.agent_monitor import Window
 
         agents = self._windows.get(task_id)
-        self._windows[task_id] = agents = Recent(AGENTS_KEPT) if agents is None else agents
+        if agents is None:
+            self._windows[task_id] = agents = Recent(AGENTS_KEPT)
+        else:
+            self._windows.move_to_end(task_id)
         window = agents.get(agent_id)
-        agents[agent_id] = window = (
-            Window(self._allowed.get(task_id, 0), self.window_size) if window is None else window
-        )
+        if window is None:
+            agents[agent_id] = window = Window(self._allowed.get(task_id, 0), self.window_size)
+        else:
+            agents.move_to_end(agent_id)
         return window
 
     def _event(

@@ -29,7 +29,7 @@ from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_
 from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
-from unstuck.detection.steps.volatile_text import digest
+from unstuck.detection.steps.volatile_text import digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
 STEPS_KEPT = 30
@@ -46,7 +46,6 @@ ATTEMPTS = 6
 _HIDES = re.compile(r"\|\s*(?:tail|head|tee|cat|sed|grep)\b|\|\|\s*(?:true|:|echo)|;\s*(?:echo|true|:)")
 # The log of a run elsewhere has no exit code of that run.
 _LOG = re.compile(r"\blogs?\b|--log-failed\b|\bjournalctl\b")
-_NO_DIGITS = str.maketrans("", "", "0123456789")
 _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
@@ -167,10 +166,13 @@ class Streaks:
 
         None where the step is no failure.
         """
-        logged = step.kind == "work" and _LOG.search(step.shown) is not None
-        if step.kind != "work" or not (logged or _HIDES.search(step.shown)):
+        if step.kind != "work":
             return None
-        name = check_of(step.tool, step.shown.translate(_NO_DIGITS) if logged else step.shown)
+        shown = step.shown
+        logged = ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
+        if not (logged or _HIDES.search(shown)):
+            return None
+        name = check_of(step.tool, without_digits(step.shown) if logged else step.shown)
         # A log that is read again is no other run.
         seen = [
             one
@@ -212,10 +214,10 @@ class Streaks:
 
     def _forget_texts(self, check: str, tool: str) -> None:
         guess = f"{_GUESS}{tool} "
-        texts = self._texts.items()
-        for text in [
-            text for text, seen in texts if text.startswith(guess) or any(name == check for _, name, _ in seen)
-        ]:
+        # One comprehension for both: this runs after each step that passes.
+        for text in {
+            text for text, seen in self._texts.items() for _, name, _ in seen if name == check or text.startswith(guess)
+        }:
             del self._texts[text]
 
     def _of_check(self, name: str, step: Step, failure: Failure) -> Finding | None:
@@ -290,17 +292,15 @@ class Streaks:
             return cause
         if step.result in self._texts:
             return step.result
+        ending, outcome = failure.ending, failure.outcome
         for key, seen in self._texts.items():
-            if not seen:
-                continue
             last = seen[-1][2]
+            if ending == last.ending and failure.ends_as(last):
+                return key
+            if not outcome.isdisjoint(last.outcome) and failure.is_outcome_of(last):
+                return key
             # Runs of one check may have a remark in common, scripts that fail differently do not.
-            apart = all(name != other for _, other, _ in seen)
-            if (
-                failure.ends_as(last)
-                or failure.is_outcome_of(last)
-                or (apart and not failure.long_errors.isdisjoint(last.long_errors))
-            ):
+            if not failure.long_errors.isdisjoint(last.long_errors) and all(name != other for _, other, _ in seen):
                 return key
         if "\n" not in step.text.strip() and has_arguments(step.shown):
             guess = without_names(" ".join(_VALUE.findall(step.shown)), step.text)

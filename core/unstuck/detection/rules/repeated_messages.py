@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
 from unstuck.detection.similarity import keywords
@@ -29,11 +29,30 @@ _FILLER = frozenset(
 )
 
 
+class _Message:
+    """Message of the agent, with its parts parsed at the first use: most have no other one to compare them with."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def masked(self) -> str:
+        return comparable(self._text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return _stems(self.masked)
+
+    @cached_property
+    def specific(self) -> frozenset[str]:
+        return _specific(self.masked)
+
+
 class Messages:
     """Messages since the last step, bounded by ``MESSAGES_KEPT`` of them."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[str, frozenset[str], frozenset[str]]] = deque(maxlen=MESSAGES_KEPT)
+        self._recent: deque[_Message] = deque(maxlen=MESSAGES_KEPT)
         self._same = self._restated = self._trimmed = 0
         self._system = ""
         self._asked = ""
@@ -89,17 +108,16 @@ class Messages:
         return _chant(self._text)
 
     def _whole(self, text: str) -> Finding | None:
-        message = comparable(text[:MESSAGE_LIMIT])
-        words, specific = _stems(message), _specific(message)
-        same = bool(self._recent) and self._recent[-1][0] == message
+        now = _Message(text[:MESSAGE_LIMIT])
+        same = bool(self._recent) and self._recent[-1].masked == now.masked
         self._same = self._same + 1 if same else 1
-        restated = any(_restates(words, earlier) for _, earlier, _ in self._recent)
-        known = restated and specific <= frozenset().union(*(one for _, _, one in self._recent))
+        restated = any(_restates(now.words, earlier.words) for earlier in self._recent)
+        known = restated and now.specific <= frozenset().union(*(one.specific for one in self._recent))
         self._restated = self._restated + 1 if same or known else 0
-        self._recent.append((message, words, specific))
+        self._recent.append(now)
         if self._same > 1:
-            return _finding("message", message, text, self._same, ROUNDS)
-        pattern = " ".join(sorted(words))
+            return _finding("message", now.masked, text, self._same, ROUNDS)
+        pattern = " ".join(sorted(now.words)) if self._restated else ""
         return _finding("restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
 
 

@@ -29,7 +29,7 @@ RESET = "an edit, or a result that says something new"
 
 _VALUES = re.compile(r'": ?"?([^",}]+)')
 # What stands around the names of a command, beside blanks.
-_AROUND = str.maketrans(dict.fromkeys("'\"()[]{};|&<>=,", " "))
+_AROUND = bytes.maketrans(b"'\"()[]{};|&<>=,", b" " * 15)
 _VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
 _TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
 _PROGRAM_FOLLOWS = ("|", ";", "&")
@@ -42,6 +42,17 @@ _LETTERS = bytes(
 _NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "wait", "tree"})
 
 
+class _Said:
+    """Words and numbers of the result of a step."""
+
+    __slots__ = ("numbers", "step", "words")
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.words = _words(step.text)
+        self.numbers = set(_NUMBER.findall(step.masked))
+
+
 class _Aim:
     """Tries with one aim, and all that their results have said."""
 
@@ -50,16 +61,29 @@ class _Aim:
     def __init__(self, step: Step, names: frozenset[str], ends: list[bytes], empty: bool) -> None:
         self.steps = [step]
         self.names, self.ends, self.empty = names, ends, empty
-        self.forms: list[list[str]] = []
+        self.forms = [step]
         self.heard: set[bytes] = set()
         self.numbers: set[str] = set()
         self.read = False
 
-    def hear(self, said: frozenset[bytes], given: set[str]) -> None:
-        """Record the words and numbers of a result."""
+    def news(self, said: _Said) -> float:
+        """Return the part of a result that the tries have not said, without the words of its own call. Record it."""
+        if not self.read:
+            self._hear(_Said(self.steps[0]))
+            self.read = True
+        more = said.words - self.heard - _words(said.step.call)
+        numbers = said.numbers - self.numbers
+        if len(said.words) >= FEW_WORDS and said.step.action != self.steps[-1].action:
+            # A number that rises by one counts the tries.
+            numbers = {one for one in numbers if not one.isdigit() or str(int(one) - 1) not in self.numbers}
+        news = (len(more) + len(numbers)) / (len(said.words) + len(said.numbers) + 1)
+        self._hear(said)
+        return max(news, 2 * MARGIN) if numbers else news
+
+    def _hear(self, said: _Said) -> None:
         if len(self.heard) < HEARD_KEPT:
-            self.heard |= said
-            self.numbers |= given
+            self.heard |= said.words
+            self.numbers |= said.numbers
 
 
 class Tries:
@@ -92,17 +116,24 @@ class Tries:
     def _try(self, step: Step, names: frozenset[str], empty: bool) -> Finding | None:
         ends = [] if empty or len(step.text) < LONG_RESULT else _ends(step.text)
         form: list[str] = []
+        said: _Said | None = None
         for known in reversed(self._aims):
-            one = not names.isdisjoint(known.names) and _share(names, known.names)
+            apart = names.isdisjoint(known.names)
+            # Most aims have no name in common.
+            if apart and (not ends or ends != known.ends):
+                continue
+            one = not apart and _share(names, known.names)
             if known.empty != empty or not (one or (ends and ends == known.ends)):
                 continue
             if step.number - known.steps[-1].number > STEPS_KEPT:
                 break
             form = form or _form(step)
-            otherwise = all(_asks_otherwise(form, other) for other in known.forms)
+            otherwise = all(_asks_otherwise(form, _form(other)) for other in known.forms)
             if not (one or otherwise):
                 continue
-            news = 0.0 if empty else self._news(known, step)
+            if not empty:
+                said = said or _Said(step)
+            news = known.news(said) if said else 0.0
             if news > MARGIN:
                 if one and news > PART:
                     known.steps = [step]
@@ -111,32 +142,15 @@ class Tries:
                 continue
             if not (otherwise and new_round(step, known.steps)):
                 return None
-            known.forms = [*known.forms[1 - TRIES_KEPT :], form]
+            known.forms = [*known.forms[1 - TRIES_KEPT :], step]
             known.steps = [*known.steps[1 - TRIES_KEPT :], step]
             known.names = names
             self._aims.remove(known)
             self._aims.append(known)
             return self._finding(known)
         self._aims.append(_Aim(step, names, ends, empty))
-        self._aims[-1].forms.append(form or _form(step))
         del self._aims[:-AIMS_KEPT]
         return None
-
-    def _news(self, known: _Aim, step: Step) -> float:
-        """Return the part of a result that the tries have not said, without the words of its own call."""
-        if not known.read:
-            known.hear(_words(known.steps[0].text), _numbers(known.steps[0]))
-            known.read = True
-        said = _words(step.text)
-        more = said - known.heard - _words(step.call)
-        given = _numbers(step)
-        numbers = given - known.numbers
-        if len(said) >= FEW_WORDS and step.action != known.steps[-1].action:
-            # A number that rises by one counts the tries.
-            numbers = {one for one in numbers if not one.isdigit() or str(int(one) - 1) not in known.numbers}
-        news = (len(more) + len(numbers)) / (len(said) + len(given) + 1)
-        known.hear(said, given)
-        return max(news, 2 * MARGIN) if numbers else news
 
     def _finding(self, known: _Aim) -> Finding | None:
         steps = known.steps
@@ -148,6 +162,10 @@ class Tries:
 
 def _letters(text: str) -> bytes:
     return text.encode("utf-8", "replace").translate(_LETTERS)
+
+
+def _spaced(call: str) -> str:
+    return call.encode("utf-8", "surrogatepass").translate(_AROUND).decode("utf-8", "surrogatepass")
 
 
 def _form(step: Step) -> list[str]:
@@ -164,14 +182,10 @@ def _words(text: str) -> frozenset[bytes]:
     return frozenset(_letters(text).split())
 
 
-def _numbers(step: Step) -> set[str]:
-    return set(_NUMBER.findall(step.masked))
-
-
 def _names(step: Step) -> frozenset[str]:
     """Return what a call names, without programs and options."""
     call = step.call[:CALL_LIMIT].lower()
-    words = _VALUES.findall(call) if has_arguments(call) else call.translate(_AROUND).split()[1:]
+    words = _VALUES.findall(call) if has_arguments(call) else _spaced(call).split()[1:]
     return frozenset([word.strip("./*") for word in words if word[0] != "-"]) or frozenset((call,))
 
 

@@ -73,11 +73,11 @@ def _measured(step: Step) -> tuple[float, ...]:
     if step.kind not in ("work", "query"):
         return ()
     end = step.text[-LOOKED_AT:].lower()
-    if any(metric in end for metric in _METRICS) and (found := _VALUE.search(end)):
+    if any(map(end.__contains__, _METRICS)) and (found := _VALUE.search(end)):
         return (float(found[1]),)
     if len(step.text) > LOOKED_AT:
         return ()
-    measures = _MEASURES.search(step.shown) or (any(goal in end for goal in _GOALS) and _GOAL.search(end))
+    measures = _MEASURES.search(step.shown) or (any(map(end.__contains__, _GOALS)) and _GOAL.search(end))
     numbers = _NUMBER.findall(end) if measures else ()
     return tuple(map(float, numbers)) if len(numbers) <= NUMBERS else ()
 

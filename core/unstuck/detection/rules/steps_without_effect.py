@@ -17,7 +17,7 @@ from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step
-from unstuck.detection.steps.volatile_text import digest
+from unstuck.detection.steps.volatile_text import digest, without_digits
 
 LONGEST_BLOCK = 6
 SILENT_QUESTION_ROUNDS = 4
@@ -36,13 +36,12 @@ LONG_PAGE = 60
 LONG_COPY = 400
 RESET = "a step that changes or says something new"
 
-_ELSEWHERE = re.compile(r"=|\bcd\s")
+_CHANGES_DIRECTORY = re.compile(r"\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 _SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
 _FIGURE = re.compile(r"\d{4}")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
-_NO_DIGITS = str.maketrans("", "", "0123456789")
 _SQL = frozenset(
     {
         *(
@@ -127,15 +126,20 @@ class WithoutEffect:
 
     def _block(self, step: Step) -> Finding | None:
         """Return the shortest block that this step continues. Each distance has a count of equal steps in a row."""
-        size = 0
+        size, equal = 0, self._equal
         for distance, earlier in enumerate(reversed(self._last), 1):
-            self._equal[distance] = self._equal[distance] + 1 if step.repeats(earlier) else 0
-            size = size or distance * (self._equal[distance] >= distance)
+            if not step.repeats(earlier):
+                equal[distance] = 0
+                continue
+            equal[distance] += 1
+            size = size or distance * (equal[distance] >= distance)
         self._last.append(step)
-        block = list(self._last)[-size:] if size else []
+        if not size:
+            return None
+        block = list(self._last)[-size:]
         # A call that passes and fails in the same round is not stuck.
         failing = {one.action for one in block if one.failed}
-        if not block or not failing.isdisjoint(one.action for one in block if not one.failed):
+        if not failing.isdisjoint(one.action for one in block if not one.failed):
             return None
         waits = any(one.waits for one in block) and all(one.waits or not one.failed for one in block)
         keys = [one.key for one in block]
@@ -214,7 +218,7 @@ class WithoutEffect:
                 needed = STANDING_ROUNDS if last and _ages(step) != _ages(last[-1]) else WAITING_ROUNDS
                 yield f"wait {step.action}", 0, needed, True
         elif step.kind == "tell" and not step.failed:
-            yield f"told {step.action} {step.masked[:SHOWN].translate(_NO_DIGITS)}", 0, ROUNDS, False
+            yield f"told {step.action} {without_digits(step.masked[:SHOWN])}", 0, ROUNDS, False
         elif not step.opaque:
             if self._tree and step.informative and step.kind in ("query", "work"):
                 identity = f"tree {self._tree} {step.key}"
@@ -234,7 +238,7 @@ class WithoutEffect:
                 needed, change = REWORDED_ROUNDS, self._elsewhere
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if _is_answer(step):
-            begin = step.text[:LONG_ANSWER].translate(_NO_DIGITS)
+            begin = without_digits(step.text[:LONG_ANSWER])
             yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
             self._look(step, file)
@@ -324,8 +328,12 @@ def _begin(step: Step) -> str:
 
 def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
-    checks = step.kind == "work" and step.informative and not (_ELSEWHERE.search(step.shown) or step.needle[0])
+    checks = step.kind == "work" and step.informative and not (_is_elsewhere(step.shown) or step.needle[0])
     return check_of(step.tool, step.shown) if checks else step.action
+
+
+def _is_elsewhere(shown: str) -> bool:
+    return "=" in shown or ("cd" in shown and _CHANGES_DIRECTORY.search(shown) is not None)
 
 
 def _is_answer(step: Step) -> bool:
@@ -346,7 +354,11 @@ def _does_as(step: Step, before: Step) -> bool:
         return _valueless(step.written) == _valueless(before.written)
     if step.kind != "work" or len(step.text) < LONG_ANSWER:
         return False
-    return step.text[:SHOWN].translate(_NO_DIGITS) == before.text[:SHOWN].translate(_NO_DIGITS)
+    one, two = step.text[:SHOWN], before.text[:SHOWN]
+    # Other first letters are enough to tell most results apart.
+    if one[0] != two[:1] and not (one[0].isdigit() or two[:1].isdigit()):
+        return False
+    return without_digits(one) == without_digits(two)
 
 
 def _is_about(act: Step, other: Step) -> bool:
@@ -364,7 +376,7 @@ def _ages(step: Step) -> str:
 
 
 def _valueless(written: tuple[str, str, str] | None) -> list[str]:
-    return [part.translate(_NO_DIGITS) for part in written or ()]
+    return [without_digits(part) for part in written or ()]
 
 
 def _lines_of(step: Step) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -42,6 +42,7 @@ _LINE_NUMBER = re.compile(
 )
 # The time since the beginning, as builders and kernels print it before a line.
 _ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ", re.MULTILINE)
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _AMOUNT = re.compile(r"(?<![A-Za-z_\d.])v?\d[\d.,]*")
 # The number before a line of code that an output shows.
@@ -141,8 +142,13 @@ class Failure:
         """Lines that report an error."""
         text = self.text
         lowered = text.lower()
+        found: set[tuple[int, int]] = set()
         # Words are found in the whole text at once: most lines have none.
-        found = {line for word in _ERROR_WORDS for line in _lines_with(lowered, word)}
+        for word in _ERROR_WORDS:
+            place = lowered.find(word)
+            while place >= 0:
+                found.add(line := _line_at(lowered, place))
+                place = lowered.find(word, line[1])
         lines = {text[start:end]: (start, end) for start, end in sorted(found)}
         return [line for line, place in islice(lines.items(), ERRORS_KEPT) if not _REMARK.search(lowered, *place)]
 
@@ -159,20 +165,33 @@ class Failure:
         return frozenset(map(comparable, lines))
 
     @cached_property
-    def outcome(self) -> tuple[frozenset[str], tuple[float, ...]]:
-        """Lines that report an error, or all of a short text, without numbers; and the numbers that are no lines."""
+    def _reported(self) -> list[str]:
+        """Lines that report an error, or all of a short text, without numbers of lines."""
         short = len(self.text) <= MISS_LIMIT
         lines = [line for line in self.text.splitlines() if line.strip()] if short else self.errors
-        plain = [_HASH.sub("#", _LINE_NUMBER.sub("", comparable(_GUTTER.sub("", line[:ENDING])))) for line in lines]
-        numbers = tuple(float(number) for line in plain for number in _NUMBER.findall(line))
+        return [_plain(line[:ENDING]) for line in lines]
+
+    @cached_property
+    def outcome(self) -> frozenset[str]:
+        """Lines that report an error, or all of a short text, without numbers."""
         # A number of the call says what the result is about.
         given = set(self.call.partition(" | ")[0].split())
-        return frozenset(_AMOUNT.sub(lambda one: one[0] if one[0] in given else "#", line) for line in plain), numbers
+        return frozenset(
+            _AMOUNT.sub(lambda one: one[0] if one[0] in given else "#", line) if _DIGIT.search(line) else line
+            for line in self._reported
+        )
+
+    @property
+    def amounts(self) -> list[float]:
+        """Numbers of the outcome that are no lines."""
+        return [float(number) for line in self._reported for number in _NUMBER.findall(line)]
 
     def is_outcome_of(self, other: Failure) -> bool:
         """Return whether two failures of any calls report the same errors. One of them may be cut."""
-        mine, others = self.outcome[0], other.outcome[0]
+        mine, others = self.outcome, other.outcome
         shared = mine & others
+        if not shared:
+            return False
         # Each line of a short text counts.
         part = 1 if min(len(self.text), len(other.text)) <= MISS_LIMIT else SHARED
         if len(shared) < part * min(len(mine), len(others)) or not any(len(line) >= ENDING_LENGTH for line in shared):
@@ -233,17 +252,17 @@ def _measured(text: str) -> tuple[str, tuple[float, ...]]:
     return _NUMBER.sub("N", text), tuple(map(float, _NUMBER.findall(text)))
 
 
-def _lines_with(text: str, word: str) -> Iterator[tuple[int, int]]:
-    place = text.find(word)
-    while place >= 0:
-        start, end = _line_at(text, place)
-        yield start, end
-        place = text.find(word, end)
-
-
 def _line_at(text: str, place: int) -> tuple[int, int]:
     end = text.find("\n", place)
     return text.rfind("\n", 0, place) + 1, end if end >= 0 else len(text)
+
+
+def _plain(line: str) -> str:
+    """Return a line without what edits and runs change in it."""
+    # Each pattern needs a digit, and most lines have none.
+    if not _DIGIT.search(line):
+        return comparable(line)
+    return _HASH.sub("#", _LINE_NUMBER.sub("", comparable(_GUTTER.sub("", line))))
 
 
 def _unnumbered(line: str) -> str:
@@ -279,7 +298,7 @@ def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
 
     Those of one check may also move down a file, rise each time, or differ in a number by more than noise.
     """
-    series = [list(values) for values in zip(*(failure.outcome[1] for failure in failures), strict=False)]
+    series = [list(values) for values in zip(*(failure.amounts for failure in failures), strict=False)]
     if any(values == sorted(set(values), reverse=True) for values in series):
         return True
     lines = [failure.place[1] for failure in failures if failure.place is not None]

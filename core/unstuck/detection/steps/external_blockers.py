@@ -92,7 +92,7 @@ def is_outage(result: str) -> bool:
 def machine_trouble(result: str) -> str:
     """Return the trouble of the whole machine that ``result`` reports, whichever program met it; empty for none."""
     end = result[-LOOKED_AT:].lower()
-    if any(trouble in end for trouble in _UNRESOLVED):
+    if any(map(end.__contains__, _UNRESOLVED)):
         return _UNRESOLVED[0]
     return next((trouble for trouble in _MACHINE if trouble in end), "")
 
@@ -123,6 +123,6 @@ def _causes(end: str) -> frozenset[str]:
         ("missing", _MISSING_WORDS, _MISSING_TOOL),
     )
     found = frozenset(
-        cause for cause, words, rule in rules if any(word in lowered for word in words) and rule.search(lowered)
+        cause for cause, words, rule in rules if any(map(lowered.__contains__, words)) and rule.search(lowered)
     )
     return found if found and not _TESTED.search(lowered) else frozenset()

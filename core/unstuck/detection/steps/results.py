@@ -45,6 +45,7 @@ _EMPTY = re.compile(
     r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
+_EMPTY_WORDS = ("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty)")
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
@@ -123,7 +124,7 @@ def says_nothing(result: str) -> bool:
     text = result.strip()
     if text[:1] in ("[", "{") and text[-1] in "]}":
         return _NO_VALUE.issuperset(_VALUE.findall(_KEY.sub("", text).lower()))
-    return not text or _EMPTY.fullmatch(text) is not None
+    return not text or (any(map(text.lower().__contains__, _EMPTY_WORDS)) and _EMPTY.fullmatch(text) is not None)
 
 
 def has_ended(result: str) -> bool:

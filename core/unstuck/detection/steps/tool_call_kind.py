@@ -85,6 +85,7 @@ _SEARCH = re.compile(
     r"|\s(?:-l|--selector|--filter|--label)[\s=]+[\w./-]+=)"
     r"('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
 )
+_SEARCH_WORDS = ("grep", "rg", "ag", "ack", "fd", "find", "-l", "--selector", "--filter", "--label")
 _PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
 _ESCAPE = re.compile(r"\\+\w")
 _WORD = re.compile(r"[^\W\d_]\w{2,}")
@@ -225,7 +226,8 @@ def needle_of(text: str) -> tuple[frozenset[str], str]:
     """Return the words that a search looks for, and where; no words for a call that is no search."""
     if _ARGUMENTS.match(text):
         return _words(" ".join(_values(text, _NEEDLES))), " ".join(_values(text, _PLACES))
-    searches = _SEARCH.findall(text[:NEEDLE_LIMIT])
+    begin = text[:NEEDLE_LIMIT]
+    searches = _SEARCH.findall(begin) if any(map(begin.__contains__, _SEARCH_WORDS)) else ()
     if not searches:
         return frozenset(), ""
     # The last search of a pipe is the one that decides.

@@ -22,7 +22,7 @@ from unstuck.detection.steps.results import (
     shows_image,
 )
 from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of, writing
-from unstuck.detection.steps.volatile_text import comparable, digest
+from unstuck.detection.steps.volatile_text import comparable, digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
 _OLD_AND_NEW = re.compile(
@@ -54,8 +54,7 @@ PENDING_KEPT = 64
 IDS_KEPT = 256
 TEXTS_KEPT = 64
 NOISE_LIMIT = 300
-_NO_HEX = str.maketrans("", "", "0123456789abcdefABCDEF")
-_NO_DIGITS = str.maketrans("", "", "0123456789")
+_HEX = b"0123456789abcdefABCDEF"
 
 
 def written_by(tool: str, call: str) -> tuple[str, str, str] | None:
@@ -104,10 +103,11 @@ class Step:
     """One tool call and its result.
 
     ``turn`` is the same for the calls that an agent makes together. ``action`` is the digest of the call without
-    volatile parts. ``call`` and ``text``, its result, are cut. An ``informative`` result is more than a bare status, a
-    ``new`` one was not seen lately, an ``empty`` one says that there is nothing. ``waits`` means that the call waits or
-    that its subject is in progress. Equal results may differ where they are ``opaque``. ``written`` is file, old and
-    new text where the call has them; a whole file has no old text. ``done`` counts the items of a plan that are done.
+    volatile parts. ``call`` and ``text``, its result, are cut; ``shown`` is the call as it is shown. An ``informative``
+    result is more than a bare status, a ``new`` one was not seen lately, an ``empty`` one says that there is nothing.
+    ``waits`` means that the call waits or that its subject is in progress. Equal results may differ where they are
+    ``opaque``. ``written`` is file, old and new text where the call has them; a whole file has no old text. ``done``
+    counts the items of a plan that are done.
     """
 
     number: int
@@ -122,6 +122,7 @@ class Step:
     opaque: bool
     empty: bool
     call: str
+    shown: str
     text: str
     approach: str
     written: tuple[str, str, str] | None
@@ -129,11 +130,6 @@ class Step:
     _result: str = ""
     _masked: str | None = None
     _needle: tuple[frozenset[str], str] | None = None
-
-    @property
-    def shown(self) -> str:
-        """Call as it is shown."""
-        return self.call[:SHOWN]
 
     @property
     def result(self) -> str:
@@ -225,7 +221,7 @@ class Pairing:
     def _is_new(self, result: str) -> bool:
         short = len(result) <= NOISE_LIMIT
         # A short result with other ids or times is the same one; it has the same letters.
-        known = hash(result.translate(_NO_HEX) if short else result)
+        known = hash(result.encode("utf-8", "surrogatepass").translate(None, _HEX) if short else result)
         before = self._texts.get(known)
         self._texts[known] = result if short else ""
         return before is None or (short and before != result and comparable(before) != comparable(result))
@@ -283,6 +279,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         opaque=shows_image(text) and not (kind == "query" and file_of(shown)),
         empty=empty,
         call=shown,
+        shown=shown[:SHOWN],
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
         written=written_by(tool, given) if kind == "edit" and not failed else None,
@@ -293,7 +290,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
 def _action(tool: str, kind: CallKind, given: str, failed: bool) -> str:
     # Waiting twice as long is still waiting.
     if kind == "wait" and not failed:
-        return digest(tool, given[:CALL_LIMIT].translate(_NO_DIGITS))
+        return digest(tool, without_digits(given[:CALL_LIMIT]))
     # A long call is a script or a file: one that differs in any part is another one.
     return digest(tool, comparable(given, arguments=True) if len(given) <= MASKED_CALL else given)
 

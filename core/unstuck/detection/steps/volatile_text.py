@@ -52,6 +52,8 @@ _UNITS = frozenset(
     ]
     for after in ("", ")", "]", ",", ".", ";", "),", ").", "):")
 )
+# A word beside one of these may be masked for what stands there.
+_BESIDE = _COUNTED | _NAMED | _SIGNALLED | _UNITS | {"process"}
 _AROUND = "()[]{}<>,;:.'\"#`"
 _VOLATILE = re.compile(
     r"(?P<id>\b(?:(?i:message|msg|session|request|req|trace|span|correlation|event|job|run|call|thread|turn|invocation"
@@ -90,10 +92,17 @@ def comparable(text: str, *, arguments: bool = False) -> str:
     words = text.split()
     if len(words) == 2 and _JOB.fullmatch(text.strip()):
         return "[N] N"
-    masked, timed = _masked(words, not arguments)
+    alone = '":' not in text and "sh:" not in text and _BESIDE.isdisjoint(words)
+    masked, timed = (_masked_alone if alone else _masked)(words, not arguments)
     if timed and not _MEASURED.isdisjoint(words):
         masked, _ = _masked(words, False)
     return " ".join(masked)
+
+
+def without_digits(text: str) -> str:
+    """Return ``text`` without the digits 0 to 9."""
+    # As bytes, because str.translate looks up each character: about ten times the cost.
+    return text.encode("utf-8", "surrogatepass").translate(None, b"0123456789").decode("utf-8", "surrogatepass")
 
 
 def digest(*parts: str) -> str:
@@ -121,6 +130,22 @@ def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
                 masked[place], is_time = "TIME", True
         timed = timed or is_time
     return masked, timed
+
+
+def _masked_alone(words: list[str], durations: bool) -> tuple[list[str], bool]:
+    """Return what ``_masked`` does for words that are masked for themselves: each of them is looked at once."""
+    masks: dict[str, str] = {}
+    times = set()
+    for word in set(words):
+        if not word.isalpha():
+            masks[word], is_time = _word(word, durations, False)
+            if is_time:
+                times.add(word)
+    masked = [masks.get(word, word) for word in words]
+    for place, word in enumerate(words if times else (), -1):
+        if place >= 0 and word in times and _HOURS.fullmatch(words[place]):
+            masked[place] = "TIME"
+    return masked, bool(times)
 
 
 def _named_by(before: str, word: str, after: str) -> str:
