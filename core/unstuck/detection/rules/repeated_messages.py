@@ -15,6 +15,7 @@ SHOWN = 200
 MESSAGES_KEPT = 6
 RESTATED = 0.6
 RESTATED_WORDS = 3
+SENTENCE = 8
 CHANTS = 8
 CHANTED_WORDS = 16
 CHANTED_ALPHABETIC = 0.7
@@ -51,7 +52,10 @@ class Messages:
         again, self._asked = asked == self._asked, asked
         if again:
             return False
+        # Word for word the same to other requests is an answer to none of them.
+        kept = [message for message, *_ in self._recent if message.count(" ") >= SENTENCE]
         self._recent.clear()
+        self._recent.extend((message, frozenset(), frozenset()) for message in kept)
         self._same = self._restated = 0
         return True
 
@@ -91,14 +95,18 @@ class Messages:
     def _whole(self, text: str) -> Finding | None:
         message = comparable(text[:MESSAGE_LIMIT])
         words, specific = _stems(message), _specific(message)
+        again = sum(one == message for one, _, _ in self._recent) + 1
         same = bool(self._recent) and self._recent[-1][0] == message
-        self._same = self._same + 1 if same else 1
+        self._same = max(self._same + 1, again) if same else 1
         restated = any(_restates(words, earlier) for _, earlier, _ in self._recent)
         known = restated and specific <= frozenset().union(*(one for _, _, one in self._recent))
         self._restated = self._restated + 1 if same or known else 0
         self._recent.append((message, words, specific))
         if self._same > 1:
             return _finding("message", message, text, self._same, ROUNDS)
+        if again >= ROUNDS > self._restated:
+            # Other messages between are no steps either.
+            return _finding("message", message, text, again, ROUNDS)
         pattern = " ".join(sorted(words))
         return _finding("restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
 
