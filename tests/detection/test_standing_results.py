@@ -116,3 +116,12 @@ def test_reading_again_after_a_wait_is_no_watch() -> None:
         verdicts(joined(ok("sleep 5") + read(f"a{n}.py", f"x = {n}\n" * 9) + read("b.py", "y = 1") for n in range(2)))
         == []
     )
+
+
+def test_a_name_in_other_spellings_that_is_never_found() -> None:
+    """Four spellings with other work between; other names that share no spelling are other searches."""
+    spellings = ("legacy.*discount", "get_legacy_discount", "legacyDiscount", "legacy_discounts")
+    history = joined(bad(f"grep -rn '{one}' src", "") + between(n) for n, one in enumerate(spellings))
+    assert verdicts(history)
+    names = ("open_door", "shut_window", "roof_color", "wall_height")
+    assert verdicts(joined(bad(f"grep -rn '{one}' src", "") + between(n) for n, one in enumerate(names))) == []
