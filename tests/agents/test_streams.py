@@ -108,6 +108,22 @@ def test_claude_code() -> None:
     assert stream.messages.splitlines()[-1] == "All done."
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, ["Run it 8 times"]),
+        ({"isReplay": True}, []),
+        ({"isSynthetic": True}, []),
+        ({"parent_tool_use_id": "t"}, []),
+    ],
+)
+def test_words_of_the_person_in_a_stream(more: dict[str, object], said: list[str]) -> None:
+    """They are the person's; echoes, words of the harness and the order to a sub-agent are not."""
+    line = {"type": "user", "message": {"content": [{"type": "text", "text": "Run it 8 times"}]}, **more}
+    _, told = read("claude", [json.dumps(line).encode() + b"\n"])
+    assert [str(one.text) for one in told if one.role == "user"] == said
+
+
 def test_claude_code_with_hooks_and_sub_agents() -> None:
     """A sub-agent's steps carry the call that started it; lines about hooks tell nothing; half a stream is no end."""
     stream, told = read("claude_subagent")

@@ -159,6 +159,9 @@ def test_memory_is_bounded_however_long_it_is(tmp_path: Path) -> None:
                 stream.write(f"{filling}{fresh[1:].replace('0 != 9', f'{steps} != 9')}\n")
             steps += 4
     (source,) = sources_in(place, pytest.fail)
+    short = tmp_path / "short.jsonl"
+    short.write_bytes(place.read_bytes()[: size // 10])
+    review_of(next(iter(sources_in(short, pytest.fail))), Wanted())  # what is imported and cached on first use
     tracemalloc.start()
     found = review_of(source, Wanted())
     used = tracemalloc.get_traced_memory()[1]

@@ -54,7 +54,8 @@ class Window:
         step = self._pairing.feed(observation)
         if step is None:
             return None
-        self._messages.clear()
+        if step.kind != "idle" or step.failed:
+            self._messages.clear()
         self.rounds = 0
         return self._judge(self._step(step, observation.tree))
 

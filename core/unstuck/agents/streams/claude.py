@@ -19,6 +19,8 @@ from unstuck.contract import Observation
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b[ \t]*\n?")
 _REFUSED = re.compile(r"\[API Error: (.{1,4000})\]", re.DOTALL)
 _LETTERS_IN_TOKEN = 4
+# Messages of the harness, and those that are echoed to whoever sent them.
+_NOT_OF_THE_PERSON = ("isSynthetic", "isMeta", "isReplay")
 _LIVE_MESSAGES = 64  # messages of the main agent and its sub-agents alternate
 
 
@@ -46,6 +48,8 @@ class ClaudeStream(Stream):
                 for block in items(mapping(data, "message"), "content"):
                     if text(block, "type") == "tool_result":
                         yield self._tool_result(block, agent)
+                    elif not (agent or any(data.get(name) for name in _NOT_OF_THE_PERSON)):
+                        yield from self._asked(text(block, "text"))
             case "result":
                 yield from self._end(data)
             case "system":

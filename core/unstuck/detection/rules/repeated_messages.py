@@ -15,6 +15,7 @@ SHOWN = 200
 MESSAGES_KEPT = 6
 RESTATED = 0.6
 RESTATED_WORDS = 3
+SENTENCE = 8
 CHANTS = 8
 CHANTED_WORDS = 16
 CHANTED_ALPHABETIC = 0.7
@@ -70,7 +71,12 @@ class Messages:
         again, self._asked = asked == self._asked, asked
         if again:
             return False
+        # Word for word the same to other requests is an answer to none of them.
+        kept = [one for one in self._recent if one.masked.count(" ") >= SENTENCE]
         self._recent.clear()
+        for one in kept:
+            one.words = one.specific = frozenset()
+            self._recent.append(one)
         self._same = self._restated = 0
         return True
 
@@ -109,14 +115,18 @@ class Messages:
 
     def _whole(self, text: str) -> Finding | None:
         now = _Message(text[:MESSAGE_LIMIT])
+        again = sum(one.masked == now.masked for one in self._recent) + 1
         same = bool(self._recent) and self._recent[-1].masked == now.masked
-        self._same = self._same + 1 if same else 1
+        self._same = max(self._same + 1, again) if same else 1
         restated = any(_restates(now.words, earlier.words) for earlier in self._recent)
         known = restated and now.specific <= frozenset().union(*(one.specific for one in self._recent))
         self._restated = self._restated + 1 if same or known else 0
         self._recent.append(now)
         if self._same > 1:
             return _finding("message", now.masked, text, self._same, ROUNDS)
+        if again >= ROUNDS > self._restated:
+            # Other messages between are no steps either.
+            return _finding("message", now.masked, text, again, ROUNDS)
         pattern = " ".join(sorted(now.words)) if self._restated else ""
         return _finding("restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
 

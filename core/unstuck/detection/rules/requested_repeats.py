@@ -10,7 +10,14 @@ _SPELT = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen twenty"
 )
-_WORDS = {word: number for number, word in enumerate(_SPELT.split(), 1)} | {"dozen": 12, "fifty": 50, "hundred": 100}
+_WORDS = {word: number for number, word in enumerate(_SPELT.split(), 1)} | {
+    "dozen": 12,
+    "fifty": 50,
+    "hundred": 100,
+    "few": 5,
+    "several": 10,
+    "many": 20,
+}
 _TIMES = re.compile(
     rf"\b(\d{{1,4}}|{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?: more| consecutive)?"
     r"(?: ?x\b| (?:times|runs|iterations|rounds|attempts|repetitions|tries)\b)",

@@ -22,6 +22,7 @@ HEAD = 48
 WORDS = 4
 LONG_RESULT = 60
 FEW_WORDS = 8
+SHORT_NAME = 4
 MARGIN = 0.08
 PART = 0.25
 HEARD_KEPT = 1_000
@@ -103,7 +104,7 @@ class Tries:
         if step.kind in _NO_TRY or step.opaque or step.waits:
             return None
         searched = step.needle[0]
-        empty = step.empty or (step.failed and is_bare_status(step.text))
+        empty = step.empty or is_bare_status(step.text)
         if empty:
             if not (searched or step.kind == "query"):
                 return None
@@ -120,15 +121,16 @@ class Tries:
         for known in reversed(self._aims):
             apart = names.isdisjoint(known.names)
             # Most aims have no name in common.
-            if apart and (not ends or ends != known.ends):
+            if apart and not (empty and known.empty) and (not ends or ends != known.ends):
                 continue
             one = not apart and _share(names, known.names)
-            if known.empty != empty or not (one or (ends and ends == known.ends)):
+            spelt = empty and known.empty and not one and _spells(names, known.names)
+            if known.empty != empty or not (one or spelt or (ends and ends == known.ends)):
                 continue
             if step.number - known.steps[-1].number > STEPS_KEPT:
                 break
             form = form or _form(step)
-            otherwise = all(_asks_otherwise(form, _form(other)) for other in known.forms)
+            otherwise = spelt or all(_asks_otherwise(form, _form(other)) for other in known.forms)
             if not (one or otherwise):
                 continue
             if not empty:
@@ -201,6 +203,12 @@ def _asks_otherwise(words: list[str], others: list[str]) -> bool:
         and (words[place][0] == "-" or (not place and words[0][0] != "{") or words[place - 1][-1] in _PROGRAM_FOLLOWS)
         for place in differ
     )
+
+
+def _spells(names: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether half of the names of the shorter search are part of one of the other, or the other way round."""
+    few, many = sorted(([name.replace("_", "") for name in one] for one in (names, others)), key=len)
+    return sum(any(one in two or two in one for two in many) for one in few if len(one) > SHORT_NAME) * 2 >= len(few)
 
 
 def _share(names: frozenset[str], others: frozenset[str]) -> bool:

@@ -14,7 +14,7 @@ from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
 from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
-from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.results import has_ended, is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step
 from unstuck.detection.steps.volatile_text import digest, without_digits
@@ -33,14 +33,24 @@ LINES_KEPT = 400
 QUESTION_WORDS = 3
 LONG_ANSWER = 30
 LONG_PAGE = 60
+LONG_LOOK = 400
+WAITS_APART = 6
+LONG_SCREEN = 2_000
 LONG_COPY = 400
 RESET = "a step that changes or says something new"
 
 _CHANGES_DIRECTORY = re.compile(r"\bcd\s")
 _SYNTAX = re.compile(r"[/\\{}()=|<>*_]|(?:^|\s)-\w")
 _SUBJECT = re.compile(r"[^\s\"',:{}()]*[\d/][^\s\"',:{}()]*")
+_INPUT_WORDS = ("key", "text", "xdotool", "click", "tap", "press", "swipe", "terminal")
+_INPUT = re.compile(
+    r"(?:^|[\s_-])(?:send[-_ ]?(?:keys|text)|keyevent|xdotool|(?:left_|double_)?click|tap|press(?:_?key)?|swipe"
+    r"|terminal_+(?:write|send|type))(?:[\s_]|$)"
+)
 _FIGURE = re.compile(r"\d{4}")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+# Ages, ids of queries, and the exit code that a call prints behind its output.
+_PASSING = re.compile(r"\b\d+[smhd](?:\d+[smh])?\b|\bid: \d+|\b\d+ msec\b|\s\w+: \d+\s*$")
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
 _SQL = frozenset(
     {
@@ -83,12 +93,13 @@ class WithoutEffect:
         self._news = self._change = self._planned = self._done = 0
         self._looked = self._asked = self._drafted = 0
         self._acted = self._silent = self._elsewhere = self._ran = self._awaited = 0
-        self._edited = self._worked = self._moved = 0
+        self._edited = self._worked = self._moved = self._supplied = self._slept = 0
         self._guesses: Recent[str, int] = Recent(IDENTITIES_KEPT)
         self._files: Recent[str, tuple[str, int]] = Recent(IDENTITIES_KEPT)
         self._acts: list[Step | None] = [None, None]
         self._told = self._tree = ""
         self._missing = ""
+        self._lacked: set[str] = set()
         self._file = self._drafting = ""
         self._lines: set[int] = set()
         self._looks: Step | None = None
@@ -167,17 +178,31 @@ class WithoutEffect:
         if before is None or not silent or not _is_about(step, before):
             self._elsewhere = step.number - 1
 
-    def _written(self, step: Step, file: str) -> int:
-        """Record a write. Return the step before which the file got other text than this."""
-        action, since = self._files.get(file, ("", 0))
-        self._files[file] = action, since = step.action, since if action == step.action else step.number - 1
+    def _written(self, file: str, put: str, number: int) -> int:
+        """Record a write. Return the step before which the file got other text than ``put``."""
+        before, since = self._files.get(file, ("", 0))
+        self._files[file] = put, since = put, since if before == put else number - 1
         return since
+
+    def _known(self, file: str) -> str:
+        """Return the longest path by which a file was named: a relative one is the end of it."""
+        paths = (path for path in self._files if path.endswith(f"/{file}") or file.endswith(f"/{path}"))
+        return max((file, *paths), key=len) if file not in self._files else file
 
     def _guess(self, step: Step) -> None:
         """Record the name that a failing step missed."""
         says = step.failed and not step.waits and not is_bare_status(step.text)
         missing = without_names(step.shown, step.text) if says else ""
         self._missing = missing
+        if missing:
+            self._lacked = {word for word in step.shown.split() if word in step.text}
+        elif (
+            self._lacked
+            and not step.failed
+            and step.kind in ("edit", "work")
+            and not self._lacked.isdisjoint(step.shown.split())
+        ):
+            self._supplied = step.number
         if step.kind == "tree" and not step.failed:
             self._moved = step.number
             self._tree = step.action if _CHECKS_OUT.fullmatch(step.call) else ""
@@ -189,7 +214,13 @@ class WithoutEffect:
     def _identities(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
         """Return what the step may be the same as, after which step, how often, and whether by its result as well."""
         if self._missing:
-            yield f"guess {self._missing}", max(self._moved, self._guesses.get(_begin(step), 0)), MISSES, False
+            since = max(self._moved, self._supplied, self._guesses.get(_begin(step), 0))
+            yield f"guess {self._missing}", since, MISSES, False
+        if _gives_input(step):
+            yield f"screen {step.masked}", self._edited, REWORDED_ROUNDS, False
+        elif watched := self._watched(step):
+            needed = ROUNDS if has_ended(step.text) else STANDING_ROUNDS
+            yield f"watch {step.tool} {watched}", self._edited, needed, False
         if step.kind in ("idle", "plan"):
             if not step.failed and step.kind == "plan":
                 yield "plan", self._planned, REWORDED_ROUNDS, False
@@ -201,12 +232,14 @@ class WithoutEffect:
         elif step.written is not None:
             self._edited = step.number
             file, old, new = step.written
+            file = self._known(file)
             if old:
-                self._written(step, file)
+                self._written(file, step.action, step.number)
             else:
                 if len(new) >= LONG_COPY:
                     yield f"copy {hash(new)}", self._news, REWORDED_ROUNDS, False
-                yield f"text {file} {step.action}", max(self._ran, self._written(step, file)), ROUNDS, False
+                put = f"{hash(new.strip())}"
+                yield f"text {file} {put}", max(self._ran, self._written(file, put, step.number)), ROUNDS, False
                 if not is_bare_status(" ".join(step.text.replace(file, "").split())):
                     yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
         elif step.kind == "wait" and only_sleeps(step.call):
@@ -226,6 +259,16 @@ class WithoutEffect:
                 if not seen or seen[-1].number < self._moved:
                     yield identity, self._edited, ROUNDS, False
             yield from self._answers(step, called)
+
+    def _watched(self, step: Step) -> str:
+        """Return what a look shows apart from times and ages, where the looks at it have waits between them."""
+        slept = step.kind == "wait" or step.waits
+        self._slept = step.number if slept else self._slept
+        if not self._slept or step.number - self._slept > WAITS_APART or step.kind not in ("wait", "query", "work"):
+            return ""
+        if not LONG_ANSWER <= len(step.text) <= LONG_LOOK:
+            return ""
+        return _PASSING.sub("", step.masked)
 
     def _answers(self, step: Step, called: str) -> Iterator[tuple[str, int, int, bool]]:
         asks = step.kind == "query"
@@ -282,8 +325,8 @@ class WithoutEffect:
         kept = [one for one in self._seen.get(identity, ()) if one.number > since]
         self._seen[identity] = kept
         steps = [one for one in kept if not by_result or step.answers_as(one)]
-        waits = identity[:5] == "wait "
-        if waits and len(steps) < len(kept):
+        waits = identity[:5] == "wait " or (identity[:6] == "watch " and needed > ROUNDS)
+        if by_result and waits and len(steps) < len(kept):
             # What was waited for has come on.
             kept[:], steps = [], []
         if steps and (
@@ -292,7 +335,8 @@ class WithoutEffect:
             return None
         kept.append(step)
         steps.append(step)
-        if len(steps) < 2:
+        # The same look again is counted as a wait.
+        if len(steps) < 2 or (identity[:6] == "watch " and needed > ROUNDS and _all_alike(steps)):
             return None
         pattern = digest("idle" if step.kind == "idle" else identity, step.result if by_result else "")
         return Finding(
@@ -320,6 +364,20 @@ def _needed(block: Sequence[Step]) -> int:
     if any(step.opaque for step in block):
         return ADVANCE_ROUNDS
     return SILENT_QUESTION_ROUNDS if all(step.kind == "query" or step.failed for step in block) else SILENT_ROUNDS
+
+
+def _all_alike(steps: Sequence[Step]) -> bool:
+    """Return whether all calls are the same but for digits."""
+    return len({without_digits(step.shown) for step in steps}) == 1
+
+
+def _gives_input(step: Step) -> bool:
+    """Return whether a step gives keys, clicks or text to a screen, and shows it."""
+    if step.failed or step.opaque or not LONG_ANSWER <= len(step.text) <= LONG_SCREEN:
+        return False
+    given = f"{step.tool} {step.shown}"
+    # Cheap first test: most calls have none of these words.
+    return any(word in given for word in _INPUT_WORDS) and _INPUT.search(given) is not None
 
 
 def _begin(step: Step) -> str:

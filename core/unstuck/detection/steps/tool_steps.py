@@ -32,11 +32,13 @@ _OLD_AND_NEW = re.compile(
 )
 _OLD = ("old_string", "old_str", "oldText", "old_text", "old")
 _NEW = ("new_string", "new_str", "newText", "new_text", "new")
-_WHOLE = ("content", "contents", "file_text", "text")
+_WHOLE = ("content", "contents", "file_text", "text", "new_source")
 _WRITERS = frozenset({"write", "write_file", "create_file"})
 _PATCH = ("input", "patch", "patchText")
 _HUNK = re.compile(r"\*\*\* (Add|Update) File: (.+)\n((?:(?!\*\*\* ).*\n?)*)")
-_FILE = ("file_path", "path", "file", "filePath")
+_FILE = ("file_path", "path", "file", "filePath", "notebook_path")
+# A file that says what is to do: to write it is no step of the work.
+_PLAN = re.compile(r"(?:^|/)(?:plan|todo)\w*\.md$", re.IGNORECASE)
 
 # A word of the harness to the agent below a result.
 _REMINDS = "<system-reminder>"
@@ -264,6 +266,9 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         # A refusal may quote below its reason what it refuses.
         reason, _, quoted = text.partition("\n")
         text = " ".join([reason, *(word for word in quoted.split() if word not in given)])
+    written = written_by(tool, given) if kind == "edit" and not failed else None
+    if written is not None and _PLAN.search(written[0]):
+        kind = "plan"
     empty = says_nothing(text)
     informative = failed or (kind not in ("idle", "edit", "plan") and not is_bare_status(text))
     return Step(
@@ -282,7 +287,7 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         shown=shown[:SHOWN],
         text=text,
         approach=str((call.approach if call else None) or result.approach or ""),
-        written=written_by(tool, given) if kind == "edit" and not failed else None,
+        written=written,
         done=done_items(given) if kind == "plan" else 0,
     )
 
