@@ -147,8 +147,8 @@ def test_escapes_act_on_nothing(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded_however_long_it_is(tmp_path: Path) -> None:
-    """A session of 30 MB needs a tenth of that: nothing of it is kept but its review, however many loops it has."""
-    place, size = tmp_path / "long.jsonl", 30_000_000
+    """A session of 45 MB needs a tenth of that: nothing of it is kept but its review, however many loops it has."""
+    place, size = tmp_path / "long.jsonl", 45_000_000
     calls = [line for line in LOOP if '"type":"tool_use"' in line or "tool_result" in line][:8]
     filling = f'{{"filling":"{"x" * 10_000}",'
     steps = 0
