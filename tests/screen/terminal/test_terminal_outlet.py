@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import pty
 import select
+import signal
 import threading
+import tty
 from collections.abc import Iterator
+from io import FileIO, TextIOWrapper
 from typing import IO
 
 import pytest
 
-from unstuck_tui.terminal.driver import Outlet
+from unstuck_tui.terminal.driver import Outlet, whole
 
 PIPE_SIZE = 65_536
 
@@ -70,3 +74,36 @@ def test_a_lost_terminal_is_told_once(pipe: tuple[int, IO[str]]) -> None:
     for _ in range(100):
         outlet.write("frame")
     outlet.close("reset")
+
+
+def test_a_write_that_signals_interrupt_is_whole() -> None:
+    """A child ends while a frame waits for a slow terminal, and standard error has no buffer: all of it comes."""
+    terminal, screen = pty.openpty()
+    tty.setraw(screen)
+    unbuffered = TextIOWrapper(FileIO(screen, "w", closefd=False), encoding="utf-8", write_through=True)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    writer, ended, came = threading.get_ident(), threading.Event(), bytearray()
+
+    def interrupt() -> None:
+        while not ended.wait(0.001):
+            signal.pthread_kill(writer, signal.SIGUSR1)
+
+    def read() -> None:
+        while not came.endswith(b"$"):
+            came.extend(os.read(terminal, 256))
+
+    threads = [threading.Thread(target=interrupt), threading.Thread(target=read)]
+    try:
+        for thread in threads:
+            thread.start()
+        with whole(unbuffered) as file:
+            file.write("─" * 200_000 + "$")
+    finally:
+        ended.set()
+        os.write(screen, b"$")
+        for thread in threads:
+            thread.join()
+        signal.signal(signal.SIGUSR1, before)
+        os.close(terminal)
+        os.close(screen)
+    assert came.decode(errors="replace").rstrip("$") == "─" * 200_000

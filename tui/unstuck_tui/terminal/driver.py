@@ -124,6 +124,16 @@ class Outlet:
             self._caught_up()
 
 
+def whole(file: IO[str]) -> IO[str]:
+    """Return a file of the same descriptor that writes all it takes, with stand-ins for what its encoding lacks.
+
+    Without a buffer (``PYTHONUNBUFFERED``) Python drops the rest of a write that a signal interrupts.
+    """
+    if not isinstance(file, TextIOWrapper):
+        return file
+    return open(file.fileno(), "w", encoding=file.encoding, errors=IN_CELLS, newline="", closefd=False)
+
+
 class TerminalDriver(RedirectedDriver):
     """Textual's driver; it closes the screen when its terminal is gone and redraws it after a stall."""
 
@@ -145,11 +155,9 @@ class TerminalDriver(RedirectedDriver):
             return tell
 
         assert sys.__stderr__ is not None
-        if isinstance(sys.__stderr__, TextIOWrapper):
-            sys.__stderr__.reconfigure(errors=IN_CELLS)
         self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
         self._leave = later(app.exit)
-        self._outlet = Outlet(sys.__stderr__, lost=self._leave, caught_up=self._repaint)
+        self._outlet = Outlet(whole(sys.__stderr__), lost=self._leave, caught_up=self._repaint)
         self.redirect(self._outlet)
 
     def run_input_thread(self) -> None:
