@@ -6,6 +6,8 @@ import os
 import pty
 import select
 import signal
+import subprocess
+import sys
 import threading
 import tty
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from typing import IO
 
 import pytest
 
-from unstuck_tui.terminal.driver import Outlet, whole
+from unstuck_tui.terminal.driver import Outlet
+from unstuck_tui.terminal.whole_writes import whole
 
 PIPE_SIZE = 65_536
 
@@ -107,3 +110,12 @@ def test_a_write_that_signals_interrupt_is_whole() -> None:
         os.close(terminal)
         os.close(screen)
     assert came.decode(errors="replace").rstrip("$") == "─" * 200_000
+
+
+def test_streams_of_a_command_have_a_buffer() -> None:
+    """With PYTHONUNBUFFERED a command writes whole lines, as without."""
+    said = "from unstuck_tui import main\ntry: main()\nfinally: print(type(sys.stdout.buffer).__name__, flush=True)"
+    command = [sys.executable, "-c", f"import sys\nsys.argv = ['unstuck', '--version']\n{said}"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == ["BufferedWriter"]

@@ -16,6 +16,7 @@ from unstuck.version import __version__
 from unstuck_tui.cli.catalogue import COMMANDS, GROUPS, HIDDEN, OLD_NAMES, examples_of, module_of, path_of
 from unstuck_tui.cli.streams import discard, keep_standard_streams
 from unstuck_tui.terminal.stand_ins import use_stand_ins
+from unstuck_tui.terminal.whole_writes import whole
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -86,6 +87,7 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """The ``unstuck`` command."""
     keep_standard_streams()
+    sys.stdout, sys.stderr = whole(sys.stdout), whole(sys.stderr)
     use_stand_ins()
     # A parent that ignores SIGCHLD hands that on, and then no exit status of our own children is known.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -12,7 +12,6 @@ import sys
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
 from select import select
@@ -28,6 +27,7 @@ from unstuck_tui.terminal.escapes import TITLE_BACK, TITLE_KEPT, title
 from unstuck_tui.terminal.handoff import LEFT_BY_KILLED, LEFT_ON, Handoff
 from unstuck_tui.terminal.input import TerminalInput
 from unstuck_tui.terminal.stand_ins import IN_CELLS
+from unstuck_tui.terminal.whole_writes import whole
 from unstuck_tui.textual_internals.screens import RedirectedDriver
 
 BEHIND = 4_000_000  # characters
@@ -124,16 +124,6 @@ class Outlet:
             self._caught_up()
 
 
-def whole(file: IO[str]) -> IO[str]:
-    """Return a file of the same descriptor that writes all it takes, with stand-ins for what its encoding lacks.
-
-    Without a buffer (``PYTHONUNBUFFERED``) Python drops the rest of a write that a signal interrupts.
-    """
-    if not isinstance(file, TextIOWrapper):
-        return file
-    return open(file.fileno(), "w", encoding=file.encoding, errors=IN_CELLS, newline="", closefd=False)
-
-
 class TerminalDriver(RedirectedDriver):
     """Textual's driver; it closes the screen when its terminal is gone and redraws it after a stall."""
 
@@ -157,7 +147,7 @@ class TerminalDriver(RedirectedDriver):
         assert sys.__stderr__ is not None
         self._repaint = later(lambda: app.refresh(repaint=True, layout=True))
         self._leave = later(app.exit)
-        self._outlet = Outlet(whole(sys.__stderr__), lost=self._leave, caught_up=self._repaint)
+        self._outlet = Outlet(whole(sys.__stderr__, IN_CELLS), lost=self._leave, caught_up=self._repaint)
         self.redirect(self._outlet)
 
     def run_input_thread(self) -> None:
