@@ -237,8 +237,8 @@ class WithoutEffect:
                 self._written(file, step.action, step.number)
             else:
                 if len(new) >= LONG_COPY:
-                    yield f"copy {hash(new)}", self._news, REWORDED_ROUNDS, False
-                put = f"{hash(new.strip())}"
+                    yield f"copy {digest(new)}", self._news, REWORDED_ROUNDS, False
+                put = digest(new.strip())
                 yield f"text {file} {put}", max(self._ran, self._written(file, put, step.number)), ROUNDS, False
                 if not is_bare_status(" ".join(step.text.replace(file, "").split())):
                     yield f"draft {file}", self._drafted, REWORDED_ROUNDS, True
