@@ -119,3 +119,13 @@ def test_validate_says_what_it_read(unstuck: Unstuck, own: Path) -> None:
     assert unstuck.inside("config", "validate").out == "no settings are set: every value is the default\n"
     written(own, "max_parallel: 3\n")
     assert unstuck.inside("config", "validate").out == f"ok   {own}\n"
+
+
+def test_a_value_that_is_ignored_is_named(unstuck: Unstuck, own: Path) -> None:
+    """`config validate` and `run` say that a project's file cannot raise a limit; nothing is wrong with the file."""
+    file = written(unstuck.root / "unstuck.yaml", "failure_handler: {max_attempts: 99}\n")
+    said = "failure_handler.max_attempts: 99 is ignored, 20 holds: only your own settings can raise it"
+    done = unstuck.inside("config", "validate")
+    assert (done.code, done.out) == (0, f"ok   {file}\n")
+    assert f"{said} ({file}:1)" in done.errors
+    assert f"! {said}" in unstuck.inside("run", "--headless", "--verify", "true", "--", "true").out

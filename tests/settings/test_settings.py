@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from unstuck.errors import SettingsError
+from unstuck.settings.effective import ignored_values
 from unstuck.settings.layers import default_user_file
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import DEFAULT_TIMEOUTS, Settings
@@ -442,6 +443,20 @@ def test_a_repositorys_file_may_only_lower_what_costs_more(
     assert value(load(user=given(most), own=given(most - 1))) == most - 1
     assert value(load(user=given(least), own=given(most))) == least
     assert value(load(own=given(least), **{key: most})) == most
+
+
+def test_what_a_repositorys_file_cannot_raise_is_said(tmp_path: Path) -> None:
+    """Each ignored value has its line, the value that holds, and where to raise it; a stronger source silences it."""
+    own = tmp_path / "unstuck.yaml"
+    mine = tmp_path / "mine.yaml"
+    assert ignored_values(tmp_path, mine, {}, {}) == []
+    own.write_text("pivot: {parallel: 1}\nmax_parallel: 6\nbudget:\n  tokens: 900\n  cost: 1\n", encoding="utf-8")
+    mine.write_text("budget: {tokens: 500}\n", encoding="utf-8")
+    budget, parallel = ignored_values(tmp_path, mine, {}, {})
+    more = "only your own settings can raise it"
+    assert budget == f"budget.tokens: 900 is ignored, 500 holds: {more} ({own}:4)"
+    assert parallel == f"max_parallel: 6 is ignored, 2 holds: {more} ({own}:2)"
+    assert ignored_values(tmp_path, mine, {"UNSTUCK_MAX_PARALLEL": "8"}, {"budget.tokens": 100}) == []
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from unstuck.eventlog.log.load_state import LOG_NAME, checked_state
 from unstuck.eventlog.state import State
 from unstuck.eventlog.usage import used_in_session
 from unstuck.runs.answers.answer_rules import AnswerRules
+from unstuck.settings.effective import ignored_values
 from unstuck.settings.layers import default_user_file
 from unstuck.settings.loading import load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
@@ -34,7 +35,7 @@ from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.context.next_step import fallen
 from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.supervisor import Supervisor
-from unstuck.text import is_text, one_line
+from unstuck.text import admit, is_text, one_line
 from unstuck.workspace.git.refs import head
 from unstuck.workspace.git.repo_status import branch_of
 from unstuck.workspace.project import Project
@@ -133,7 +134,10 @@ async def start_run(
         plan=plan.as_dict(),
         base=base or "",
         branch=branch or "",
-        warnings=tuple(await start_warnings(plan, place, options.environ, apart=apart, here=options.placed is None)),
+        warnings=(
+            *(admit(said, limit=500) for said in _ignored(plan, place, options)),
+            *await start_warnings(plan, place, options.environ, apart=apart, here=options.placed is None),
+        ),
     )
     async with Supervisor.open(
         place,
@@ -351,6 +355,16 @@ def _agent(plan: Plan, name: str, supervisor: Supervisor, more: Mapping[str, str
 
 
 def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
+    overrides = _overrides(plan, options)
+    return load_settings(place.root, user_file=default_user_file(), environ=options.environ, overrides=overrides)
+
+
+def _ignored(plan: Plan, place: Project, options: RunOptions) -> list[str]:
+    return ignored_values(place.root, default_user_file(), options.environ, _overrides(plan, options))
+
+
+def _overrides(plan: Plan, options: RunOptions) -> dict[str, Any]:
+    """Return the settings that the plan and the caller give."""
     overrides: dict[str, Any] = dict(plan.settings)
     if plan.max_parallel is not None:
         overrides["max_parallel"] = plan.max_parallel
@@ -358,7 +372,7 @@ def _settings(plan: Plan, place: Project, options: RunOptions) -> Settings:
     if plan.unverified is not None:
         overrides["unverified"] = plan.unverified
     overrides.update(options.overrides)
-    return load_settings(place.root, user_file=default_user_file(), environ=options.environ, overrides=overrides)
+    return overrides
 
 
 def _budget(place: Project, options: RunOptions) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,30 @@ def checked_sources(project: Path | None, user_file: Path, environ: Mapping[str,
             yield Checked(layer.source, str(error))
         else:
             yield Checked(layer.source, "")
+
+
+def ignored_values(
+    project: Path | None, user_file: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any]
+) -> list[str]:
+    """Return a line for each value of the project's files that is too high to count. Raises SettingsError."""
+    sources = list(layers(project, user_file, environ, overrides))
+    if not any(not layer.trusted and layer.file is not None and os.path.lexists(layer.file) for layer in sources):
+        return []
+    found: dict[str, str] = {}
+    merged: dict[str, Any] = {}
+    for layer in sources:
+        values = checked(layer)
+        asked, given = Settings.model_validate(values), set(_leaves(values))
+        merge(merged, layer, values)
+        holds = Settings.model_validate(merged)
+        for key in given.intersection(ONLY_LOWERED):
+            value, limit = attrgetter(key)(asked), attrgetter(key)(holds)
+            found.pop(key, None)
+            if value != limit:
+                higher = "no limit" if value is None else f"{value:g}"
+                said = f"{key}: {higher} is ignored, {limit:g} holds: only your own settings can raise it"
+                found[key] = f"{said} ({_where(layer, key)})"
+    return [found[key] for key in sorted(found)]
 
 
 def _where(layer: Layer, key: str) -> str:

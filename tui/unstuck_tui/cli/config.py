@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from unstuck.errors import SettingsError, UsageError
-from unstuck.settings.effective import Checked, checked_sources, effective_rows
+from unstuck.settings.effective import Checked, checked_sources, effective_rows, ignored_values
 from unstuck.settings.layers import default_user_file, project_file
 from unstuck.settings.models import plain_name
 from unstuck.text import one_line
@@ -108,6 +108,7 @@ def edit(scope: str, project: Path) -> None:
 def validate(ctx: click.Context, project: Path, as_json: bool) -> None:
     """Check every source of settings: files and variables. Exits with 2 if a value is wrong."""
     found = _checked(project)
+    is_valid = not any(one.problem for one in found)
     if as_json:
         print_json({"where": one.where, "ok": not one.problem, "problem": one.problem} for one in found)
     else:
@@ -116,9 +117,11 @@ def validate(ctx: click.Context, project: Path, as_json: bool) -> None:
                 complain(one.problem)
             else:
                 echo(f"ok   {one.where}")
+        for said in ignored_values(here(project).root, default_user_file(), os.environ, {}) if is_valid else ():
+            complain(said)
         if not found:
             echo("no settings are set: every value is the default")
-    ctx.exit(2 if any(one.problem for one in found) else 0)
+    ctx.exit(0 if is_valid else 2)
 
 
 def _file(scope: str, project: Path) -> Path:
