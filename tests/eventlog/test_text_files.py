@@ -35,6 +35,17 @@ def test_a_file_that_nothing_has_read_is_known(tmp_path: Path) -> None:
     assert not is_unread(unread), "it was read to see whether that shows"
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOATIME"), reason="every reader shows on this system")
+async def test_a_prompt_that_a_screen_shows_is_still_unread(tmp_path: Path) -> None:
+    """A pane that shows the prompt is no agent that has read it."""
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text("Do it.")
+    mark_unread(prompt)
+    assert await read_ends(prompt, 100) == b"Do it."
+    assert await read_piece(prompt, 0, 100) == (b"Do it.", 6)
+    assert is_unread(prompt)
+
+
 async def test_a_writer_that_is_cancelled_leaves_no_half(tmp_path: Path) -> None:
     """The file is the old one or the new one; what was begun is brought to its end."""
     path = tmp_path / "report.md"

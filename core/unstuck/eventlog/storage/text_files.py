@@ -16,6 +16,7 @@ import aiofiles
 from unstuck.eventlog.storage.durable_files import plain
 
 _MODE = 0o600
+_NO_TIME = getattr(os, "O_NOATIME", 0)
 _Result = TypeVar("_Result")
 
 
@@ -100,6 +101,14 @@ def _read_piece(path: Path, offset: int, limit: int) -> tuple[bytes, int]:
 
 
 def _plain_opener(path: str, flags: int) -> int:
+    try:
+        # A prompt that a screen shows is still unread by its agent.
+        return _opener_that_shows(path, flags | _NO_TIME)
+    except PermissionError:  # the file of somebody else
+        return _opener_that_shows(path, flags)
+
+
+def _opener_that_shows(path: str, flags: int) -> int:
     # Without O_NONBLOCK a pipe would block for ever.
     return plain(os.open(path, flags | os.O_NONBLOCK))
 
@@ -111,12 +120,14 @@ def mark_unread(path: Path) -> None:
 
 
 def is_unread(path: Path) -> bool:
-    """Return whether nothing has read ``path`` since it was marked, and read it; False where no read shows there.
+    """Return whether no agent has read ``path`` since it was marked, and read it; False where no read shows there.
 
-    Some file systems keep no such time without saying so, such as NFS for what it has in memory.
+    The other functions of this module leave no trace where the system has a flag for it, such as Linux. Some file
+    systems keep no such time without saying so, such as NFS for what it has in memory.
     """
     with suppress(OSError):
         if path.stat().st_atime == 0:
-            _read_piece(path, 0, 1)
+            with open(path, "rb", opener=_opener_that_shows) as file:
+                file.read(1)
             return path.stat().st_atime != 0
     return False
