@@ -75,6 +75,25 @@ def test_kill_9_frees_the_lock_although_its_programs_live_on(tmp_path: Path) -> 
             assert said.run == "r-mine"
 
 
+def test_kill_9_frees_the_lock_although_it_has_just_forked(tmp_path: Path) -> None:
+    """Until its program starts, a child of the killed run has the lock, too; the next run waits for that."""
+    path = tmp_path / "lock"
+    forked = """
+import os, signal, sys, time
+from pathlib import Path
+from unstuck.eventlog.storage.lock import ProjectLock
+ProjectLock(Path(sys.argv[1]), run="r-other").acquire()
+if os.fork():
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(0.3)
+os.execvp("true", ["true"])
+"""
+    died = subprocess.run([sys.executable, "-c", forked, path], check=False)
+    assert died.returncode == -signal.SIGKILL
+    with ProjectLock(path) as lock:
+        assert lock.held
+
+
 def test_a_released_lock_can_be_taken_again(tmp_path: Path) -> None:
     """Release gives the lock back, forgets the holder, and may be called twice."""
     path = tmp_path / "lock"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from unstuck.eventlog.storage.durable_files import NO_ROOM, open_for_reading, op
 from unstuck.text import one_line
 
 _READ_LIMIT = 4096
+_CHILD_S, _PAUSE_S = 2.0, 0.02
 RUN_LOCK, WATCH_LOCK = "lock", "watch.lock"
 """Names of the lock files: a project has at most one live run and, beside it, one live watch."""
 
@@ -49,9 +51,12 @@ class ProjectLock:
         return self._fd is not None
 
     def acquire(self) -> None:
-        """Take the lock without waiting. Raises ProjectLocked, RecordError, or ProjectError if it cannot be used."""
+        """Take the lock, at once unless its holder has just died.
+
+        Raises ProjectLocked, RecordError, or ProjectError if it cannot be used.
+        """
         try:
-            self._fd = self._take()
+            self._fd = self._take_from_the_dead()
         except BlockingIOError:
             holder = read_holder(self.path)
             raise ProjectLocked(self.path, *((holder.pid, holder.host) if holder else (0,))) from None
@@ -79,6 +84,18 @@ class ProjectLock:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+    def _take_from_the_dead(self) -> int:
+        """Wait a moment for a dead holder's child, which has the lock from its fork until its program starts."""
+        end = time.monotonic() + _CHILD_S
+        while True:
+            try:
+                return self._take()
+            except BlockingIOError:
+                holder = read_holder(self.path)
+                if holder is None or holder.host or _is_alive(holder.pid) or time.monotonic() > end:
+                    raise
+            time.sleep(_PAUSE_S)
 
     def _take(self) -> int:
         """Return the descriptor of the locked file. A file that was deleted meanwhile is opened again."""
@@ -153,6 +170,16 @@ def read_holder(path: Path) -> Holder | None:
 def _identity(fd: int) -> list[int]:
     status = os.fstat(fd)
     return [status.st_dev, status.st_ino]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
 
 
 def _process_started() -> float:
