@@ -52,6 +52,7 @@ _INSTALLS = re.compile(
 )
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _GUESS = "guess "
+_A_PATH = re.compile(r"[\w.~-]*/[\w./~-]*\w|\.?\w[\w-]*\.\w[\w.-]*\w")
 _ADDRESS = re.compile(r"(?<=://)[^\s'\"?#\\]+")
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
@@ -285,7 +286,7 @@ class Streaks:
         if refused or (not cause and len(step.text) <= MISS_LIMIT and misses_tool(step.text)):
             # A status alone says nothing about another address.
             call = step.call if is_http_error(step.call, step.text) else ""
-            cause = call or without_names(f"{step.tool} {step.shown}", step.text)
+            cause = call or without_names(f"{step.tool} {step.shown}", step.masked)
             if refused and cause not in self._texts and (asked := _asked_of(step)):
                 cause = next((key for key, seen in self._texts.items() if _refuses(asked, seen)), cause)
         if cause:
@@ -322,9 +323,14 @@ class Streaks:
 
 
 def _asked_of(step: Step) -> str:
-    """Return what a call asks for access: an address, or a program with its first word, such as ``git push``."""
+    """Return what a call asks for access.
+
+    It is an address, a path that the refusal names, or a program with its first word, such as ``git push``.
+    """
     if address := _ADDRESS.search(step.call):
         return address[0]
+    if path := next((path for path in _A_PATH.findall(step.text) if path in step.call), ""):
+        return path
     words = step.call.split()[:2]
     return " ".join(words) if len(words) == 2 and all(word.isalpha() for word in words) else ""
 

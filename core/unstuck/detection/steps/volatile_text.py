@@ -163,7 +163,7 @@ def _word(word: str, durations: bool, counted: bool) -> tuple[str, bool]:
     bare = word.strip(_AROUND)
     if counted and bare.isdigit():
         return "N", False
-    if word[0] in "'\"" and word[-1] in "'\"":
+    if word[0] in "'\"" and word[-1] in "'\"" and "://" not in word:
         return word[:WORD_LIMIT], False
     timed = False
 

@@ -1,0 +1,102 @@
+"""Trouble that a call reports although it passed, and what a call prints behind its output."""
+
+from __future__ import annotations
+
+import pytest
+from tests.detection.test_loop_histories import History, bad, ok, verdicts
+from tests.detection.test_loop_rules import tool
+from tests.detection.test_same_aim import apart
+
+from unstuck.detection.steps.results import denies_success, without_tail
+
+TIMED = "\n\nreal\t0m{0}.013s\nuser\t0m0.6{0}4s\nsys\t0m0.1{0}s"
+
+
+@pytest.mark.parametrize(
+    ("call", "said", "output", "failed"),
+    [
+        ('make; echo "exit code: $?"', "built\nexit code: 0", "built", False),
+        ('make; echo "exit code: $?"', "no rule\nexit code: 2", "no rule", True),
+        ("make | tail -3; echo ${PIPESTATUS[0]}", "no rule\n2", "no rule", True),
+        ("make; Write-Host $LASTEXITCODE", "no rule\n2", "no rule\n2", False),
+        ("test -f a; echo $?", "1", "1", False),
+        ('for f in a b; do cc $f; echo "$f $?"; done', "a 0\nb 1", "a 0\nb 1", False),
+        ("time make", "built" + TIMED.format(4), "built", False),
+        ("cat times.txt", "built" + TIMED.format(4), "built" + TIMED.format(4), False),
+        ("echo $?; ls", "0\nfile 7", "0\nfile 7", False),
+    ],
+)
+def test_what_a_call_prints_behind_its_output(call: str, said: str, output: str, failed: bool) -> None:
+    """The exit code that it asks for tells a failure; a number that ends an output otherwise is part of it."""
+    assert without_tail(call, said) == (output, failed)
+
+
+def test_tries_that_differ_in_what_they_print_behind_the_output() -> None:
+    """The fourth try of one command; what it says is compared without the code and the time."""
+    busy = "umount: /mnt/toll: target is busy."
+    tries = (
+        bad("umount /mnt/toll", busy),
+        ok('umount /mnt/toll; echo "rc=$?"', f"{busy}\nrc=32"),
+        bad("time umount /mnt/toll", busy + TIMED.format(2)),
+        bad("sudo umount -v /mnt/toll", busy),
+    )
+    assert verdicts(apart(*tries))
+    freed = ok('umount /mnt/toll; echo "rc=$?"', "umounted\nrc=0")
+    assert verdicts(apart(*tries[:2], freed, *tries[2:])) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "denies"),
+    [
+        ('{"status":"error","error":"parse error: ranges only allowed for selectors"}', True),
+        ('{\n  "error": {\n    "message": "Expired API key provided", "code": "key_expired"\n  }\n}', True),
+        ('{"errors": [{"message": "Field is unknown"}], "data": null}', True),
+        ('{"error": null, "data": {"id": 4}}', False),
+        ('{"error": "", "data": {"id": 4}}', False),
+        ('{"errors": [], "data": {"id": 4}}', False),
+        ('{"error": {}, "data": {"id": 4}}', False),
+        ('{"status": "ok", "error_rate": 0.2}', False),
+    ],
+)
+def test_an_object_that_reports_an_error(said: str, denies: bool) -> None:
+    """An object that is an error is a failure; one with room for an error is none."""
+    assert denies_success(said) is denies
+
+
+def test_a_key_that_no_address_accepts() -> None:
+    """Other addresses, each with an id of its own in what it says; answers are none."""
+    names = ("charges", "refunds", "payouts", "prices")
+    error = '{{"error": {{"message": "Expired API Key provided: sk_1", "log": "https://pay.example/logs/req_{}"}}}}'
+    asked = [
+        ok(f"curl -s https://pay.example/v1/{name} -u $KEY:", error.format(f"{n}zRk7{n}VWy"))
+        for n, name in enumerate(names)
+    ]
+    assert [one.kind for one in verdicts(apart(*asked))][:1] == ["blocked"]
+    answers = [
+        ok(f"curl -s https://pay.example/v1/{name} -u $KEY:", f'{{"{name}": [{n}]}}') for n, name in enumerate(names)
+    ]
+    assert verdicts(apart(*answers)) == []
+
+
+def test_a_path_that_is_refused_to_every_tool() -> None:
+    """The third refusal that names the same path, whatever it says beside it; other paths are other accesses."""
+    path = "/srv/app/.env.live"
+
+    def refusals(paths: list[str]) -> History:
+        return apart(
+            tool("Read", f"Permission to use Read with path {paths[0]} has been denied.", True, file_path=paths[0]),
+            bad(f"cat {paths[1]}", f"This command requires approval: reading {paths[1]}"),
+            bad(f"head -c 90 {paths[2]}", f"Permission to use Bash with command {paths[2]} has been denied."),
+        )
+
+    assert [one.kind for one in verdicts(refusals([path] * 3))] == ["blocked"]
+    assert verdicts(refusals([path, "/srv/app/.env.test", "/srv/app/.env.ci"])) == []
+
+
+def test_a_post_about_what_is_being_made_is_no_wait() -> None:
+    """The same issue made three times, each with a number of its own."""
+    posts = [
+        ok('gh issue create -t "stale" -b "see log"', f"Creating issue in acme/app\n\nhttps://code.example/issues/{n}")
+        for n in (41, 42, 43)
+    ]
+    assert [one.kind for one in verdicts(apart(*posts))] == ["loop"]
