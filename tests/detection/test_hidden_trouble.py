@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.detection.test_loop_histories import History, bad, ok, verdicts
+from tests.detection.test_loop_histories import History, bad, edit, ok, verdicts
 from tests.detection.test_loop_rules import tool
 from tests.detection.test_same_aim import apart
 
@@ -100,3 +100,98 @@ def test_a_post_about_what_is_being_made_is_no_wait() -> None:
         for n in (41, 42, 43)
     ]
     assert [one.kind for one in verdicts(apart(*posts))] == ["loop"]
+
+
+UNIT = """● {0}.service - {0}
+   Active: activating (auto-restart) (Result: exit-code) since Tue 11:0{1}:55 UTC; {1}s ago
+  Process: 4{1}31 ExecStart=/usr/local/bin/{0} (code=exited, status=203/EXEC)"""
+TABLE = "│ id │ name │ pid  │ ↺  │ status  │\n│ 0  │ {0}  │ 9{1}7 │ 1{1} │ errored │"
+CRASH = (
+    "Starting: {0}\nE Runtime: FATAL EXCEPTION: main\nE Runtime: {0}, PID: 1{1}31\nprocess {0} (pid 1{1}31) has died"
+)
+GONE = "dev  24{1}8  0.0  0.0  0  0 ?  Zs   10:00   0:02 [{0}] <defunct>"
+RESTARTS = (
+    "ctl restart {0}",
+    "ctl stop {0}; ctl start {0}; sleep 3; ctl status {0}",
+    "ctl delete {0}; ctl start {0}",
+    "ctl reload {0} && ctl ls",
+)
+
+
+def tried(said: list[str], forms: tuple[str, ...] = RESTARTS, name: str = "relayd") -> History:
+    return apart(
+        *(
+            ok(form.format(name), text.format(name, n * 5 % 7 + 1))
+            for n, (form, text) in enumerate(zip(forms, said, strict=False))
+        )
+    )
+
+
+@pytest.mark.parametrize("state", [UNIT, TABLE, CRASH, GONE])
+def test_a_state_of_trouble_that_no_try_changes(state: str) -> None:
+    """The fourth try after which the same thing is in the same trouble, whatever its process and its counters are."""
+    assert verdicts(tried([state] * 4))
+    assert verdicts(tried([state] * 3)) == []
+
+
+@pytest.mark.parametrize("state", [UNIT, TABLE, CRASH, GONE])
+def test_states_of_trouble_that_differ(state: str) -> None:
+    """Another trouble each time, or another thing, is not the same."""
+    reasons = ("port 80 is taken: error", "no such user: error", "config line 3 invalid", "disk failed")
+    assert verdicts(tried([f"{state}\n{{0}}: {reason}" for reason in reasons])) == []
+    names = ("relayd", "mailer", "tiles", "queue")
+    others = [
+        ok(form.format(name), state.format(name, n)) for n, (form, name) in enumerate(zip(RESTARTS, names, strict=True))
+    ]
+    assert verdicts(apart(*others)) == []
+
+
+def test_good_news_with_words_of_trouble() -> None:
+    """Checks that pass, and trouble of something else that each list shows, are left alone."""
+    passed = "Tests run: {1}, Failures: 0, Errors: 0\nno errors found in {0}\n{0}: 0 failed"
+    assert verdicts(tried([passed] * 4)) == []
+    named = "tests/{0}/test_error.py ......\n{0}::test_invalid_input ok\n{0}/busy.py"
+    assert verdicts(tried([named + f"\nin {n} files" for n in "abcd"])) == []
+    assert (
+        verdicts(
+            apart(
+                *(
+                    edit(f"f{n}.c") + ok("pytest tests/test_error.py", f"tests/test_error.py {'.' * 9} [100%]")
+                    for n in range(5)
+                )
+            )
+        )
+        == []
+    )
+    listed = "{1} services:\n{1}2 requests  {0}  up\nbackup  Exited (0) 3 weeks ago"
+    assert verdicts(tried([listed] * 4)) == []
+    assert verdicts(apart(*(edit(f"f{n}.c") + ok("make", "make: OK") for n in range(6)))) == []
+    assert (
+        verdicts(
+            apart(
+                *(
+                    edit(f"f{n}.c") + ok(f"make -j{n} | tail -2", "make: Nothing to be done for 'all'.")
+                    for n in range(4)
+                )
+            )
+        )
+        == []
+    )
+
+
+def test_a_complaint_behind_a_pipe_is_one_of_its_program() -> None:
+    """Queries with the same fault, some of them behind a pipe."""
+    error = "awk: cmd. line:1: {0}\nawk: cmd. line:1:  ^ unterminated regexp"
+    parts = ("$3 ~ /chr[1-9 {print}", "match($3, /chr[0-9/)", "/chr[1-9/ {n++}", "$3 ~ /^chr[XY {print $3}")
+    tries = [
+        (ok if n % 2 else bad)(f"awk '{part}' c.tsv{' 2>&1 | tee /tmp/t' * (n % 2)}", error.format(part))
+        for n, part in enumerate(parts)
+    ]
+    assert verdicts(apart(*tries))
+
+
+def test_a_state_that_is_waited_for_is_no_try() -> None:
+    """The same look after a wait is a wait, although what it shows is in trouble."""
+    look = "sleep 20; kubectl get pods -l app=relayd"
+    shown = "relayd-7d9c5b8f6d-x2k4p  0/1  Error  {} (14s ago)"
+    assert verdicts(apart(*(ok(look, shown.format(n)) for n in range(5)))) == []

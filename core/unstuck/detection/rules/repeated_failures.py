@@ -29,6 +29,7 @@ from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_
 from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.troubles import troubles_in
 from unstuck.detection.steps.volatile_text import digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -167,11 +168,14 @@ class Streaks:
 
         None where the step is no failure.
         """
-        if step.kind != "work":
+        if step.kind not in ("work", "wait"):
             return None
         shown = step.shown
-        logged = ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
-        if not (logged or _HIDES.search(shown)):
+        works = step.kind == "work"
+        logged = works and ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
+        hides = logged or (works and _HIDES.search(shown) is not None)
+        troubles = troubles_in(shown, step.text, hides=hides)
+        if not (hides or troubles):
             return None
         name = check_of(step.tool, without_digits(step.shown) if logged else step.shown)
         # A log that is read again is no other run.
@@ -183,15 +187,21 @@ class Streaks:
         self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
         text = without_elapsed(step.text)
         failure = Failure(step.result, step.action, step.number, text, step.shown, is_hidden=True)
+        failure.errors = failure.errors if hides and failure.errors else troubles
         if not failure.errors:
             return None
-        own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen else None
-        found = None if logged else self._of_text(name, step, failure)
+        own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen and works else None
+        # The same look again waits for another state.
+        waited = not works and any(one.action == step.action for one in self._seen_text(name, step, failure))
+        found = None if logged or waited else self._of_text(name, step, failure)
         found = own if own is not None and (found is None or own.rounds >= ROUNDS) else found
         if found is None:
             return None if name in self._checks and diagnose(step.text, exit_code=None) is None else []
-        fails = any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
+        fails = troubles or any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
         return [found] if fails else None
+
+    def _seen_text(self, name: str, step: Step, failure: Failure) -> list[Step]:
+        return [one for one, _, _ in self._texts.get(self._same_text(name, step, failure), ())]
 
     def _passed(self, step: Step) -> None:
         if not (self._checks or self._texts):

@@ -167,7 +167,7 @@ class Failure:
     @cached_property
     def _reported(self) -> list[str]:
         """Lines that report an error, or all of a short text, without numbers of lines."""
-        short = len(self.text) <= MISS_LIMIT
+        short = len(self.text) <= MISS_LIMIT and not self.is_hidden
         lines = [line for line in self.text.splitlines() if line.strip()] if short else self.errors
         return [_plain(line[:ENDING]) for line in lines]
 
@@ -306,7 +306,9 @@ def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
     return one_check and (
         (len(lines) == len(failures) and lines == sorted(set(lines)))
         or any(values == sorted(set(values)) for values in series)
-        or any(max(values) - min(values) > noise * max(map(abs, values)) for values in series)
+        or any(
+            max(values) - min(values) > noise * max(map(abs, values)) for values in series if not failures[-1].is_hidden
+        )
     )
 
 
