@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.detection.test_loop_histories import History, bad, edit, ok, verdicts
 from tests.detection.test_loop_rules import tool
@@ -195,3 +197,57 @@ def test_a_state_that_is_waited_for_is_no_try() -> None:
     look = "sleep 20; kubectl get pods -l app=relayd"
     shown = "relayd-7d9c5b8f6d-x2k4p  0/1  Error  {} (14s ago)"
     assert verdicts(apart(*(ok(look, shown.format(n)) for n in range(5)))) == []
+
+
+def test_a_pod_that_crashes_after_each_edit() -> None:
+    """The third look after an edit shows the same crash of another pod; another reason each time is none."""
+    look = "sleep 15; kubectl get pods -l app=relayd; kubectl logs -l app=relayd --tail=1"
+    pods = ("7d9c5b8f6d-x2k4p", "6b4f9d7c58-zq8vl", "5f66d8c9bb-m4n7d")
+    shown = "relayd-{} 0/1 CrashLoopBackOff {} (1{}s ago)\nModuleNotFoundError: No module named '{}'"
+
+    def rounds(modules: tuple[str, ...]) -> History:
+        texts = [shown.format(pod, n, n, module) for n, (pod, module) in enumerate(zip(pods, modules, strict=True), 1)]
+        return apart(*(edit(f"deploy{n}.yaml") + ok(look, text) for n, text in enumerate(texts)))
+
+    assert verdicts(rounds(("relay_settings",) * 3))
+    assert verdicts(rounds(("relay_settings", "yaml", "redis"))) == []
+
+
+LOOKS = (
+    "redis-cli llen outbox",
+    "sleep 10; redis-cli llen outbox",
+    "redis-cli llen outbox 2>&1 | tail -3",
+    "redis-cli lrange outbox 0 -1",
+    "sleep 30 && redis-cli llen outbox || true",
+    "sleep 60; redis-cli llen outbox",
+)
+
+
+@pytest.mark.parametrize("nothing", ["(integer) 0", "0 entries", "total 0"])
+def test_a_box_in_which_nothing_arrives(nothing: str) -> None:
+    """The sixth look with waits between, in any form; something that arrives is news."""
+    looks = [ok(look, "(empty array)" if "lrange" in look else nothing) for look in LOOKS]
+    assert [one.kind for one in verdicts(apart(*looks))][-1:] == ["waiting"]
+    assert verdicts(apart(*looks[:5])) == []
+    arrived = [ok(look, f"(integer) {n}") for n, look in enumerate(LOOKS)]
+    assert verdicts(apart(*arrived)) == []
+
+
+def test_files_that_arrive_one_by_one() -> None:
+    """A list that grows by a file with the next number is news, also after two looks that showed the same."""
+    shown = (1, 2, 2, 3, 3, 4, 5, 6)
+    looks = [
+        ok(f"sleep {n}; ls out/" if n % 2 else "ls out/ 2>&1", "\n".join(f"part{k}.json" for k in range(many)))
+        for n, many in enumerate(shown)
+    ]
+    assert verdicts(apart(*looks)) == []
+
+
+def test_a_tool_is_known_by_its_name_as_it_is_spelt() -> None:
+    """Words of a name are told apart by their capitals: a search that finds nothing, asked in other words."""
+    words = ("remote work", "work AND remote", "allowance remote work", "title remote work policy")
+    asked = [tool("searchPages", '{"results": [], "size": 0}', text=text, limit=n) for n, text in enumerate(words)]
+    spelt = [replace(one, tool=one.tool.lower()) for one in apart(*asked)]
+    assert verdicts(spelt)
+    saved = [tool("updatePage", '{"results": [], "size": 0}', text=text, limit=n) for n, text in enumerate(words)]
+    assert verdicts([replace(one, tool=one.tool.lower()) for one in apart(*saved)]) == []

@@ -191,17 +191,15 @@ class Streaks:
         if not failure.errors:
             return None
         own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen and works else None
-        # The same look again waits for another state.
-        waited = not works and any(one.action == step.action for one in self._seen_text(name, step, failure))
+        # The same look again waits for another state, where no edit lies between.
+        before = () if works else self._texts.get(self._same_text(name, step, failure), ())
+        waited = any(one.action == step.action and one.number > self._edited for one, _, _ in before)
         found = None if logged or waited else self._of_text(name, step, failure)
         found = own if own is not None and (found is None or own.rounds >= ROUNDS) else found
         if found is None:
             return None if name in self._checks and diagnose(step.text, exit_code=None) is None else []
         fails = troubles or any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
         return [found] if fails else None
-
-    def _seen_text(self, name: str, step: Step, failure: Failure) -> list[Step]:
-        return [one for one, _, _ in self._texts.get(self._same_text(name, step, failure), ())]
 
     def _passed(self, step: Step) -> None:
         if not (self._checks or self._texts):
@@ -279,7 +277,9 @@ class Streaks:
         if len(seen) == 1:
             return None
         own = [one for _, other, one in seen if other == name]
-        needed = _unless_more(own if len(own) == len(seen) else [], _rounds_needed(steps))
+        one_call = failure.is_hidden and all(one.action == step.action for one in steps)
+        needed = ROUNDS if one_call else _rounds_needed(steps)
+        needed = _unless_more(own if len(own) == len(seen) else [], needed)
         last = list(seen)[-ROUNDS_OF_DIFFERENT_CALLS:]
         earlier = last[-2][2]
         said_again = failure.key == earlier.key or failure.ends_as(earlier) or failure.is_outcome_of(earlier)

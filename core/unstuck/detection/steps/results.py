@@ -38,14 +38,18 @@ _WENT_WRONG = re.compile(
 _ENDED = re.compile(r"\b(?:completed|finished|exited|killed|terminated|ended|exit[_ ](?:code|status))\b", re.IGNORECASE)
 _EMPTY_LIMIT = 280
 _EMPTY = re.compile(
-    r"\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
+    r"\((?:integer\) 0|empty (?:array|list|set|list or set)\)|nil\))|total 0"
+    r"|\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
     r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|(?:file|result|resource|hit|item|row|change)s?|entries)\b.{0,80}"
     r"|.{0,80}\b(?:nothing (?:to|found|matched|changed)|no changes to make|already up[- ]to[- ]date|unchanged since)\b"
     r".{0,120}"
     r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
-_EMPTY_WORDS = ("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty)")
+_EMPTY_WORDS = (
+    *("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty", "(nil)", "(integer) 0"),
+    "total 0",
+)
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})

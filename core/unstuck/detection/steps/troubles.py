@@ -23,7 +23,7 @@ _TROUBLE = re.compile(
 )
 _BAD = r"(?:errors?|fail\w*|exceptions?|conflicts?)"
 _GOOD = re.compile(
-    rf"\b(?:0|no|without|zero)\s(?:\w+\s)?{_BAD}|\b{_BAD}\W{{1,3}}0\b|\b(?:pass(?:ed)?|ok|done|success\w*)\b"
+    rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\b(?:pass(?:ed)?|ok|done|success\w*)\b"
 )
 _NAME = re.compile(r"[\w.-]{3,}")
 _COMMANDS = re.compile(r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:\S*/)?(\w[\w.+-]*)")
@@ -32,7 +32,7 @@ _BUILDERS = frozenset({"make", "gmake", "ninja"})
 
 
 def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
-    """Return the lines at the end of ``result`` that name trouble and something that ``call`` names.
+    """Return the lines at the end of ``result`` that name trouble, where one of them names something of ``call``.
 
     A program puts its own name before its complaints, which tells them apart where the call ``hides`` its exit code.
     """
@@ -45,16 +45,22 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
     if not (complains or any(map(lowered.__contains__, _STATES))):
         return []
     names = set(_NAME.findall(command))
-    return [
-        line[:LONG_LINE]
-        for line in end.splitlines()
+    found = []
+    about = False
+    for line in end.splitlines():
         # What a complaint quotes of the call differs with it.
-        if (line.startswith(complains) and line.rpartition(": ")[2] not in call) or _is_trouble(line, names)
-    ]
+        complaint = line.startswith(complains) and not quotes(line, call)
+        if complaint or _is_trouble(line):
+            found.append(line[:LONG_LINE])
+            about = about or complaint or any(name in line for name in names)
+    return found if about else []
 
 
-def _is_trouble(line: str, names: set[str]) -> bool:
+def quotes(line: str, call: str) -> bool:
+    """Return whether a line ends in a part of the call that it complains about."""
+    return line.rpartition(": ")[2] in call
+
+
+def _is_trouble(line: str) -> bool:
     lowered = line.lower()
-    if _TROUBLE.search(lowered) is None or _GOOD.search(lowered) is not None:
-        return False
-    return not names.isdisjoint(_NAME.findall(line))
+    return _TROUBLE.search(lowered) is not None and _GOOD.search(lowered) is None
