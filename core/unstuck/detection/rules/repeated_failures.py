@@ -29,6 +29,7 @@ from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_
 from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.troubles import troubles_in
 from unstuck.detection.steps.volatile_text import digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -52,6 +53,7 @@ _INSTALLS = re.compile(
 )
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _GUESS = "guess "
+_A_PATH = re.compile(r"[\w.~-]*/[\w./~-]*\w|\.?\w[\w-]*\.\w[\w.-]*\w")
 _ADDRESS = re.compile(r"(?<=://)[^\s'\"?#\\]+")
 RESET = "the same check passing, fewer or other failing tests, the error further down, or a word from the user"
 
@@ -166,11 +168,14 @@ class Streaks:
 
         None where the step is no failure.
         """
-        if step.kind != "work":
+        if step.kind not in ("work", "wait"):
             return None
         shown = step.shown
-        logged = ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
-        if not (logged or _HIDES.search(shown)):
+        works = step.kind == "work"
+        logged = works and ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
+        hides = logged or (works and _HIDES.search(shown) is not None)
+        troubles = troubles_in(shown, step.text, hides=hides)
+        if not (hides or troubles):
             return None
         name = check_of(step.tool, without_digits(step.shown) if logged else step.shown)
         # A log that is read again is no other run.
@@ -182,14 +187,18 @@ class Streaks:
         self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
         text = without_elapsed(step.text)
         failure = Failure(step.result, step.action, step.number, text, step.shown, is_hidden=True)
+        failure.errors = failure.errors if hides and failure.errors else troubles
         if not failure.errors:
             return None
-        own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen else None
-        found = None if logged else self._of_text(name, step, failure)
+        own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen and works else None
+        # The same look again waits for another state, where no edit lies between.
+        before = () if works else self._texts.get(self._same_text(name, step, failure), ())
+        waited = any(one.action == step.action and one.number > self._edited for one, _, _ in before)
+        found = None if logged or waited else self._of_text(name, step, failure)
         found = own if own is not None and (found is None or own.rounds >= ROUNDS) else found
         if found is None:
             return None if name in self._checks and diagnose(step.text, exit_code=None) is None else []
-        fails = any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
+        fails = troubles or any(one.failed for one in found.steps) or diagnose(step.text, exit_code=None) is not None
         return [found] if fails else None
 
     def _passed(self, step: Step) -> None:
@@ -268,7 +277,9 @@ class Streaks:
         if len(seen) == 1:
             return None
         own = [one for _, other, one in seen if other == name]
-        needed = _unless_more(own if len(own) == len(seen) else [], _rounds_needed(steps))
+        one_call = failure.is_hidden and all(one.action == step.action for one in steps)
+        needed = ROUNDS if one_call else _rounds_needed(steps)
+        needed = _unless_more(own if len(own) == len(seen) else [], needed)
         last = list(seen)[-ROUNDS_OF_DIFFERENT_CALLS:]
         earlier = last[-2][2]
         said_again = failure.key == earlier.key or failure.ends_as(earlier) or failure.is_outcome_of(earlier)
@@ -285,7 +296,7 @@ class Streaks:
         if refused or (not cause and len(step.text) <= MISS_LIMIT and misses_tool(step.text)):
             # A status alone says nothing about another address.
             call = step.call if is_http_error(step.call, step.text) else ""
-            cause = call or without_names(f"{step.tool} {step.shown}", step.text)
+            cause = call or without_names(f"{step.tool} {step.shown}", step.masked)
             if refused and cause not in self._texts and (asked := _asked_of(step)):
                 cause = next((key for key, seen in self._texts.items() if _refuses(asked, seen)), cause)
         if cause:
@@ -322,9 +333,14 @@ class Streaks:
 
 
 def _asked_of(step: Step) -> str:
-    """Return what a call asks for access: an address, or a program with its first word, such as ``git push``."""
+    """Return what a call asks for access.
+
+    It is an address, a path that the refusal names, or a program with its first word, such as ``git push``.
+    """
     if address := _ADDRESS.search(step.call):
         return address[0]
+    if path := next((path for path in _A_PATH.findall(step.text) if path in step.call), ""):
+        return path
     words = step.call.split()[:2]
     return " ".join(words) if len(words) == 2 and all(word.isalpha() for word in words) else ""
 

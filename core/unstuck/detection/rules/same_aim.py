@@ -6,10 +6,11 @@ Other work between them does not end the tries, because their results do not dep
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from unstuck.detection.repetition import ROUNDS, Finding, new_round
 from unstuck.detection.steps.results import is_bare_status
-from unstuck.detection.steps.tool_call_kind import CallKind, file_of, has_arguments
+from unstuck.detection.steps.tool_call_kind import CallKind, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -17,6 +18,7 @@ AIMS_KEPT = 12
 TRIES_KEPT = 6
 STEPS_KEPT = 30
 NEEDED = 4
+LOOKS = 6
 CALL_LIMIT = 400
 HEAD = 48
 WORDS = 4
@@ -28,19 +30,28 @@ PART = 0.25
 HEARD_KEPT = 1_000
 RESET = "an edit, or a result that says something new"
 
+# What a call does beside what it is about: waits before it, a cut of its output.
+_BEFORE = re.compile(r"(?:\s*(?:sleep\s+\S+\s*(?:&&|;)|time\s|sudo\s))+")
+_BEHIND = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|tee)\b[^|;&]*|\|\|\s*(?:true|:)(?!\S)|;\s*(?:true\b|echo\b.*))")
 _VALUES = re.compile(r'": ?"?([^",}]+)')
 # What stands around the names of a command, beside blanks.
 _AROUND = bytes.maketrans(b"'\"()[]{};|&<>=,", b" " * 15)
 _VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
 _TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
 _PROGRAM_FOLLOWS = ("|", ";", "&")
+# Ages and ids of queries.
+_PASSING = re.compile(r"\bid: \d+|\b\d+ msec\b")
+_NUMBERED = re.compile(r"(?<![\w.])[a-z][a-z_-]+\d{1,3}(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])(?! ?\w+/s)")
 # Letters of any language stay, as bytes: to mask and to split them is cheap.
 _LETTERS = bytes(
     code if code > 127 or chr(code) == "_" else ord(chr(code).lower()) if chr(code).isalpha() else 32
     for code in range(256)
 )
-_NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "wait", "tree"})
+# What is waited for is not there yet.
+_ABSENT = re.compile(r"no such file|cannot access|does not exist|\bnot yet\b|^ *PID [A-Z ]+$", re.IGNORECASE)
+_ABSENT_LIMIT = 160
+_NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "tree"})
 
 
 class _Said:
@@ -51,7 +62,8 @@ class _Said:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.words = _words(step.text)
-        self.numbers = set(_NUMBER.findall(step.masked))
+        masked = _PASSING.sub("", step.masked)
+        self.numbers = {*_NUMBER.findall(masked), *_NUMBERED.findall(masked)}
 
 
 class _Aim:
@@ -101,12 +113,12 @@ class Tries:
         """Return a finding where a call learns nothing again."""
         if step.kind in ("edit", "tree") and not step.failed:
             self.clear()
-        if step.kind in _NO_TRY or step.opaque or step.waits:
+        if step.kind in _NO_TRY or step.opaque or (step.kind == "wait" and only_sleeps(step.call)):
             return None
         searched = step.needle[0]
-        empty = step.empty or is_bare_status(step.text)
+        empty = step.empty or is_bare_status(step.text) or _is_absent(step)
         if empty:
-            if not (searched or step.kind == "query"):
+            if not (searched or step.kind in ("query", "wait") or step.text.strip()):
                 return None
         elif step.failed or not step.informative:
             return None
@@ -137,7 +149,7 @@ class Tries:
                 said = said or _Said(step)
             news = known.news(said) if said else 0.0
             if news > MARGIN:
-                if one and news > PART:
+                if one and (news > PART or step.waits):
                     known.steps = [step]
                 if one:
                     return None
@@ -159,7 +171,23 @@ class Tries:
         if len({one.action for one in steps}) < min(len(steps), ROUNDS):
             return None
         pattern = digest("aim", *sorted(known.names))
-        return Finding(kind="loop", pattern=pattern, steps=steps, rounds=len(steps), needed=NEEDED, resets_on=RESET)
+        waits = sum(not (one.waits or one.kind == "wait") for one in steps) < min(len(steps), NEEDED)
+        if known.empty and not waits and any(one.kind == "work" and not one.needle[0] for one in steps):
+            return None
+        return Finding(
+            kind="waiting" if waits else "loop",
+            pattern=pattern,
+            steps=steps,
+            rounds=len(steps),
+            needed=LOOKS if waits else NEEDED,
+            resets_on=RESET,
+        )
+
+
+def _is_absent(step: Step) -> bool:
+    """Return whether a look finds that what it is about is not there."""
+    looks = step.kind != "work" and len(step.text) <= _ABSENT_LIMIT
+    return looks and _ABSENT.search(step.text) is not None
 
 
 def _letters(text: str) -> bytes:
@@ -171,7 +199,17 @@ def _spaced(call: str) -> str:
 
 
 def _form(step: Step) -> list[str]:
-    return step.call[:CALL_LIMIT].replace(",", " ").split()
+    return _bare(step.call[:CALL_LIMIT]).replace(",", " ").split()
+
+
+@lru_cache(maxsize=256)
+def _bare(call: str) -> str:
+    """Return a command without what it does beside what it is about."""
+    if has_arguments(call):
+        return call
+    begin = _BEFORE.match(call)
+    rest = call[begin.end() :] if begin else call
+    return (_BEHIND.sub("", rest) if "|" in rest or ">" in rest or ";" in rest else rest) or call
 
 
 def _ends(text: str) -> list[bytes]:
@@ -186,7 +224,7 @@ def _words(text: str) -> frozenset[bytes]:
 
 def _names(step: Step) -> frozenset[str]:
     """Return what a call names, without programs and options."""
-    call = step.call[:CALL_LIMIT].lower()
+    call = _bare(step.call[:CALL_LIMIT]).lower()
     words = _VALUES.findall(call) if has_arguments(call) else _spaced(call).split()[1:]
     return frozenset([word.strip("./*") for word in words if word[0] != "-"]) or frozenset((call,))
 

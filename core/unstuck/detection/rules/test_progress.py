@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 
+from unstuck.detection.steps.troubles import quotes
 from unstuck.detection.steps.volatile_text import comparable
 from unstuck.diagnosis.signatures.signature import FailureSignature, extract_failure_signature
 
@@ -169,6 +170,8 @@ class Failure:
         """Lines that report an error, or all of a short text, without numbers of lines."""
         short = len(self.text) <= MISS_LIMIT
         lines = [line for line in self.text.splitlines() if line.strip()] if short else self.errors
+        if self.is_hidden and short:
+            lines = [line for line in lines if not quotes(line, self.call)] or lines
         return [_plain(line[:ENDING]) for line in lines]
 
     @cached_property
@@ -303,10 +306,16 @@ def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
         return True
     lines = [failure.place[1] for failure in failures if failure.place is not None]
     noise = NOISE if all(failure.errors for failure in failures) else 0.0
-    return one_check and (
-        (len(lines) == len(failures) and lines == sorted(set(lines)))
-        or any(values == sorted(set(values)) for values in series)
-        or any(max(values) - min(values) > noise * max(map(abs, values)) for values in series)
+    if one_check and len(lines) == len(failures) and lines == sorted(set(lines)):
+        return True
+    # A counter of tries or the id of a process, as the state of a thing shows them, is no goal.
+    return (
+        one_check
+        and not failures[-1].is_hidden
+        and (
+            any(values == sorted(set(values)) for values in series)
+            or any(max(values) - min(values) > noise * max(map(abs, values)) for values in series)
+        )
     )
 
 

@@ -29,7 +29,7 @@ _OUTAGE = re.compile(
 _REFUSED = re.compile(
     r"permission denied|access denied|operation not permitted|\beacces\b|\beperm\b|not authori[sz]ed|unauthori[sz]ed"
     r"|\b(?:http|status|error|code)[ /:\d.]*(?:401|403)\b|^\s*(?:401|403)\s*$|authentication (?:failed|required)"
-    r"|(?:incorrect|invalid|missing|no) (?:api[ _-]key|credentials|access token)"
+    r"|(?:incorrect|invalid|expired|missing|no) (?:api[ _-]key|credentials|access token)"
     r"|unable to (?:locate credentials|authenticate)"
     r"|invalid username or password|could not read (?:username|password)|terminal prompts disabled|publickey"
     r"|\b(?:auth login|login required|not logged in|please (?:log|sign) in)\b"

@@ -38,14 +38,18 @@ _WENT_WRONG = re.compile(
 _ENDED = re.compile(r"\b(?:completed|finished|exited|killed|terminated|ended|exit[_ ](?:code|status))\b", re.IGNORECASE)
 _EMPTY_LIMIT = 280
 _EMPTY = re.compile(
-    r"\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
+    r"\((?:integer\) 0|empty (?:array|list|set|list or set)\)|nil\))|total 0"
+    r"|\W*(?:(?:bash|command)\b.{0,20}\b)?(?:(?:completed|ran) )?(?:with(?:out)? )?(?:no )?(?:any )?output\W*"
     r"|\W*(?:found )?(?:no|0|zero) (?:matche?s?|(?:file|result|resource|hit|item|row|change)s?|entries)\b.{0,80}"
     r"|.{0,80}\b(?:nothing (?:to|found|matched|changed)|no changes to make|already up[- ]to[- ]date|unchanged since)\b"
     r".{0,120}"
     r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
-_EMPTY_WORDS = ("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty)")
+_EMPTY_WORDS = (
+    *("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty", "(nil)", "(integer) 0"),
+    "total 0",
+)
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
@@ -60,7 +64,16 @@ _AFTER = re.compile(r"\n(?:Exit Code: (\S+)(?:\n[A-Z][^\n]{0,80})*|Process Group
 _AFTER_LIMIT = 400
 _NO_OUTPUT = ("", "(empty)", "(none)")
 _REFUSAL = re.compile(r"(?:HTTP/\S+ )?[45]\d\d(?: [A-Z][A-Za-z ]{2,40})?")
-_DENIED = re.compile(r'"(?:pass(?:ed)?|ok|success(?:ful)?|accepted|valid)": ?false\b')
+_DENIED = re.compile(
+    r'"(?:pass(?:ed)?|ok|success(?:ful)?|accepted|valid)": ?false\b|\{\s*"errors?": ?(?:"[^"]|[\[{]\s*[{"])'
+    r'|"(?:status|result|state)": ?"(?:error|fail(?:ed|ure)?)"'
+)
+_DENIAL_LIMIT = 600
+# What a call prints behind its output: its exit code where it asks for it, and the time that it took.
+_CODE = re.compile(r"\n[ \t]*(?:[A-Za-z][\w ]{0,30}?)?\W{0,4}(\d{1,3})\W*$")
+_ASKS_CODE = re.compile(r"(?:echo|printf)[^;&|\n]*(?:\$\?|PIPESTATUS|LASTEXITCODE)[^;&|\n]*$")
+_TIMED = re.compile(r"\s*\nreal\s+\d+m[\d.,]+s\s+user\s+\S+\s+sys\s+\S+\s*$")
+_TAIL = 200
 _CANCELLED = re.compile(
     r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: parallel tool call)", re.IGNORECASE
 )
@@ -83,6 +96,20 @@ def output_in(result: str) -> tuple[str, bool]:
     return "\n".join(part for part in parts if part not in _NO_OUTPUT), code.isdigit() and code != "0"
 
 
+def without_tail(call: str, result: str) -> tuple[str, bool]:
+    """Return a result without the exit code and the time that ``call`` prints behind it, and whether it failed."""
+    if (
+        ("time " in call or "time\t" in call)
+        and "real" in result[-_TAIL:]
+        and (timed := _TIMED.search(result[-_TAIL:]))
+    ):
+        result = result[: len(result) - len(timed[0])]
+    asks = "$?" in call or "PIPESTATUS" in call or "LASTEXITCODE" in call
+    if asks and _ASKS_CODE.search(call) and (code := _CODE.search(result[-_TAIL:])):
+        return result[: len(result) - len(code[0])], code[1] != "0"
+    return result, False
+
+
 def is_http_error(call: str, result: str) -> bool:
     """Return whether the result of a request begins with the status of an error, or is nothing else."""
     if "://" not in call:
@@ -94,7 +121,7 @@ def is_http_error(call: str, result: str) -> bool:
 
 def denies_success(result: str) -> bool:
     """Return whether an object says of itself that it is no success."""
-    return result[:1] == "{" and len(result) <= _EMPTY_LIMIT and _DENIED.search(result) is not None
+    return result[:1] == "{" and len(result) <= _DENIAL_LIMIT and _DENIED.search(result) is not None
 
 
 def is_bare_status(result: str) -> bool:

@@ -107,7 +107,9 @@ def kind_of(tool: str, text: str) -> CallKind:
     if not text.strip() or ("leep" in text and _SLEEPS.search(text) and not _STARTS.search(text)):
         return "wait"
     kind = _TOOLS.get(tool.lower())
-    if kind := kind or _kind_of_tool(tool):
+    # The call has the name of the tool as it is spelt: searchPages is a search.
+    spelt = text[: len(tool)]
+    if kind := kind or _kind_of_tool(spelt if spelt.lower() == tool else tool):
         return kind
     if ">" in text and writing(text):
         return "edit"

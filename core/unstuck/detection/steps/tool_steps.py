@@ -20,6 +20,7 @@ from unstuck.detection.steps.results import (
     output_in,
     says_nothing,
     shows_image,
+    without_tail,
 )
 from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of, writing
 from unstuck.detection.steps.volatile_text import comparable, digest, without_digits
@@ -257,10 +258,11 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
     shown = given[:CALL_LIMIT]
     tool = call.tool if call else result.tool
     text, wrong = output_in(str(result.text))
+    text, exited = without_tail(shown, text)
     if text[: len(_WRONG)] == _WRONG:
         text = text[len(_WRONG) :].removesuffix(_WRONG.replace("<", "</"))
     text = _cut(_REMINDER.sub("", text) if _REMINDS in text else text)
-    failed = wrong or result.kind == "failure" or is_http_error(given, text) or denies_success(text)
+    failed = wrong or exited or result.kind == "failure" or is_http_error(given, text) or denies_success(text)
     kind = kind_of(tool, shown) if call else "work"
     if kind == "edit" and failed:
         # A refusal may quote below its reason what it refuses.
@@ -280,7 +282,8 @@ def _step(call: Observation | None, result: Observation, number: int, turn: int,
         failed=failed,
         informative=informative,
         new=new and informative and not empty,
-        waits=is_in_progress(text) or (kind == "wait" and not has_ended(text) and (not failed or is_outage(text))),
+        waits=(kind != "tell" and is_in_progress(text))
+        or (kind == "wait" and not has_ended(text) and (not failed or is_outage(text))),
         opaque=shows_image(text) and not (kind == "query" and file_of(shown)),
         empty=empty,
         call=shown,

@@ -67,7 +67,7 @@ _VOLATILE = re.compile(
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
-    r"|(?P<sha>\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
+    r"|(?P<sha>(?<=[a-z\d]-)(?=[a-z]*\d)[a-z\d]{8,10}-[a-z\d]{5}(?![\w-])|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
@@ -163,7 +163,7 @@ def _word(word: str, durations: bool, counted: bool) -> tuple[str, bool]:
     bare = word.strip(_AROUND)
     if counted and bare.isdigit():
         return "N", False
-    if word[0] in "'\"" and word[-1] in "'\"":
+    if word[0] in "'\"" and word[-1] in "'\"" and "://" not in word:
         return word[:WORD_LIMIT], False
     timed = False
 

@@ -1,0 +1,66 @@
+"""Troubles: lines of an output that say that what its call is about fails, although the call itself may have passed."""
+
+from __future__ import annotations
+
+import re
+
+LOOKED_AT = 600
+LONG_LINE = 300
+
+# Cheap first test: most results have none of these.
+_STATES = (
+    *("error", "fatal", "fail", "exception", "cannot", "could not", "unable", "no such", "not found", "denied"),
+    *("refused", "rejected", "forbidden", "invalid", "expired", "unreachable", "timed out", "abort", "panic"),
+    *("crash", "died", "defunct", "restarting", "exit-code", "exited", "unhealthy", "core dumped", "busy"),
+    *("segmentation fault", "not running", "inactive", "degraded", "conflict", "stopped", "offline"),
+)
+# As a word of its own: within a path or the name of a test it says nothing.
+_TROUBLE = re.compile(
+    r"(?<![\w/.-])(?:[a-z]*(?:error|exception)s?|errored|fatal|fail(?:ed|s|ures?|ing)?|crash[a-z]*|abort(?:ed|ing)?"
+    r"|conflicts?|cannot|could not|unable|no such|not found|denied|refused|rejected|forbidden|invalid|expired"
+    r"|unreachable|timed out|panic|died|defunct|restarting|exit-code|exited|unhealthy|core dumped|busy"
+    r"|segmentation fault|not running|inactive|degraded|stopped|offline)(?![/.-]*\w)"
+)
+_BAD = r"(?:errors?|fail\w*|exceptions?|conflicts?)"
+_GOOD = re.compile(
+    rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\b(?:pass(?:ed)?|ok|done|success\w*)\b"
+)
+_NAME = re.compile(r"[\w.-]{3,}")
+_COMMANDS = re.compile(r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:\S*/)?(\w[\w.+-]*)")
+# These put their name before good news, too.
+_BUILDERS = frozenset({"make", "gmake", "ninja"})
+
+
+def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
+    """Return the lines at the end of ``result`` that name trouble, where one of them names something of ``call``.
+
+    A program puts its own name before its complaints, which tells them apart where the call ``hides`` its exit code.
+    """
+    end = result[-LOOKED_AT:]
+    lowered = end.lower()
+    # A script that is given may name anything.
+    command = call.partition("\n")[0]
+    programs = set(_COMMANDS.findall(command)) - _BUILDERS if hides and ": " in end else ()
+    complains = tuple(begin for program in programs if (begin := f"{program}: ") in end)
+    if not (complains or any(map(lowered.__contains__, _STATES))):
+        return []
+    names = set(_NAME.findall(command))
+    found = []
+    about = False
+    for line in end.splitlines():
+        # What a complaint quotes of the call differs with it.
+        complaint = line.startswith(complains) and not quotes(line, call)
+        if complaint or _is_trouble(line):
+            found.append(line[:LONG_LINE])
+            about = about or complaint or any(name in line for name in names)
+    return found if about else []
+
+
+def quotes(line: str, call: str) -> bool:
+    """Return whether a line ends in a part of the call that it complains about."""
+    return line.rpartition(": ")[2] in call
+
+
+def _is_trouble(line: str) -> bool:
+    lowered = line.lower()
+    return _TROUBLE.search(lowered) is not None and _GOOD.search(lowered) is None
