@@ -36,6 +36,13 @@ def told(found: State, age: float = 130.0) -> str:
     return "".join(cell.text for cell in attention_cells(item, 120))
 
 
+def test_the_cure_of_an_agent_follows_its_trouble() -> None:
+    """Two lines of a question read as one sentence; those of a command stay as they are."""
+    context = {"question": "codex is not signed in\nRun `codex login`.", "error_type": "agent_login"}
+    assert "codex is not signed in: Run `codex login`." in told(gate("question", **context))
+    assert "cat a cat b" in told(gate("permission", question="cat a\ncat b"))
+
+
 def test_the_header_counts_by_state_and_word() -> None:
     """Project, run, time gone by, and every count with its glyph and word; none that is zero."""
     assert header(140).startswith(" unstuck  shop · run 20261121-214500 · 12:41")

@@ -38,6 +38,9 @@ async def test_what_was_said_in_passing_goes_with_a_key(showing: Showing) -> Non
     async with showing((60, 16), story=True, pops=False) as stage:
         said = "Nothing to copy"
         await stage.press("table.first", "view.copy", "gate.answer")
+        assert said not in stage.text, "it would cover the choices"
+        stage.app.notify(f"{said} in the dialog", timeout=600)
+        await stage.pilot.pause()
         assert said in stage.text
         await stage.press("app.clear")
         assert said not in stage.text

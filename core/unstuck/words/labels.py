@@ -392,6 +392,8 @@ def question_words(kind: str, context: Mapping[str, Any]) -> tuple[str, str]:
         if isinstance(used, int | float) and isinstance(limit, int | float):
             return "all agents are held", f"{used_of(one_line(str(context.get('kind'))), used, limit)} used"
     text = context.get("question") or context.get("problem") or context.get("issue") or context.get("last_issue")
+    if str(context.get("error_type")).startswith("agent_"):  # the cure stands on a line of its own
+        text = str(text).replace("\n", ": ", 1)
     return who, str(text or kind.replace("_", " "))
 
 

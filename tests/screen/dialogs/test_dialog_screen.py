@@ -61,6 +61,17 @@ async def test_it_fits(opening: Opening) -> None:
         assert await world.answered(gate) == Answer(choice="abandon")
 
 
+async def test_no_notice_covers_the_choices(opening: Opening) -> None:
+    """What was said in passing is gone when a question opens; what is said while it is open shows."""
+    async with opening(size=(80, 24)) as world:
+        world.app.notify("uncommitted changes are not seen", timeout=600)
+        await asks(world, "stuck", **STUCK)
+        assert not world.app._notifications
+        world.app.notify("the answer did not arrive", timeout=600)
+        await world.pilot.pause()
+        assert len(world.app._notifications) == 1
+
+
 async def test_long_reading_has_pages(opening: Opening) -> None:
     """A key turns the pages of a long analysis, and the choices stay in view."""
     async with opening(size=(80, 24)) as world:

@@ -145,6 +145,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     def on_mount(self) -> None:
         if not self.query(Choices):
             return  # the app is being left, and nothing has come onto it
+        self.app.clear_notifications()  # they would cover the choices
         self.query_one(Choices).focus()
         start(self, "wake", self._wake)
 
