@@ -40,16 +40,16 @@ _VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
 _TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
 _PROGRAM_FOLLOWS = ("|", ";", "&")
 # Ages and ids of queries.
-_PASSING = re.compile(r"\bid: \d+|\b\d+ msec\b")
-_NUMBERED = re.compile(r"(?<![\w.])[a-z][a-z_-]+\d{1,3}(?!\w)")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])(?! ?\w+/s)")
+_PASSING = re.compile(r"\d(?<!\w\d)\d* msec\b|(?<=\bid: )\d+")
+# A number by itself, or that of a file. A pattern that begins with the digit is several times as fast.
+_NUMBER = re.compile(r"\d(?:(?<![\w.]\d)\d*(?:\.\d+)?(?![\w.])(?! ?\w+/s)|(?<=[a-z_-][a-z_-]\d)\d{0,2}(?!\w))")
 # Letters of any language stay, as bytes: to mask and to split them is cheap.
 _LETTERS = bytes(
     code if code > 127 or chr(code) == "_" else ord(chr(code).lower()) if chr(code).isalpha() else 32
     for code in range(256)
 )
 # What is waited for is not there yet.
-_ABSENT = re.compile(r"no such file|cannot access|does not exist|\bnot yet\b|^ *PID [A-Z ]+$", re.IGNORECASE)
+_ABSENT = ("no such file", "cannot access", "does not exist", "not yet")
 _ABSENT_LIMIT = 160
 _NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "tree"})
 
@@ -62,8 +62,7 @@ class _Said:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.words = _words(step.text)
-        masked = _PASSING.sub("", step.masked)
-        self.numbers = {*_NUMBER.findall(masked), *_NUMBERED.findall(masked)}
+        self.numbers = set(_NUMBER.findall(_PASSING.sub("", step.masked)))
 
 
 class _Aim:
@@ -186,8 +185,11 @@ class Tries:
 
 def _is_absent(step: Step) -> bool:
     """Return whether a look finds that what it is about is not there."""
-    looks = step.kind != "work" and len(step.text) <= _ABSENT_LIMIT
-    return looks and _ABSENT.search(step.text) is not None
+    if step.kind == "work" or len(step.text) > _ABSENT_LIMIT:
+        return False
+    text = step.text.lower().strip()
+    # A list of processes with its heading alone is empty.
+    return any(map(text.__contains__, _ABSENT)) or (text[:4] == "pid " and "\n" not in text)
 
 
 def _letters(text: str) -> bytes:

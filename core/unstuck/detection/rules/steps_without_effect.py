@@ -49,8 +49,8 @@ _INPUT = re.compile(
 )
 _FIGURE = re.compile(r"\d{4}")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
-# Ages, ids of queries, and the exit code that a call prints behind its output.
-_PASSING = re.compile(r"\b\d+[smhd](?:\d+[smh])?\b|\bid: \d+|\b\d+ msec\b|\s\w+: \d+\s*$")
+# Ages and ids of queries.
+_PASSING = re.compile(r"\d(?<!\w\d)\d*(?:[smhd](?:\d+[smh])?| msec)\b|(?<=\bid: )\d+|\d(?<!\w\d)\d?:\d\d\b(?!:)")
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
 _SQL = frozenset(
     {
