@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.detection.test_loop_histories import History, bad, edit, ok, verdicts
+from tests.detection.test_loop_histories import History, bad, edit, joined, ok, verdicts
 from tests.detection.test_loop_rules import tool
 from tests.detection.test_same_aim import apart
 
@@ -251,3 +251,13 @@ def test_a_tool_is_known_by_its_name_as_it_is_spelt() -> None:
     assert verdicts(spelt)
     saved = [tool("updatePage", '{"results": [], "size": 0}', text=text, limit=n) for n, text in enumerate(words)]
     assert verdicts([replace(one, tool=one.tool.lower()) for one in apart(*saved)]) == []
+
+
+@pytest.mark.parametrize("look", ["ls /dev/ttyACM*", "ls /dev/ttyACM* 2>&1", "stat out/report.json 2>/dev/null"])
+def test_a_look_for_what_may_come_by_itself(look: str) -> None:
+    """The fourth of the same looks that find nothing; another failure of the same call is told at the third."""
+    missing = "No such file or directory"
+    assert verdicts(joined([bad(look, missing)] * 4))
+    assert verdicts(joined([bad(look, missing)] * 3)) == []
+    assert verdicts(joined([bad(look, "Permission denied")] * 3))
+    assert verdicts(joined([bad(f"./run {look[-4:]}", missing)] * 3))

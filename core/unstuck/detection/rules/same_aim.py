@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from unstuck.detection.repetition import ROUNDS, Finding, new_round
-from unstuck.detection.steps.results import is_bare_status
+from unstuck.detection.steps.results import is_absent, is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
@@ -48,9 +48,6 @@ _LETTERS = bytes(
     code if code > 127 or chr(code) == "_" else ord(chr(code).lower()) if chr(code).isalpha() else 32
     for code in range(256)
 )
-# What is waited for is not there yet.
-_ABSENT = ("no such file", "cannot access", "does not exist", "not yet")
-_ABSENT_LIMIT = 160
 _NO_TRY: frozenset[CallKind] = frozenset({"edit", "plan", "idle", "advance", "tell", "tree"})
 
 
@@ -115,7 +112,7 @@ class Tries:
         if step.kind in _NO_TRY or step.opaque or (step.kind == "wait" and only_sleeps(step.call)):
             return None
         searched = step.needle[0]
-        empty = step.empty or is_bare_status(step.text) or _is_absent(step)
+        empty = step.empty or is_bare_status(step.text) or (step.kind != "work" and is_absent(step.text))
         if empty:
             if not (searched or step.kind in ("query", "wait") or step.text.strip()):
                 return None
@@ -181,15 +178,6 @@ class Tries:
             needed=LOOKS if waits else NEEDED,
             resets_on=RESET,
         )
-
-
-def _is_absent(step: Step) -> bool:
-    """Return whether a look finds that what it is about is not there."""
-    if step.kind == "work" or len(step.text) > _ABSENT_LIMIT:
-        return False
-    text = step.text.lower().strip()
-    # A list of processes with its heading alone is empty.
-    return any(map(text.__contains__, _ABSENT)) or (text[:4] == "pid " and "\n" not in text)
 
 
 def _letters(text: str) -> bytes:

@@ -16,7 +16,7 @@ from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import has_ended, is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
-from unstuck.detection.steps.tool_steps import SHOWN, Step
+from unstuck.detection.steps.tool_steps import SHOWN, Step, looks_in_vain
 from unstuck.detection.steps.volatile_text import digest, without_digits
 
 LONGEST_BLOCK = 6
@@ -359,7 +359,7 @@ def _needed(block: Sequence[Step]) -> int:
     """Return the rounds that make a loop of a block: more where equal results may differ, or say nothing."""
     if any(step.kind == "advance" and not step.failed for step in block):
         return ADVANCE_ROUNDS
-    if any(step.informative and not step.opaque for step in block):
+    if any(step.informative and not step.opaque and not looks_in_vain(step) for step in block):
         return ROUNDS
     if any(step.opaque for step in block):
         return ADVANCE_ROUNDS
