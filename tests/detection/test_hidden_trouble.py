@@ -181,6 +181,22 @@ def test_good_news_with_words_of_trouble() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("python -m pytest tests/test_conflict.py", "invalid escape in test_conflict.py\n6 passed in 0.2s"),
+        ("docker build -t app .", "npm: optional dependency failed: fsevents in app\nDONE 4.2s\nnaming to app:latest"),
+        ("npm run build", "could not resolve optional 'x' in build\n✓ 41 modules transformed.\nbuilt in 3.1s"),
+        ("mvn -q test", "WARN error handler not found for mvn, using the default"),
+        ("ansible-playbook site.yml", "site.yml: ok=14 changed=2 unreachable=0 failed=0"),
+        ("helm lint charts", "==> Linting charts\n1 chart(s) linted, 0 chart(s) failed"),
+    ],
+)
+def test_trouble_on_the_way_to_a_good_end(call: str, said: str) -> None:
+    """A check that passes after each edit may print the same remark each time."""
+    assert verdicts(joined(edit(f"file{n}.py") + ok(call, said) for n in range(6))) == []
+
+
 def test_a_complaint_behind_a_pipe_is_one_of_its_program() -> None:
     """Queries with the same fault, some of them behind a pipe."""
     error = "awk: cmd. line:1: {0}\nawk: cmd. line:1:  ^ unterminated regexp"
