@@ -10,6 +10,7 @@ from tests.detection.test_loop_rules import tool
 from tests.detection.test_same_aim import apart
 
 from unstuck.detection.steps.results import denies_success, without_tail
+from unstuck.detection.steps.tool_call_kind import kind_of
 
 TIMED = "\n\nreal\t0m{0}.013s\nuser\t0m0.6{0}4s\nsys\t0m0.1{0}s"
 
@@ -257,6 +258,22 @@ def test_files_that_arrive_one_by_one() -> None:
         for n, many in enumerate(shown)
     ]
     assert verdicts(apart(*looks)) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ("search_pages", "query"),
+        ("searchPages", "query"),
+        ("createIssue", "tell"),
+        ("updatePage", "work"),
+        ("file_issue", "work"),
+        ("set_file", "work"),
+    ],
+)
+def test_the_kind_of_a_tool_by_the_verbs_of_its_name(tool: str, kind: str) -> None:
+    """A name is spelt in the call as the agent knows it, and an observation has it in small letters."""
+    assert kind_of(tool.lower(), f'{tool} {{"path": "a.py"}}') == kind
 
 
 def test_a_tool_is_known_by_its_name_as_it_is_spelt() -> None:
