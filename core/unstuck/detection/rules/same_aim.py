@@ -32,7 +32,7 @@ RESET = "an edit, or a result that says something new"
 
 # What a call does beside what it is about: waits before it, a cut of its output.
 _BEFORE = re.compile(r"(?:\s*(?:sleep\s+\S+\s*(?:&&|;)|time\s|sudo\s))+")
-_BEHIND = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head|tee)\b[^|;&]*|\|\|\s*(?:true|:)(?!\S)|;\s*(?:true\b|echo\b.*))")
+_BEHIND = re.compile(r"2>&1|\|\s*(?:tail|head|tee)\b[^|;&]*|\|\|\s*(?:true|:)(?!\S)|;\s*(?:true\b|echo\b.*)")
 _VALUES = re.compile(r'": ?"?([^",}]+)')
 # What stands around the names of a command, beside blanks.
 _AROUND = bytes.maketrans(b"'\"()[]{};|&<>=,", b" " * 15)
