@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.detection.test_loop_histories import History, bad, edit, ok, verdicts
+from tests.detection.test_loop_histories import History, bad, edit, joined, ok, verdicts
 from tests.detection.test_loop_rules import tool
 from tests.detection.test_same_aim import apart
 
 from unstuck.detection.steps.results import denies_success, without_tail
+from unstuck.detection.steps.tool_call_kind import kind_of
 
 TIMED = "\n\nreal\t0m{0}.013s\nuser\t0m0.6{0}4s\nsys\t0m0.1{0}s"
 
@@ -181,6 +182,22 @@ def test_good_news_with_words_of_trouble() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("python -m pytest tests/test_conflict.py", "invalid escape in test_conflict.py\n6 passed in 0.2s"),
+        ("docker build -t app .", "npm: optional dependency failed: fsevents in app\nDONE 4.2s\nnaming to app:latest"),
+        ("npm run build", "could not resolve optional 'x' in build\n✓ 41 modules transformed.\nbuilt in 3.1s"),
+        ("mvn -q test", "WARN error handler not found for mvn, using the default"),
+        ("ansible-playbook site.yml", "site.yml: ok=14 changed=2 unreachable=0 failed=0"),
+        ("helm lint charts", "==> Linting charts\n1 chart(s) linted, 0 chart(s) failed"),
+    ],
+)
+def test_trouble_on_the_way_to_a_good_end(call: str, said: str) -> None:
+    """A check that passes after each edit may print the same remark each time."""
+    assert verdicts(joined(edit(f"file{n}.py") + ok(call, said) for n in range(6))) == []
+
+
 def test_a_complaint_behind_a_pipe_is_one_of_its_program() -> None:
     """Queries with the same fault, some of them behind a pipe."""
     error = "awk: cmd. line:1: {0}\nawk: cmd. line:1:  ^ unterminated regexp"
@@ -243,6 +260,22 @@ def test_files_that_arrive_one_by_one() -> None:
     assert verdicts(apart(*looks)) == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ("search_pages", "query"),
+        ("searchPages", "query"),
+        ("createIssue", "tell"),
+        ("updatePage", "work"),
+        ("file_issue", "work"),
+        ("set_file", "work"),
+    ],
+)
+def test_the_kind_of_a_tool_by_the_verbs_of_its_name(tool: str, kind: str) -> None:
+    """A name is spelt in the call as the agent knows it, and an observation has it in small letters."""
+    assert kind_of(tool.lower(), f'{tool} {{"path": "a.py"}}') == kind
+
+
 def test_a_tool_is_known_by_its_name_as_it_is_spelt() -> None:
     """Words of a name are told apart by their capitals: a search that finds nothing, asked in other words."""
     words = ("remote work", "work AND remote", "allowance remote work", "title remote work policy")
@@ -251,3 +284,13 @@ def test_a_tool_is_known_by_its_name_as_it_is_spelt() -> None:
     assert verdicts(spelt)
     saved = [tool("updatePage", '{"results": [], "size": 0}', text=text, limit=n) for n, text in enumerate(words)]
     assert verdicts([replace(one, tool=one.tool.lower()) for one in apart(*saved)]) == []
+
+
+@pytest.mark.parametrize("look", ["ls /dev/ttyACM*", "ls /dev/ttyACM* 2>&1", "stat out/report.json 2>/dev/null"])
+def test_a_look_for_what_may_come_by_itself(look: str) -> None:
+    """The fourth of the same looks that find nothing; another failure of the same call is told at the third."""
+    missing = "No such file or directory"
+    assert verdicts(joined([bad(look, missing)] * 4))
+    assert verdicts(joined([bad(look, missing)] * 3)) == []
+    assert verdicts(joined([bad(look, "Permission denied")] * 3))
+    assert verdicts(joined([bad(f"./run {look[-4:]}", missing)] * 3))

@@ -28,7 +28,7 @@ from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble, misses_tool
 from unstuck.detection.steps.results import is_bare_status, is_http_error
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
-from unstuck.detection.steps.tool_steps import Step
+from unstuck.detection.steps.tool_steps import Step, looks_in_vain
 from unstuck.detection.steps.troubles import troubles_in
 from unstuck.detection.steps.volatile_text import digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
@@ -250,6 +250,7 @@ class Streaks:
         last = list(check.failures)[-ROUNDS:]
         named = all(one.quotes for one in last) and len({one.key for one in last}) == len(last)
         reworded = named or len({one.action for one in steps[-ROUNDS:]}) == ROUNDS
+        reworded = reworded or looks_in_vain(step)
         needed = _unless_more([*check.failures], ROUNDS_OF_DIFFERENT_CALLS if reworded else ROUNDS)
         return self._finding(steps, check.count, check.failures[0].key, needed)
 

@@ -16,7 +16,7 @@ from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import has_ended, is_bare_status
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
-from unstuck.detection.steps.tool_steps import SHOWN, Step
+from unstuck.detection.steps.tool_steps import SHOWN, Step, looks_in_vain
 from unstuck.detection.steps.volatile_text import digest, without_digits
 
 LONGEST_BLOCK = 6
@@ -49,8 +49,8 @@ _INPUT = re.compile(
 )
 _FIGURE = re.compile(r"\d{4}")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
-# Ages, ids of queries, and the exit code that a call prints behind its output.
-_PASSING = re.compile(r"\b\d+[smhd](?:\d+[smh])?\b|\bid: \d+|\b\d+ msec\b|\s\w+: \d+\s*$")
+# Ages and ids of queries.
+_PASSING = re.compile(r"\d(?<!\w\d)\d*(?:[smhd](?:\d+[smh])?| msec)\b|(?<=\bid: )\d+|\d(?<!\w\d)\d?:\d\d\b(?!:)")
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
 _SQL = frozenset(
     {
@@ -359,7 +359,7 @@ def _needed(block: Sequence[Step]) -> int:
     """Return the rounds that make a loop of a block: more where equal results may differ, or say nothing."""
     if any(step.kind == "advance" and not step.failed for step in block):
         return ADVANCE_ROUNDS
-    if any(step.informative and not step.opaque for step in block):
+    if any(step.informative and not step.opaque and not looks_in_vain(step) for step in block):
         return ROUNDS
     if any(step.opaque for step in block):
         return ADVANCE_ROUNDS

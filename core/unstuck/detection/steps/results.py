@@ -50,6 +50,7 @@ _EMPTY_WORDS = (
     *("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty", "(nil)", "(integer) 0"),
     "total 0",
 )
+_ABSENT = ("no such file", "cannot access", "does not exist", "not yet")
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
@@ -152,6 +153,15 @@ def says_nothing(result: str) -> bool:
     if text[:1] in ("[", "{") and text[-1] in "]}":
         return _NO_VALUE.issuperset(_VALUE.findall(_KEY.sub("", text).lower()))
     return not text or (any(map(text.lower().__contains__, _EMPTY_WORDS)) and _EMPTY.fullmatch(text) is not None)
+
+
+def is_absent(result: str) -> bool:
+    """Return whether a look finds that what it is about is not there."""
+    if len(result) > SHORT:
+        return False
+    text = result.lower().strip()
+    # A list of processes with its heading alone is empty.
+    return any(map(text.__contains__, _ABSENT)) or (text[:4] == "pid " and "\n" not in text)
 
 
 def has_ended(result: str) -> bool:

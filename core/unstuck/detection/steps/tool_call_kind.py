@@ -156,7 +156,7 @@ def _kind_of_command(command: str) -> CallKind:
     if kind == "idle":
         spoken = all(_PROGRAMS.get(part.split()[0]) == "idle" for part in command.split(";") if part.strip())
         return "idle" if spoken and not _OPERATORS.search(command) else "work"
-    if kind == "query" and _WRITES.search(rest):
+    if kind == "query" and _WRITES.search(_REDIRECTED.sub("", rest) if ">" in rest else rest):
         return "work"
     return kind or ("wait" if _LOGS.match(command) else "work")
 

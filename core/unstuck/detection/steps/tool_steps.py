@@ -13,6 +13,7 @@ from unstuck.detection.steps.external_blockers import is_outage
 from unstuck.detection.steps.results import (
     denies_success,
     has_ended,
+    is_absent,
     is_bare_status,
     is_cancelled,
     is_http_error,
@@ -57,6 +58,7 @@ PENDING_KEPT = 64
 IDS_KEPT = 256
 TEXTS_KEPT = 64
 NOISE_LIMIT = 300
+_LISTS = ("ls ", "stat ")
 _HEX = b"0123456789abcdefABCDEF"
 
 
@@ -182,6 +184,11 @@ class Step:
         if found is not None and found.headline:
             return found.headline[:SHOWN]
         return next((line.strip() for line in self.text[:SHOWN].split("\n") if line.strip()), "")
+
+
+def looks_in_vain(step: Step) -> bool:
+    """Return whether a list fails because what it is about is not there, which may change by itself."""
+    return step.kind == "query" and step.failed and step.call.startswith(_LISTS) and is_absent(step.text)
 
 
 class Pairing:

@@ -22,9 +22,9 @@ _TROUBLE = re.compile(
     r"|segmentation fault|not running|inactive|degraded|stopped|offline)(?![/.-]*\w)"
 )
 _BAD = r"(?:errors?|fail\w*|exceptions?|conflicts?)"
-_GOOD = re.compile(
-    rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\b(?:pass(?:ed)?|ok|done|success\w*)\b"
-)
+_DONE = r"\b(?:pass(?:ed)?|ok|done|success\w*|built|finished|completed?)\b|✓"
+_WELL = re.compile(_DONE)
+_GOOD = re.compile(rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\bwarn|\bdeprecat|{_DONE}")
 _NAME = re.compile(r"[\w.-]{3,}")
 _COMMANDS = re.compile(r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:\S*/)?(\w[\w.+-]*)")
 # These put their name before good news, too.
@@ -50,7 +50,12 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
     for line in end.splitlines():
         # What a complaint quotes of the call differs with it.
         complaint = line.startswith(complains) and not quotes(line, call)
-        if complaint or _is_trouble(line):
+        lowered = line.lower()
+        trouble = _TROUBLE.search(lowered) is not None
+        if not (trouble or hides) and _WELL.search(lowered):
+            # What ends well may have met trouble on its way.
+            return []
+        if complaint or (trouble and not _GOOD.search(lowered)):
             found.append(line[:LONG_LINE])
             about = about or complaint or any(name in line for name in names)
     return found if about else []
@@ -59,8 +64,3 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
 def quotes(line: str, call: str) -> bool:
     """Return whether a line ends in a part of the call that it complains about."""
     return line.rpartition(": ")[2] in call
-
-
-def _is_trouble(line: str) -> bool:
-    lowered = line.lower()
-    return _TROUBLE.search(lowered) is not None and _GOOD.search(lowered) is None
