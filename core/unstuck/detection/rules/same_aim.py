@@ -82,13 +82,13 @@ class _Said:
 class _Aim:
     """Tries with one aim, and all that their results have said."""
 
-    __slots__ = ("acts", "empty", "ends", "forms", "heard", "names", "numbers", "pattern", "read", "steps")
+    __slots__ = ("acts", "begun", "empty", "ends", "forms", "heard", "names", "numbers", "read", "steps")
 
     def __init__(self, step: Step, names: frozenset[str], ends: list[bytes], empty: bool, acts: bool) -> None:
         self.steps = [step]
         self.acts = acts
         self.names, self.ends, self.empty = names, ends, empty
-        self.pattern = digest("aim", *sorted(names))
+        self.begun = names
         self.forms = [step]
         self.heard: set[bytes] = set()
         self.numbers: set[str] = set()
@@ -199,7 +199,7 @@ class Tries:
             return None
         return Finding(
             kind="waiting" if waits else "loop",
-            pattern=known.pattern,
+            pattern=digest("aim", *sorted(known.begun)),
             steps=steps,
             rounds=len(steps),
             needed=LOOKS if waits else NEEDED,

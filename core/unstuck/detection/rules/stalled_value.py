@@ -22,7 +22,7 @@ NOISE = 0.02
 LOOKED_AT = 500
 NUMBERS = 8
 PLACES_KEPT = 4
-ROUNDS_KEPT = 8
+ROUNDS_KEPT = 6
 LOOKS_KEPT = 6
 STEPS_KEPT = 30
 NEEDED = 4
@@ -114,6 +114,7 @@ class Places:
         self._places: Recent[str, _Place] = Recent(PLACES_KEPT)
         self._now: _Place | None = None
         self._lines: Recent[int, _Lines] = Recent(ROUNDS_KEPT * LOOKS_KEPT)
+        self._measures: Recent[int, bool] = Recent(ROUNDS_KEPT * LOOKS_KEPT)
 
     def clear(self) -> None:
         """Forget all places."""
@@ -139,12 +140,19 @@ class Places:
         looks = now.looks[-1]
         if len(looks) < LOOKS_KEPT:
             looks.append(step)
-        if len(now.looks) < NEEDED:
+        # Failures of one check are counted as such.
+        if len(now.looks) < NEEDED or step.failed or not self._measured(step, now.put):
             return None
-        measured = ([one for one in looks if _is_measure(one, now.put)] for looks in now.looks)
+        measured = ([one for one in looks if self._measured(one, now.put)] for looks in now.looks)
         rounds = [one for one in measured if one]
         stands = len(rounds) >= NEEDED and self._stand(rounds, now.put) and not self._shows_effect(now.looks)
         return self._finding(now, rounds) if stands else None
+
+    def _measured(self, step: Step, put: str) -> bool:
+        known = self._measures.get(step.number)
+        if known is None:
+            known = self._measures[step.number] = _is_measure(step, put)
+        return known
 
     def _change(self, file: str, old: str, new: str, number: int) -> None:
         key = file if old else _family(file)

@@ -250,7 +250,7 @@ class WithoutEffect:
     def _shows_screen(self, step: Step) -> bool:
         """Return whether a step gives keys, clicks or text to a screen and shows it, or shows it after such a step."""
         given, self._given = self._given, self._given and step.kind == "plan"
-        if step.kind == "plan" or step.failed or step.opaque or len(step.text) > LONG_SCREEN:
+        if step.kind in ("plan", "edit", "tree") or step.failed or step.opaque or len(step.text) > LONG_SCREEN:
             return False
         gives = self._given = self._given or _gives_input(step)
         return (gives or (given and step.kind == "query")) and len(step.text) >= LONG_ANSWER
