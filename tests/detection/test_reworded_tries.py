@@ -115,6 +115,14 @@ def test_an_order_to_a_sub_agent_in_other_words() -> None:
         for n, word in enumerate(("publisher", "consumer", "schema", "test", "retry"))
     ]
     assert not told(apart(*found))
+    orders = (
+        "Tidy the names in the parser",
+        "Tidy all names of the lexer",
+        "Now tidy the names in part",
+        "Tidy names: cli",
+    )
+    mended = [tool("Task", "All the names are tidy now.", prompt=order) for order in orders]
+    assert not told(apart(*mended))
 
 
 @pytest.mark.parametrize(
@@ -132,8 +140,12 @@ def test_one_name_in_other_spellings(call: str, text: str) -> None:
     """The fourth spelling is a loop; four other names are four questions."""
     spelt = ("juris-segment", "juris_segment", "pyjuris-segment", "juris-segment-core")
     assert told(apart(*(bad(call.format(name), text.format(name, name)) for name in spelt)))
+    around = ("@astro/law-chart", "astro-law-chart", "law-chart-plugin", "law-chart-core")
+    assert told(apart(*(bad(call.format(name), text.format(name, name)) for name in around)))
     others = ("juris-segment", "lawtext", "statute-split", "paragraphs")
     assert not told(apart(*(bad(call.format(name), text.format(name, name)) for name in others)))
+    family = ("law-plugin-text", "law-plugin-date", "law-plugin-sum", "law-plugin-name")
+    assert not told(apart(*(bad(call.format(name), text.format(name, name)) for name in family)))
 
 
 def test_a_screen_that_is_listed_after_each_touch() -> None:

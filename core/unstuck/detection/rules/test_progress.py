@@ -26,6 +26,7 @@ ERROR_LENGTH = 60
 SHARED = 0.85
 NOISE = 0.05
 NAME_LENGTH = 6
+NAME_LIMIT = 40
 SPELLINGS = 3
 
 _COUNT = re.compile(
@@ -365,9 +366,18 @@ def is_one_name(calls: Sequence[tuple[str, str]]) -> bool:
     names = []
     for call, result in calls:
         missed = max((word for word in _NAMES.findall(call) if word in result), key=len, default="")
-        names.append("".join(filter(str.isalnum, missed.lower())))
+        names.append("".join(filter(str.isalnum, missed.lower()))[:NAME_LIMIT])
     shortest = min(names, key=len)
-    return len(shortest) >= NAME_LENGTH and len(set(names)) >= SPELLINGS and all(shortest in name for name in names)
+    least = max(NAME_LENGTH, len(shortest) * 2 // 3)
+    parts = (
+        shortest[start : start + size]
+        for size in range(len(shortest), least - 1, -1)
+        for start in range(len(shortest) - size + 1)
+    )
+    part = next((part for part in parts if all(part in name for name in names)), "")
+    # Names of one family, such as plugins, only begin alike.
+    wanders = part == shortest or len({name.find(part) for name in names}) > 1
+    return bool(part) and wanders and len(set(names)) >= SPELLINGS
 
 
 def without_names(call: str, result: str, written: frozenset[str] = frozenset()) -> str:
