@@ -307,7 +307,7 @@ def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
     Those of one check may also move down a file, rise each time, or differ in a number by more than noise.
     """
     series = [list(values) for values in zip(*(failure.amounts for failure in failures), strict=False)]
-    if any(values == sorted(set(values), reverse=True) for values in series) or comes_nearer(failures):
+    if any(values == sorted(set(values), reverse=True) for values in series):
         return True
     lines = [failure.place[1] for failure in failures if failure.place is not None]
     noise = NOISE if all(failure.errors for failure in failures) else 0.0
