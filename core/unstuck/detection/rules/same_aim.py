@@ -29,6 +29,7 @@ STEPS_KEPT = 30
 NEEDED = 4
 LOOKS = 6
 CALL_LIMIT = 400
+PROSE_LIMIT = 160
 HEAD = 48
 WORDS = 4
 LONG_RESULT = 60
@@ -265,7 +266,7 @@ def _names(step: Step) -> frozenset[str]:
     if not has_arguments(call):
         words = _spaced(call).split()[1:]
     elif "select" not in call and _PROSE.search(call):
-        return stems(" ".join(_VALUES.findall(call)))
+        return stems(" ".join(_VALUES.findall(call))[:PROSE_LIMIT])
     else:
         words = _spaced(" ".join(_VALUES.findall(call))).split()
     names = frozenset([word.strip("./*") for word in words if word[0] != "-" and word[-9:] != "/dev/null"])
