@@ -10,7 +10,7 @@ from unstuck.detection.rules.repeated_messages import Messages
 from unstuck.detection.rules.requested_repeats import times_asked_for
 from unstuck.detection.rules.reverted_state import Trees
 from unstuck.detection.rules.same_aim import Tries
-from unstuck.detection.rules.stalled_value import Values
+from unstuck.detection.rules.stalled_value import Places, Values
 from unstuck.detection.rules.steps_without_effect import WithoutEffect
 from unstuck.detection.steps.external_blockers import is_blocked
 from unstuck.detection.steps.results import is_bare_status
@@ -35,6 +35,7 @@ class Window:
         self._trees = Trees()
         self._without_effect = WithoutEffect()
         self._values = Values()
+        self._places = Places()
         self._tries = Tries()
         self._messages = Messages()
         self._flags = Flags(window_size)
@@ -49,7 +50,7 @@ class Window:
         self.progressed = False
         if observation.kind == "message":
             return self._judge(self._message(observation))
-        if observation.tool.rpartition("__")[2] in TALKING_TOOLS:
+        if observation.tool.rpartition("_")[2] in TALKING_TOOLS:
             return self._judge(self._thought(observation))
         step = self._pairing.feed(observation)
         if step is None:
@@ -78,6 +79,7 @@ class Window:
             self._trees,
             self._without_effect,
             self._values,
+            self._places,
             self._tries,
             self._flags,
         ):
@@ -99,6 +101,7 @@ class Window:
             undone,
             *self._without_effect.add(step),
             self._values.add(step),
+            self._places.add(step),
             self._tries.add(step),
         ]
 
@@ -115,7 +118,7 @@ class Window:
         return []
 
     def _thought(self, observation: Observation) -> list[Finding | None]:
-        return [self._messages.add(str(observation.text))] if observation.kind == "action" else []
+        return [self._messages.add_thought(str(observation.text))] if observation.kind == "action" else []
 
     def _judge(self, found: list[Finding | None]) -> Verdict | None:
         findings = [one for one in found if one is not None]

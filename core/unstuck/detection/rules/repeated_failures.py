@@ -16,6 +16,7 @@ from unstuck.detection.rules.test_progress import (
     MISS_LIMIT,
     Failure,
     comes_nearer,
+    is_one_name,
     is_progress,
     is_same,
     is_trend,
@@ -284,7 +285,7 @@ class Streaks:
         last = list(seen)[-ROUNDS_OF_DIFFERENT_CALLS:]
         earlier = last[-2][2]
         said_again = failure.key == earlier.key or failure.ends_as(earlier) or failure.is_outcome_of(earlier)
-        if key[: len(_GUESS)] == _GUESS and not said_again:
+        if key[: len(_GUESS)] == _GUESS and not (said_again or _guesses_one(steps)):
             needed = max(needed, MISSES)
         if len(seen) >= needed and is_trend([one for *_, one in last], all(other == name for _, other, _ in last)):
             needed = APPROACHES
@@ -367,7 +368,12 @@ def _rounds_needed(steps: Sequence[Step]) -> int:
     if is_blocked(last.text) and not is_outage(last.text):
         return ROUNDS
     installed = {_installed(step) for step in steps}
-    return MISSES if len(installed) == len(steps) and "" not in installed else ROUNDS_OF_DIFFERENT_CALLS
+    others = len(installed) == len(steps) and "" not in installed
+    return MISSES if others and not _guesses_one(steps) else ROUNDS_OF_DIFFERENT_CALLS
+
+
+def _guesses_one(steps: Sequence[Step]) -> bool:
+    return is_one_name([(one.shown, one.text) for one in steps])
 
 
 def _installed(step: Step) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding
-from unstuck.detection.similarity import keywords
+from unstuck.detection.similarity import stems
 from unstuck.detection.steps.volatile_text import comparable, digest
 
 MESSAGE_LIMIT = 6_000
@@ -15,6 +15,8 @@ SHOWN = 200
 MESSAGES_KEPT = 6
 RESTATED = 0.6
 RESTATED_WORDS = 3
+RELATED = 0.3
+THOUGHTS = 5
 SENTENCE = 8
 CHANTS = 8
 CHANTED_WORDS = 16
@@ -24,10 +26,7 @@ RESET = "a step that does something, or a word from the user"
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TABLE_OR_DATA = re.compile(r"^\s*(?:\||[-*+] \[|[{}\[\]<]).*$", re.MULTILINE)
 _SPECIFIC = re.compile(r"[\d_./\\:]")
-_SUFFIX = re.compile(r"(?:ings?|ations?|ions?|e[sd]|[esd])$")
-_FILLER = frozenset(
-    {"i", "will", "am", "is", "are", "be", "now", "then", "still", "ll", "m", "my", "it", "this", "that", "of"}
-)
+_THOUGHT = re.compile(r'"thought": ?"((?:[^"\\]|\\.)*)"')
 
 
 class _Message:
@@ -42,7 +41,7 @@ class _Message:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return _stems(self.masked)
+        return stems(self.masked)
 
     @cached_property
     def specific(self) -> frozenset[str]:
@@ -54,6 +53,7 @@ class Messages:
 
     def __init__(self) -> None:
         self._recent: deque[_Message] = deque(maxlen=MESSAGES_KEPT)
+        self._thoughts: deque[_Message] = deque(maxlen=MESSAGES_KEPT)
         self._same = self._restated = self._trimmed = 0
         self._system = ""
         self._asked = ""
@@ -62,6 +62,8 @@ class Messages:
     def clear(self) -> None:
         """Forget all messages, after a step."""
         self._recent.clear()
+        if self._thoughts:
+            self._thoughts.clear()
         self._same = self._restated = self._trimmed = 0
         self._system = self._asked = self._open = self._text = ""
 
@@ -102,6 +104,18 @@ class Messages:
             return found
         return _chant(text) or self._whole(text) or found
 
+    def add_thought(self, call: str) -> Finding | None:
+        """Record a call that only thinks. Plans in other words, none of which names anything, are a loop."""
+        found = _THOUGHT.search(call)
+        if found is None:
+            return self.add(call)
+        now = _Message(found[1][:MESSAGE_LIMIT])
+        if now.specific or not any(_relates(now.words, earlier.words) for earlier in self._thoughts):
+            self._thoughts.clear()
+        self._thoughts.append(now)
+        rounds = len(self._thoughts)
+        return self.add(call) or (_finding("thoughts", "", found[1], rounds, THOUGHTS) if rounds > 1 else None)
+
     def _close(self) -> Finding | None:
         text, self._open, self._text = self._text, "", ""
         return self._whole(text)
@@ -118,8 +132,8 @@ class Messages:
         again = sum(one.masked == now.masked for one in self._recent) + 1
         same = bool(self._recent) and self._recent[-1].masked == now.masked
         self._same = max(self._same + 1, again) if same else 1
-        restated = any(_restates(now.words, earlier.words) for earlier in self._recent)
-        known = restated and now.specific <= frozenset().union(*(one.specific for one in self._recent))
+        restated = [earlier for earlier in self._recent if _restates(now.words, earlier.words)]
+        known = bool(restated) and now.specific <= frozenset().union(*(one.specific for one in self._recent))
         self._restated = self._restated + 1 if same or known else 0
         self._recent.append(now)
         if self._same > 1:
@@ -127,8 +141,9 @@ class Messages:
         if again >= ROUNDS > self._restated:
             # Other messages between are no steps either.
             return _finding("message", now.masked, text, again, ROUNDS)
-        pattern = " ".join(sorted(now.words)) if self._restated else ""
-        return _finding("restated", pattern, text, self._restated + 1, ROUNDS + 1) if self._restated else None
+        # A word on the way to a call that says nothing lies between.
+        rounds = max(self._restated, sum(now.specific <= earlier.specific for earlier in restated))
+        return _finding("restated", " ".join(sorted(now.words)), text, rounds + 1, ROUNDS + 1) if rounds else None
 
 
 def _finding(what: str, pattern: str, text: str, rounds: int, needed: int) -> Finding:
@@ -136,15 +151,6 @@ def _finding(what: str, pattern: str, text: str, rounds: int, needed: int) -> Fi
     said = f"said: {shown}" if shown else "said nothing"
     key = digest(what, pattern)
     return Finding(kind="loop", pattern=key, steps=(), rounds=rounds, needed=needed, evidence=said, resets_on=RESET)
-
-
-def _stems(message: str) -> frozenset[str]:
-    return frozenset(map(_stem, keywords(message) - _FILLER))
-
-
-@lru_cache(maxsize=8_192)
-def _stem(word: str) -> str:
-    return _SUFFIX.sub("", word) if len(word) > 4 else word
 
 
 def _specific(text: str) -> frozenset[str]:
@@ -155,6 +161,11 @@ def _specific(text: str) -> frozenset[str]:
 def _restates(words: frozenset[str], earlier: frozenset[str]) -> bool:
     shared = len(words & earlier)
     return shared >= RESTATED_WORDS and shared >= RESTATED * min(len(words), len(earlier)) and shared * 2 >= len(words)
+
+
+def _relates(words: frozenset[str], earlier: frozenset[str]) -> bool:
+    shared = len(words & earlier)
+    return shared >= RESTATED_WORDS and shared >= RELATED * min(len(words), len(earlier))
 
 
 def _chant(text: str) -> Finding | None:

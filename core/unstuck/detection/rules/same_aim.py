@@ -6,11 +6,20 @@ Other work between them does not end the tries, because their results do not dep
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from unstuck.detection.repetition import ROUNDS, Finding, new_round
+from unstuck.detection.similarity import stems
 from unstuck.detection.steps.results import is_absent, is_bare_status
-from unstuck.detection.steps.tool_call_kind import CallKind, file_of, has_arguments, only_sleeps
+from unstuck.detection.steps.tool_call_kind import (
+    SQL,
+    CallKind,
+    asks_for_output,
+    file_of,
+    has_arguments,
+    only_sleeps,
+)
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import digest
 
@@ -20,6 +29,7 @@ STEPS_KEPT = 30
 NEEDED = 4
 LOOKS = 6
 CALL_LIMIT = 400
+PROSE_LIMIT = 160
 HEAD = 48
 WORDS = 4
 LONG_RESULT = 60
@@ -33,11 +43,15 @@ RESET = "an edit, or a result that says something new"
 # What a call does beside what it is about: waits before it, a cut of its output.
 _BEFORE = re.compile(r"(?:\s*(?:sleep\s+\S+\s*(?:&&|;)|time\s|sudo\s))+")
 _BEHIND = re.compile(r"2>&1|\|\s*(?:tail|head|tee)\b[^|;&]*|\|\|\s*(?:true|:)(?!\S)|;\s*(?:true\b|echo\b.*)")
-_VALUES = re.compile(r'": ?"?([^",}]+)')
+_VALUES = re.compile(r'(?<=":)(?: ?"(?:[^"\\]|\\.)+"| ?[^",}]+)')
 # What stands around the names of a command, beside blanks.
 _AROUND = bytes.maketrans(b"'\"()[]{};|&<>=,", b" " * 15)
+_PART = re.compile(r"[^\W\d_]{5,}")
+_ESCAPED = re.compile(r"\\.")
+_PROSE = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
+_NONE = frozenset({"0", "null", "none", "undefined"})
 _VALUE = re.compile(r"(?:^|[=:])-?\d[\d.e-]*\W*$")
-_TALK = re.compile(r"\W*[a-z]+\W*|\W*\w+\W+[a-z]+")
+_TALK = re.compile(r"\W*[A-Za-z]+\W*|\W*\w+\W+[A-Za-z]+")
 _PROGRAM_FOLLOWS = ("|", ";", "&")
 # Ages and ids of queries.
 _PASSING = re.compile(r"\d(?<!\w\d)\d* msec\b|(?<=\bid: )\d+")
@@ -65,11 +79,13 @@ class _Said:
 class _Aim:
     """Tries with one aim, and all that their results have said."""
 
-    __slots__ = ("empty", "ends", "forms", "heard", "names", "numbers", "read", "steps")
+    __slots__ = ("acts", "begun", "empty", "ends", "forms", "heard", "names", "numbers", "read", "steps")
 
-    def __init__(self, step: Step, names: frozenset[str], ends: list[bytes], empty: bool) -> None:
+    def __init__(self, step: Step, names: frozenset[str], ends: list[bytes], empty: bool, acts: bool) -> None:
         self.steps = [step]
+        self.acts = acts
         self.names, self.ends, self.empty = names, ends, empty
+        self.begun = names
         self.forms = [step]
         self.heard: set[bytes] = set()
         self.numbers: set[str] = set()
@@ -113,16 +129,23 @@ class Tries:
             return None
         searched = step.needle[0]
         empty = step.empty or is_bare_status(step.text) or (step.kind != "work" and is_absent(step.text))
+        asks = bool(searched) or step.kind == "query" or not empty or _asks(step)
+        # A call of the same program is silent for the same reason.
+        joins = not asks and any(one.empty and _program(step) == _program(one.steps[-1]) for one in self._aims)
         if empty:
-            if not (searched or step.kind in ("query", "wait") or step.text.strip()):
+            if not (asks or joins or step.kind == "wait" or step.text.strip()):
                 return None
         elif step.failed or not step.informative:
             return None
-        if not searched and step.kind == "query" and file_of(step.shown):
+        if not (searched or empty) and step.kind == "query" and file_of(step.shown):
             return None
-        return self._try(step, searched or _names(step), empty)
+        if not empty and step.kind == "work" and len(step.text) < LONG_RESULT and has_arguments(step.call):
+            # A receipt is the same for other orders.
+            return None
+        acts = step.kind == "work" and not (asks or joins)
+        return self._try(step, searched or _names(step), empty, acts, not joins)
 
-    def _try(self, step: Step, names: frozenset[str], empty: bool) -> Finding | None:
+    def _try(self, step: Step, names: frozenset[str], empty: bool, acts: bool, begins: bool) -> Finding | None:
         ends = [] if empty or len(step.text) < LONG_RESULT else _ends(step.text)
         form: list[str] = []
         said: _Said | None = None
@@ -139,6 +162,9 @@ class Tries:
                 break
             form = form or _form(step)
             otherwise = spelt or all(_asks_otherwise(form, _form(other)) for other in known.forms)
+            if not (otherwise or step.needle[0] or step.action == known.steps[-1].action):
+                # The same names in another form, or nothing under one name in another spelling.
+                otherwise = names <= known.names or known.names <= names or (empty and _respells(form, known.forms))
             if not (one or otherwise):
                 continue
             if not empty:
@@ -155,10 +181,12 @@ class Tries:
             known.forms = [*known.forms[1 - TRIES_KEPT :], step]
             known.steps = [*known.steps[1 - TRIES_KEPT :], step]
             known.names = names
+            known.acts = known.acts or acts
             self._aims.remove(known)
             self._aims.append(known)
             return self._finding(known)
-        self._aims.append(_Aim(step, names, ends, empty))
+        if begins:
+            self._aims.append(_Aim(step, names, ends, empty, acts))
         del self._aims[:-AIMS_KEPT]
         return None
 
@@ -166,18 +194,28 @@ class Tries:
         steps = known.steps
         if len({one.action for one in steps}) < min(len(steps), ROUNDS):
             return None
-        pattern = digest("aim", *sorted(known.names))
         waits = sum(not (one.waits or one.kind == "wait") for one in steps) < min(len(steps), NEEDED)
-        if known.empty and not waits and any(one.kind == "work" and not one.needle[0] for one in steps):
+        if known.acts and not waits:
             return None
         return Finding(
             kind="waiting" if waits else "loop",
-            pattern=pattern,
+            pattern=digest("aim", *sorted(known.begun)),
             steps=steps,
             rounds=len(steps),
             needed=LOOKS if waits else NEEDED,
             resets_on=RESET,
         )
+
+
+def _asks(step: Step) -> bool:
+    """Return whether a call that found nothing was made for its output."""
+    said = step.text.strip().lower()
+    nothing = said in _NONE or (step.empty and bool(said) and "output" not in said and "true" not in said)
+    return nothing or asks_for_output(step.call[:CALL_LIMIT])
+
+
+def _program(step: Step) -> str:
+    return f"{step.tool} {step.call[:CALL_LIMIT].partition(' ')[0]}"
 
 
 def _letters(text: str) -> bytes:
@@ -215,8 +253,14 @@ def _words(text: str) -> frozenset[bytes]:
 def _names(step: Step) -> frozenset[str]:
     """Return what a call names, without programs and options."""
     call = _bare(step.call[:CALL_LIMIT]).lower()
-    words = _VALUES.findall(call) if has_arguments(call) else _spaced(call).split()[1:]
-    return frozenset([word.strip("./*") for word in words if word[0] != "-"]) or frozenset((call,))
+    if not has_arguments(call):
+        words = _spaced(call).split()[1:]
+    elif "select" not in call and _PROSE.search(call):
+        return stems(" ".join(_VALUES.findall(call))[:PROSE_LIMIT])
+    else:
+        words = _spaced(" ".join(_VALUES.findall(call))).split()
+    names = frozenset([word.strip("./*") for word in words if word[0] != "-" and word[-9:] != "/dev/null"])
+    return (names - SQL if "select" in call else names) or frozenset((call,))
 
 
 def _asks_otherwise(words: list[str], others: list[str]) -> bool:
@@ -228,15 +272,32 @@ def _asks_otherwise(words: list[str], others: list[str]) -> bool:
         return True
     return any(
         words[place].partition("=")[0] != others[place].partition("=")[0]
-        and (words[place][0] == "-" or (not place and words[0][0] != "{") or words[place - 1][-1] in _PROGRAM_FOLLOWS)
+        and (
+            words[place][0] == "-"
+            or (not place and words[0][0] != "{")
+            or (words[place - 1][-1] in _PROGRAM_FOLLOWS and "(" not in words[place])
+        )
         for place in differ
     )
+
+
+def _respells(words: list[str], forms: Sequence[Step]) -> bool:
+    """Return whether calls differ in words that are no paths and end in the same name, such as a field."""
+    return all(len(words) == len(others := _form(step)) and all(map(_ends_alike, words, others)) for step in forms)
+
+
+def _ends_alike(word: str, other: str) -> bool:
+    if word == other:
+        return True
+    one, two = (_PART.findall(_ESCAPED.sub(" ", text).lower())[-1:] for text in (word, other))
+    return one == two != [] and "/" not in word + other
 
 
 def _spells(names: frozenset[str], others: frozenset[str]) -> bool:
     """Return whether half of the names of the shorter search are part of one of the other, or the other way round."""
     few, many = sorted(([name.replace("_", "") for name in one] for one in (names, others)), key=len)
-    return sum(any(one in two or two in one for two in many) for one in few if len(one) > SHORT_NAME) * 2 >= len(few)
+    long = [name for name in many if len(name) > SHORT_NAME]
+    return sum(any(one in two or two in one for two in long) for one in few if len(one) > SHORT_NAME) * 2 >= len(few)
 
 
 def _share(names: frozenset[str], others: frozenset[str]) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
-from unstuck.detection.rules.test_progress import without_names
+from unstuck.detection.rules.test_progress import is_one_name, without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import has_ended, is_bare_status
-from unstuck.detection.steps.tool_call_kind import CallKind, check_of, file_of, has_arguments, only_sleeps
+from unstuck.detection.steps.tool_call_kind import SQL, CallKind, check_of, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step, looks_in_vain
 from unstuck.detection.steps.volatile_text import digest, without_digits
 
@@ -52,27 +52,8 @@ _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 # Ages and ids of queries.
 _PASSING = re.compile(r"\d(?<!\w\d)\d*(?:[smhd](?:\d+[smh])?| msec)\b|(?<=\bid: )\d+|\d(?<!\w\d)\d?:\d\d\b(?!:)")
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
-_SQL = frozenset(
-    {
-        *(
-            "select",
-            "from",
-            "where",
-            "like",
-            "ilike",
-            "lower",
-            "upper",
-            "trim",
-            "null",
-            "is",
-            "not",
-            "in",
-            "by",
-            "order",
-        ),
-        *("limit", "count", "join", "as"),
-    }
-)
+# What was begun is given up: each time after an attempt that did not go through.
+_ABANDONS = re.compile(r"\bgit\s[^;&|]*--abort\b")
 _NAMED = re.compile(r'"\w+": ?(?:"(?:[^"\\]|\\.)*"|\d+)')
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
@@ -98,6 +79,7 @@ class WithoutEffect:
         self._files: Recent[str, tuple[str, int]] = Recent(IDENTITIES_KEPT)
         self._acts: list[Step | None] = [None, None]
         self._told = self._tree = ""
+        self._given = False
         self._missing = ""
         self._lacked: set[str] = set()
         self._file = self._drafting = ""
@@ -215,13 +197,18 @@ class WithoutEffect:
         """Return what the step may be the same as, after which step, how often, and whether by its result as well."""
         if self._missing:
             since = max(self._moved, self._supplied, self._guesses.get(_begin(step), 0))
-            yield f"guess {self._missing}", since, MISSES, False
-        if _gives_input(step):
+            guess = f"guess {self._missing}"
+            tried = [(one.shown, one.text) for one in (*self._seen.get(guess, ()), step)]
+            needed = REWORDED_ROUNDS if len(tried) >= REWORDED_ROUNDS and is_one_name(tried) else MISSES
+            yield guess, since, needed, False
+        if self._shows_screen(step):
             yield f"screen {step.masked}", self._edited, REWORDED_ROUNDS, False
         elif watched := self._watched(step):
             needed = ROUNDS if has_ended(step.text) else STANDING_ROUNDS
             yield f"watch {step.tool} {watched}", self._edited, needed, False
-        if step.kind in ("idle", "plan"):
+        if "--abort" in step.call and not step.failed and _ABANDONS.search(step.call):
+            yield "abandoned", self._edited, ROUNDS, False
+        elif step.kind in ("idle", "plan"):
             if not step.failed and step.kind == "plan":
                 yield "plan", self._planned, REWORDED_ROUNDS, False
                 yield "plan between looks", self._worked, MISSES, False
@@ -259,6 +246,14 @@ class WithoutEffect:
                 if not seen or seen[-1].number < self._moved:
                     yield identity, self._edited, ROUNDS, False
             yield from self._answers(step, called)
+
+    def _shows_screen(self, step: Step) -> bool:
+        """Return whether a step gives keys, clicks or text to a screen and shows it, or shows it after such a step."""
+        given, self._given = self._given, self._given and step.kind == "plan"
+        if step.kind in ("plan", "edit", "tree") or step.failed or step.opaque or len(step.text) > LONG_SCREEN:
+            return False
+        gives = self._given = self._given or _gives_input(step)
+        return (gives or (given and step.kind == "query")) and len(step.text) >= LONG_ANSWER
 
     def _watched(self, step: Step) -> str:
         """Return what a look shows apart from times and ages, where the looks at it have waits between them."""
@@ -309,7 +304,7 @@ class WithoutEffect:
         # A query may ask in words or by named arguments; a command or the name of a file is no question.
         if not words and step.kind == "query" and not (file_of(call) if has_arguments(call) else _SYNTAX.search(call)):
             words = keywords(" ".join(_VALUE.findall(call)) or call)
-            words = words - _SQL if "select" in words else words
+            words = words - SQL if "select" in words else words
             words = words if has_arguments(call) or len(words) >= QUESTION_WORDS else frozenset()
         if not words:
             return False
@@ -372,9 +367,7 @@ def _all_alike(steps: Sequence[Step]) -> bool:
 
 
 def _gives_input(step: Step) -> bool:
-    """Return whether a step gives keys, clicks or text to a screen, and shows it."""
-    if step.failed or step.opaque or not LONG_ANSWER <= len(step.text) <= LONG_SCREEN:
-        return False
+    """Return whether a step gives keys, clicks or text to a screen."""
     given = f"{step.tool} {step.shown}"
     # Cheap first test: most calls have none of these words.
     return any(word in given for word in _INPUT_WORDS) and _INPUT.search(given) is not None

@@ -25,6 +25,9 @@ ENDING_LENGTH = 20
 ERROR_LENGTH = 60
 SHARED = 0.85
 NOISE = 0.05
+NAME_LENGTH = 6
+NAME_LIMIT = 40
+SPELLINGS = 3
 
 _COUNT = re.compile(
     r"\b(\d{1,6}) (?:tests? |examples? |compile |type )?"
@@ -43,8 +46,9 @@ _LINE_NUMBER = re.compile(
 )
 # The time since the beginning, as builders and kernels print it before a line.
 _ELAPSED = re.compile(r"^(?:#\d+ |\[ *)\d+\.\d+\]? ", re.MULTILINE)
+_TIMED = re.compile(r"\s*real\t.*\nuser\t.*\nsys\t.*\s*$")
 _DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:\.\d+)?")
 _AMOUNT = re.compile(r"(?<![A-Za-z_\d.])v?\d[\d.,]*")
 # The number before a line of code that an output shows.
 _GUTTER = re.compile(r"^\W*\d+(?=\s*[:|│→])")
@@ -73,6 +77,7 @@ _REMARK = re.compile(r"warning|notice|\bnote\b|hint|for more information|complet
 _WORDS = re.compile(r"[\w.-]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _PATHS = re.compile(r"[^\s\"'`(){}<>,;=\[\]]+")
+_NAMES = re.compile(r"[\w.@/-]+")
 _VOCABULARY = re.compile(r"\b[^\W\d]{3,}\b")
 
 
@@ -247,7 +252,8 @@ class Failure:
 
 
 def without_elapsed(text: str) -> str:
-    """Return an output without the times before its lines."""
+    """Return an output without the times before its lines, and without those of the shell below it."""
+    text = _TIMED.sub("", text) if "\nuser\t" in text else text
     return _ELAPSED.sub("", text) if text[:1] in ("#", "[") else text
 
 
@@ -285,15 +291,14 @@ def say_more(failures: Sequence[Failure]) -> bool:
 
 
 def comes_nearer(failures: Sequence[Failure]) -> bool:
-    """Return whether failures differ in values alone, some of which fall each time while none rises."""
-    shapes = {failure.values[0] for failure in failures}
-    series = list(zip(*(failure.values[1] for failure in failures), strict=False))
-    falling = [all(before > after for before, after in pairwise(values)) for values in series]
-    return (
-        len(shapes) == 1
-        and any(falling)
-        and all(falls or len(set(values)) == 1 for falls, values in zip(falling, series, strict=True))
-    )
+    """Return whether failures differ in values alone, some of which fall each time."""
+    shape, first = failures[0].values
+    last = failures[-1].values[1]
+    if first == last or any(failure.values[0] != shape for failure in failures):
+        return False
+    series = [failure.values[1] for failure in failures]
+    fallen = [place for place, (before, after) in enumerate(zip(first, last, strict=False)) if after < before]
+    return any(all(before[place] > after[place] for before, after in pairwise(series)) for place in fallen)
 
 
 def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:
@@ -356,10 +361,31 @@ def _names_in(text: str) -> frozenset[str]:
     return frozenset(name for name in {*_WORDS.findall(text), *_PATHS.findall(text)} if _LETTER.search(name))
 
 
+def is_one_name(calls: Sequence[tuple[str, str]]) -> bool:
+    """Return whether the names that calls missed, as their results say, are one name in other spellings."""
+    names = []
+    for call, result in calls:
+        missed = max((word for word in _NAMES.findall(call) if word in result), key=len, default="")
+        names.append("".join(filter(str.isalnum, missed.lower()))[:NAME_LIMIT])
+    shortest = min(names, key=len)
+    least = max(NAME_LENGTH, len(shortest) * 2 // 3)
+    parts = (
+        shortest[start : start + size]
+        for size in range(len(shortest), least - 1, -1)
+        for start in range(len(shortest) - size + 1)
+    )
+    part = next((part for part in parts if all(part in name for name in names)), "")
+    # Names of one family, such as plugins, only begin alike.
+    wanders = part == shortest or len({name.find(part) for name in names}) > 1
+    return bool(part) and wanders and len(set(names)) >= SPELLINGS
+
+
 def without_names(call: str, result: str, written: frozenset[str] = frozenset()) -> str:
     """Return a short result with the names of ``call`` and the ``written`` ones masked; empty for a longer one."""
     if len(result) > MISS_LIMIT:
         return ""
+    if "%2" in result:
+        result = result.replace("%2f", "/").replace("%2F", "/")
     if written:
         result = _PATHS.sub(lambda path: "NAME" if path[0] in written else path[0], result)
     named = written.union(_WORDS.findall(call.replace("\\n", " ").replace("\\t", " ")))

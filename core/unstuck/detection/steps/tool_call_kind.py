@@ -12,6 +12,27 @@ CallKind = Literal["work", "query", "wait", "advance", "idle", "tell", "plan", "
 SHORT = 160
 CHECK_LIMIT = 200
 NEEDLE_LIMIT = 600
+SQL = frozenset(
+    {
+        *(
+            "select",
+            "from",
+            "where",
+            "like",
+            "ilike",
+            "lower",
+            "upper",
+            "trim",
+            "null",
+            "is",
+            "not",
+            "in",
+            "by",
+            "order",
+        ),
+        *("limit", "count", "join", "as", "distinct", "and", "or", "desc", "asc", "group"),
+    }
+)
 TALKING_TOOLS = frozenset({"think", "thought", "sequentialthinking", "reflect"})
 
 
@@ -85,6 +106,12 @@ _SEARCH = re.compile(
     r"|\s(?:-l|--selector|--filter|--label)[\s=]+[\w./-]+=)"
     r"('[^']*'|\"[^\"]*\"|[^\s|;&]+)([^|;&]*)"
 )
+# What a call is made for is its output: it is read on, printed, or the answer to a query.
+_ASKS = re.compile(
+    r"\|\s*(?:head|tail|grep|wc|less|jq|sort|cut|uniq)\b|\s-(?:\s|$)|\bprint\("
+    r"|\s(?:get|list|describe|search|filter|query|show|view|scan)(?:-[\w-]+)?\s"
+)
+_SELECTS = re.compile(r"\bselect\b(?!.*\b(?:into|insert|update|delete|create|drop|alter)\b)", re.IGNORECASE | re.DOTALL)
 _SEARCH_WORDS = ("grep", "rg", "ag", "ack", "fd", "find", "-l", "--selector", "--filter", "--label")
 _PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
 _ESCAPE = re.compile(r"\\+\w")
@@ -168,6 +195,11 @@ def _command_in(text: str) -> str:
         return text
     before = _BEFORE.match(text)
     return text[before.end() :] if before else text
+
+
+def asks_for_output(text: str) -> bool:
+    """Return whether a command is run for what it prints."""
+    return _ASKS.search(text) is not None or _SELECTS.search(text) is not None
 
 
 def has_arguments(text: str) -> bool:

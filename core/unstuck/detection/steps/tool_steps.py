@@ -32,8 +32,8 @@ _OLD_AND_NEW = re.compile(
     r".{0,40}?\bnew(?:_?(?:str|string|text))?\s*[=:]\s*(?P<new>'[^']*'|\"[^\"]*\")",
     re.DOTALL | re.IGNORECASE,
 )
-_OLD = ("old_string", "old_str", "oldText", "old_text", "old")
-_NEW = ("new_string", "new_str", "newText", "new_text", "new")
+_OLD = ("old_string", "oldString", "old_str", "oldText", "old_text", "old")
+_NEW = ("new_string", "newString", "new_str", "newText", "new_text", "new")
 _WHOLE = ("content", "contents", "file_text", "text", "new_source")
 _WRITERS = frozenset({"write", "write_file", "create_file"})
 _PATCH = ("input", "patch", "patchText")

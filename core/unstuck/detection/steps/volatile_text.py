@@ -29,7 +29,8 @@ _COUNTED = frozenset(
     for before in ("", "(", "[")
     for after in ("", ":", "=", "#")
 )
-_COUNTED |= {"Process:", "kill"}
+# The last ones are figures of the work of another agent, below its answer.
+_COUNTED |= {"Process:", "kill", "uses:", "tool_uses:", "total_tokens:", "duration_ms:"}
 _SIGNALLED = frozenset({"Segmentation", "Aborted", "Killed", "Terminated", "Bus", "Floating", "Illegal", "Done"})
 _UNITS = frozenset(
     f"{unit}{after}"
