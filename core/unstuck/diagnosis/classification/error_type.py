@@ -36,6 +36,13 @@ WARNED = Lazy(r"\W{0,3}warn")
 PLACED = 40
 # How sure a line is that only says that something failed.
 FAILED = 30
+# What a compiler says of a name that it does not know, and of a value that does not fit.
+UNTYPED = Lazy(
+    r"\bis (?:not defined|unbound|undeclared)\b|\bis used, but is not defined\b"
+    r"|\bunknown (?:type|identifier)\b|\bcannot convert from\b"
+)
+# A rule of a type checker, which is no question of grammar.
+RULE_CODE = Lazy(r"(?!invalid-syntax|parse-error)[a-z]+(?:-[a-z]+)+$")
 # How many arguments a call needs is no question of grammar.
 ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
@@ -55,6 +62,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         or _by_class(parsed.name)
         or LIBRARIES.get(parsed.headline.partition(".")[0])
         or _by_expectation(parsed)
+        or _by_compiler(parsed)
         or WEAK.first_in(parsed.lowered)
         or _by_detail(parsed)
         or _by_tool(parsed)
@@ -71,7 +79,7 @@ def type_around(parsed: ParsedOutput) -> ErrorType:
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
-        if ARITY.search(parsed.lowered.text):
+        if ARITY.search(parsed.lowered.text) or RULE_CODE.match(parsed.code):
             return None
         grammar = by_expectation(parsed.lowered.text) is ErrorType.SYNTAX_ERROR
         return ErrorType.SYNTAX_ERROR if grammar else SYNTAX.first_in(parsed.lowered)
@@ -80,6 +88,12 @@ def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
         return ErrorType.VALUE_ERROR
     return None if parsed.name else by_expectation(parsed.lowered.text)
+
+
+def _by_compiler(parsed: ParsedOutput) -> ErrorType | None:
+    """Return the type of a name or a value that a compiler does not accept, which in a running program is another."""
+    compiled = parsed.kind == "build" and parsed.location and not parsed.name
+    return ErrorType.TYPE_ERROR if compiled and UNTYPED.search(parsed.lowered.text) else None
 
 
 def _by_detail(parsed: ParsedOutput) -> ErrorType | None:

@@ -6,10 +6,11 @@ from unstuck.diagnosis.enums import ErrorType
 
 _CLASSES: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError TOMLDecodeError "
-    "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad",
+    "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad SyntaxException "
+    "PrematureEndOfInput",
     ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException "
     "FunctionClauseError function_clause badfun badarity BadMapError BadArityError BadFunctionError BadBooleanError "
-    "UndefinedError",
+    "UndefinedError TypeMismatch",
     ErrorType.IMPORT_ERROR: (
         "ImportError ModuleNotFoundError ClassNotFoundException NoClassDefFoundError LoadError "
         "PackageNotFoundError UnsatisfiedLinkError"
@@ -26,7 +27,7 @@ _CLASSES: dict[ErrorType, str] = {
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
         "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
         "badarg badmatch case_clause Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError "
-        "Utf8Error FromUtf8Error"
+        "Utf8Error FromUtf8Error EConvertError"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
@@ -62,7 +63,7 @@ _CLASSES: dict[ErrorType, str] = {
     ),
     ErrorType.VALIDATION_ERROR: (
         "ValidationError ZodError ValidationException SchemaError ConstraintViolationException "
-        "RequestValidationError MethodArgumentNotValidException"
+        "RequestValidationError MethodArgumentNotValidException SystemCheckError"
     ),
     ErrorType.RUNTIME_ERROR: (
         "RuntimeError NameError UnboundLocalError ReferenceError RecursionError ZeroDivisionError "

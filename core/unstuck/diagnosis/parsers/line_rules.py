@@ -37,7 +37,7 @@ SUMMARIES = (
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}[: ]")
+PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z][\w.+-]{0,30}: ?){0,2}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}[:. ]")
 
 
 @dataclass(frozen=True, slots=True)
