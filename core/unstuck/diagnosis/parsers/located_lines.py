@@ -180,6 +180,7 @@ LOCATED: tuple[Rule, ...] = (
         rf"(?:\w{{1,40}}\.){{0,8}}(?P<name>[A-Z]\w{{1,60}}Error): MSG \({SOURCE}:LINE(?::\d{{1,5}})?\)$",
         "run",
     ),
+    rule(47, "…Error: ", SOURCE + r":LINE(?::\d{1,5})?: (?P<msg>(?P<name>[A-Z]\w{1,60}Error): .*)$", "run"),
     rule(
         47,
         " at line ",
