@@ -43,6 +43,8 @@ UNTYPED = Lazy(
 )
 # A rule of a type checker, which is no question of grammar.
 RULE_CODE = Lazy(r"(?!invalid-syntax|parse-error)[a-z]+(?:-[a-z]+)+$")
+# A rule of a formatter, which says what it expects.
+STYLE = Lazy(r"[A-Z]{2}\d\d$")
 # How many arguments a call needs is no question of grammar.
 ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
@@ -54,7 +56,9 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         # A linter's own rule has a name in lower case.
         if UNREADABLE.search(parsed.lowered.text):
             return ErrorType.RUNTIME_ERROR
-        wrong = wrong or (None if parsed.code.islower() else SYNTAX.first_in(parsed.lowered))
+        wrong = wrong or (
+            None if parsed.code.islower() or STYLE.match(parsed.code) else SYNTAX.first_in(parsed.lowered)
+        )
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
         STRONG.first_in(parsed.lowered)

@@ -71,6 +71,7 @@ STRONG = Table(
         Phrases(
             ("json", r"^(?:\w+: )?(?:syntaxerror|parse error): .*\bjson\b"),
             "in json at position",
+            ("strconv.", r"\bstrconv\.\w+: parsing "),
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
             "is not valid json",
@@ -189,6 +190,7 @@ WEAK = Table(
             "can't find crate",
             "can't find package",
             "cannot load such file",
+            ("find unit ", r"\bcan't find unit \w"),
             "no solution found when resolving",
             "failed to resolve './",
             ("not found", r"\bfile [`'‘\"][\w./-]{1,80}\.(?:sty|cls)['’\"] not found"),
@@ -411,6 +413,7 @@ WEAK = Table(
             "out_of_range",
             "range check failed",
             "index check failed",
+            ("out of bound ", r"\bout of bound \d"),
             (
                 " bound of ",
                 r"^(?:\S+ ){0,3}index '.{1,20}' of dimension \d.{1,80} (?:above upper|below lower) bound of ",

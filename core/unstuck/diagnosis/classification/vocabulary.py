@@ -121,7 +121,8 @@ _CODES: dict[ErrorType, str] = {
         "unresolved-import missing-import missing-module-attribute UNRESOLVED_IMPORT "
         "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS reportMissingImports reportMissingModuleSource"
     ),
-    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr "
+    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 CS1061 CS0117 "
+    "attr-defined union-attr "
     "unresolved-attribute missing-attribute possibly-missing-attribute possibly-unbound-attribute "
     "reportAttributeAccessIssue reportOptionalMemberAccess",
     ErrorType.SYNTAX_ERROR: "syntax E999 E0001 invalid-syntax parse-error EJSONPARSE",

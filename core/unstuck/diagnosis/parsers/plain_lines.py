@@ -17,7 +17,7 @@ CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
 REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
 # A rate or a count of errors is none.
-NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$|-?\d+\.\d+%?[\s,;|])"
+NO_COUNT = r"(?!(?:none|null|\w|-?[\d.]+%?)$|-?\d+\.\d+%?[\s,;|])"
 # A line that a program begins with its own name, and words by which it is a complaint.
 PROGRAM = (
     r"(?!(?:warning|note|hint|info|debug|help|usage|remark|skipp\w+|ignor\w+|handled|caught)\b)"
@@ -44,9 +44,9 @@ PLAIN: tuple[Rule, ...] = (
     rule(70, "curl: (", r".*?(?P<msg>curl: \((?P<code>\d{1,3})\).*)", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
-    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d).*", "run", code="exit 137"),
+    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d| [a-z ]{1,40}:).*", "run", code="exit 137"),
     rule(66, "Out of memory", r".*Out of memory: Killed process.*", "run", code="exit 137"),
-    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:).*", "run", code="exit 134"),
+    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:| [a-z ]{1,40}:).*", "run", code="exit 134"),
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
     rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
@@ -170,7 +170,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
-    rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
+    rule(45, "fatal", rf"(?:\w[\w./-]{{0,40}}: )?fatal: {NO_COUNT}.*", "run"),
     rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{0,60})\b.*)$", "run"),
     rule(
         45,
@@ -186,7 +186,7 @@ PLAIN: tuple[Rule, ...] = (
         "run",
     ),
     rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),
-    rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(45, "ERROR", r"\[?ERROR\]?:? (?!\d{3,5} [a-z]).*", "run"),
     rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
     rule(44, "…Error", rf"(?:\S{{1,60}}: )?(?:[A-Z]\w{{0,60}})?Error(?: \[\w+\])?: {NO_COUNT}.*", "run"),
     rule(43, "find", r"(?:\w[\w.-]{0,40} )?(?:[Cc]ouldn't|[Cc]ould not|[Cc]an't|[Cc]annot) find (?!any\b)\S.*", "run"),
