@@ -43,6 +43,8 @@ UNTYPED = Lazy(
 )
 # A rule of a type checker, which is no question of grammar.
 RULE_CODE = Lazy(r"(?!invalid-syntax|parse-error)[a-z]+(?:-[a-z]+)+$")
+# A check of clang-tidy, of which each finding is an error; what the compiler itself says is none.
+DENIED_CHECK = Lazy(r"(?!clang-diagnostic-error).*,-warnings-as-errors$")
 # A rule of a formatter, which says what it expects.
 STYLE = Lazy(r"[A-Z]{2}\d\d$")
 # How many arguments a call needs is no question of grammar.
@@ -143,7 +145,7 @@ def _by_class(name: str) -> ErrorType | None:
 def _by_tool(parsed: ParsedOutput) -> ErrorType:
     """Return the type by the tool: a compiler's error is one of types, an unknown class is a runtime error."""
     if parsed.kind == "build" and parsed.weight >= COMPILED and not parsed.name:
-        denied = parsed.code.startswith("error=") or "-W" in parsed.code
+        denied = parsed.code.startswith("error=") or "-W" in parsed.code or DENIED_CHECK.match(parsed.code)
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
         return (GIVEN.first_in(parsed.lowered) if parsed.name in WORDED else None) or ErrorType.RUNTIME_ERROR

@@ -71,6 +71,7 @@ STRONG = Table(
         Phrases(
             ("json", r"^(?:\w+: )?(?:syntaxerror|parse error): .*\bjson\b"),
             "in json at position",
+            ("tarfile.", r"^tarfile\.\w+: "),
             ("strconv.", r"\bstrconv\.\w+: parsing "),
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
@@ -159,6 +160,8 @@ WEAK = Table(
             "no such instruction",
             "mapping values are not allowed",
             "bad character class",
+            "statement must end with",
+            ("' expected", r"^'[^\w\s]{1,3}' expected$"),
             ("end of file in ", r"\bend of file in (?:string|comment|argument)"),
             ("missing end", r"\bmissing end\b"),
             "tag mismatch",
@@ -413,6 +416,7 @@ WEAK = Table(
             "out_of_range",
             "range check failed",
             "index check failed",
+            ("index ", r"\bindex \d+ not in \d+ \.\. "),
             ("out of bound ", r"\bout of bound \d"),
             (
                 " bound of ",

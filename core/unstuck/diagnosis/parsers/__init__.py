@@ -60,7 +60,7 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
             83, Literals("Error: ", "Error (", "…: error:", ", line ", "\nError --"), placed_nearby.placed_above
         ),
         OutputParser(83, Literals("import cycle not allowed"), placed_nearby.import_cycle),
-        OutputParser(82, Literals("--> "), multiline.pointed),
+        OutputParser(82, Literals("--> ", "┌─ ", "╭▸ "), multiline.pointed),
         OutputParser(82, Literals("─[", "-["), placed_nearby.boxed),
         OutputParser(82, Literals("[ERROR] "), placed_nearby.esbuild),
         OutputParser(82, Literals("\nError: "), placed_nearby.sass),

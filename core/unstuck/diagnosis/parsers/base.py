@@ -31,6 +31,10 @@ LIBRARY_MARKS = (
     "java.base/",
     "_testmain.go",
     "ice-9/",
+    "venv/bin/",
+    "/usr/bin/",
+    "/usr/local/bin/",
+    "/.local/bin/",
     "/sysdeps/",
     "/libsanitizer/",
 )

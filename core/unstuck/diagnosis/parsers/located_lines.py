@@ -69,7 +69,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(
         81,
         "[Ee]rror: ",
-        r"FILE:LINE(?:[:.]\d+)?(?:-[\d.]{1,15})?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$",
+        r"FILE:LINE(?:[:.]\d+)?(?:-[\d.]{1,15})?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+.,-]{1,99})\])?$",
     ),
     rule(81, " - error ", r"FILE:LINE:\d+ - error (?P<code>[@a-z]\w{1,40}(?:[/-]\w{1,40})+): MSG$"),
     rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
@@ -167,7 +167,12 @@ LOCATED: tuple[Rule, ...] = (
         "run",
     ),
     rule(57, ANY_PLACE, rf"{SELF}: ?{SOURCE}:LINE(?::\d{{1,5}})?: *(?:(?:fatal|error|ERROR|Error): |\^ )MSG$", "run"),
-    rule(45, ANY_PLACE, rf"{SELF}: ?{SOURCE}:LINE(?::\d{{1,5}})?: (?=cannot|can't|could not|unable)MSG$", "run"),
+    rule(
+        45,
+        ANY_PLACE,
+        rf"{SELF}: ?{SOURCE}:LINE(?::\d{{1,5}})?: (?=cannot|can't|could not|unable|invalid|unexpected)MSG$",
+        "run",
+    ),
     rule(
         46,
         "[emerg] ",

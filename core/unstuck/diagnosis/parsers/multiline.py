@@ -12,7 +12,8 @@ CODED = Lazy(
 )
 # pyrefly prints the name of the rule at the end.
 TRAILING_CODE = Lazy(r"(.*\S) \[([a-z][a-z-]{2,60})\]$")
-POINTER = Lazy(r"\s*--> (?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):\d{1,7}:?$")
+POINTER = Lazy(r"\s*(?:-->|┌─|╭▸) (?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):\d{1,7}:?$")
+POINTERS = ("-->", "┌─ ", "╭▸ ")
 DENIED = ("`-D ", "#[deny(", "clippy::")
 
 
@@ -23,7 +24,12 @@ def pointed(text: str, lines: list[str]) -> Finding | None:
     for line in lines:
         if line[:1] not in (" ", "") and (coded := CODED.match(line)):
             headline = coded
-        elif "-->" in line and headline and (spot := POINTER.match(line)) and not is_library(spot["file"]):
+        elif (
+            headline
+            and any(map(line.__contains__, POINTERS))
+            and (spot := POINTER.match(line))
+            and not is_library(spot["file"])
+        ):
             lint, code = headline["lint"] or headline["warned"] or "", headline["code"] or ""
             message, ruled = headline["msg"], None if code else TRAILING_CODE.match(headline["msg"])
             if ruled:

@@ -132,7 +132,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(57, "lua…", r"lua\S{0,6}: MSG", "run", "error"),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
-    rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
+    rule(57, "[Ee]rror near line", r"(?!.*\bof file\b).*", "run", "DatabaseError"),
     rule(56, "ERROR:  ", r"(?:\w{2,30}: error: [^:\n]{1,80}: )?ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),

@@ -27,7 +27,11 @@ NEAR = Lazy(
     r"(?P<file>[^\s:\"'(),]{1,300}\.[A-Za-z]\w{0,7}|(?<=\")[^\s:\"'(),]{1,300}(?=\"))[\"']?"
     r"(?::| ?\(|, line )(?P<line>\d{1,7})(?:[:,] ?\d{1,7}(?:-\d{1,7})?)?\)?:?$"
 )
-OF_FILE = Lazy(r"At line (?P<line>\d{1,7}) of file (?P<file>\S{1,300})$")
+OF_FILE = Lazy(r".{0,200}\b(?:[Aa]t|on|near) line (?P<line>\d{1,7}) of (?:file )?(?P<file>[^\s:]{1,300}\.\w{1,8}):?$")
+# A message that ends with its place.
+AT_END = Lazy(
+    r".{1,400}?[ (](?P<file>[^\s:\"'(),]{1,300}\.[A-Za-z]\w{0,7})(?::|, line )(?P<line>\d{1,7})(?::\d{1,7})?\)?$"
+)
 # Lines below and above a message in which its place is looked for.
 BELOW, ABOVE = 4, 4
 ENDS = frozenset("0123456789):")
@@ -50,10 +54,13 @@ def _place_near(text: str, best: Finding) -> str | None:
     at = text.find(best.headline)
     if at < 0:
         return None
+    own = AT_END.match(best.headline) or OF_FILE.match(best.headline)
+    if own and not is_library(own["file"]):
+        return place(own["file"], own["line"])
     below = text[at : at + LINE_LIMIT].split("\n")[1 : 1 + BELOW]
     above = text[max(0, at - LINE_LIMIT) : at].split("\n")[:-1][: -ABOVE - 1 : -1]
     for line in map(str.rstrip, (*below, *above)):
-        spot = NEAR.match(line) or OF_FILE.match(line) if line[-1:] in ENDS or "of file" in line else None
+        spot = NEAR.match(line) or OF_FILE.match(line) if line[-1:] in ENDS or " line " in line else None
         if spot and not is_library(spot["file"]):
             return place(spot["file"], spot["line"])
     return None
