@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from unstuck.detection.rules.test_progress import without_names
 from unstuck.detection.steps.external_blockers import misses_tool
 from unstuck.detection.steps.tool_steps import written_by
 from unstuck.detection.steps.volatile_text import comparable
@@ -16,6 +17,7 @@ from unstuck.detection.steps.volatile_text import comparable
     [
         ({"old_string": "a", "new_string": "b"}, ("app.py", "a", "b")),
         ({"content": "all"}, ("app.py", "", "all")),
+        ({"old_string": "a", "content": "all"}, ("app.py", "", "all")),
         ({"old_string": "", "new_string": "b"}, None),
         ({"old_string": "a", "new_string": ""}, None),
         ({"offset": 3}, None),
@@ -54,5 +56,11 @@ def test_a_missing_tool_is_known_by_the_agents_words(result: str, missing: bool)
 def test_only_a_name_with_digits_stands_for_a_session() -> None:
     """A name after the word is masked where it looks given, and stays where it is a plain word or stands elsewhere."""
     assert comparable("session quiet-fox-31 ended") == comparable("session brave-owl-77 ended")
+    assert comparable("session 42 ended") != comparable("session 43 ended")
     assert comparable("session storage ended") != comparable("session layout ended")
     assert comparable("session: a, branch quiet-fox-31") != comparable("session: a, branch brave-owl-77")
+
+
+def test_names_of_a_call_are_masked_in_a_short_result() -> None:
+    """Names that follow each other stand as one, and the other words stay."""
+    assert without_names("grep alpha beta", "alpha beta are gone, alpha too") == "NAME are gone NAME too"

@@ -518,3 +518,12 @@ def test_several_approaches_at_once_need_places_apart(facts: Make) -> None:
     assert isinstance(one, Direct)
     assert one.approaches == ()
     assert "one at a time" in one.reason
+
+
+def test_an_agent_that_does_nothing_is_asked_about_at_the_limit(facts: Make) -> None:
+    """One attempt less than the limit is tried again, and the question says how many there were."""
+    fruitless = facts(fruitless=True, climb=Climb(fruitless=LIMITS.task_failure_limit - 2))
+    assert not isinstance(decide(fruitless, LIMITS), AskQuestion)
+    asked = decide(replace(fruitless, climb=Climb(fruitless=LIMITS.task_failure_limit - 1)), LIMITS)
+    assert isinstance(asked, AskQuestion)
+    assert f"{LIMITS.task_failure_limit} times in a row" in asked.question
