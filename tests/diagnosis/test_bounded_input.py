@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from unstuck.diagnosis.parsing.output_parser import parse_output
 from unstuck.diagnosis.parsing.truncation import HEAD_LIMIT, TAIL_LIMIT
 from unstuck_tui.cli.diagnose import command, ends_of
 
@@ -77,6 +78,12 @@ def test_a_file_is_not_read_in_between(tmp_path: Path) -> None:
     assert ends.data.endswith(LAST)
     assert ends.total == 2**40 + len(LAST)
     assert ends.ended is True
+
+
+def test_a_line_is_read_up_to_its_limit() -> None:
+    """The rule's name at the end of a line is read, and no more so where thousands of characters stand before it."""
+    for length, code in ((100, "no-undef"), (2_100, "")):
+        assert parse_output(f"/home/dev/a.js\n  1:1  error  {'x' * length}  no-undef\n").code == code
 
 
 def test_what_has_no_end_is_given_up() -> None:

@@ -12,7 +12,8 @@ from unstuck.diagnosis.classification.categories import classify_error
 from unstuck.diagnosis.classification.causes import Failure, classify_cause
 from unstuck.diagnosis.classification.failure_types import classify_failure
 from unstuck.diagnosis.classification.hints import analyze_error
-from unstuck.diagnosis.enums import Cause, ErrorCategory, FailureType
+from unstuck.diagnosis.enums import Cause, ErrorCategory, ErrorType, FailureType
+from unstuck.diagnosis.pipeline import diagnose
 
 
 @pytest.mark.parametrize(
@@ -162,3 +163,11 @@ def test_error_analysis(error: str, kind: str) -> None:
 def test_the_advice_names_the_module() -> None:
     """The hint for a missing module says which."""
     assert "./utils" in analyze_error("Error: Cannot find module './utils'").fix_hint
+
+
+def test_a_signal_says_the_type_where_no_word_does() -> None:
+    """A program that ended by an abort has failed while it ran; without an exit code nothing tells the type."""
+    for code, error_type in ((134, ErrorType.RUNTIME_ERROR), (124, ErrorType.TIMEOUT_ERROR), (1, ErrorType.UNKNOWN)):
+        found = diagnose("so far\n", exit_code=code)
+        assert found is not None
+        assert found.error_type is error_type

@@ -13,9 +13,10 @@ import pytest
 from unstuck.diagnosis.classification.categories import BUSY, FOREIGN, LOST, RATE_LIMIT, SETTINGS
 from unstuck.diagnosis.classification.complaints import GIVEN
 from unstuck.diagnosis.classification.failure_types import VERIFICATION_FAILED
-from unstuck.diagnosis.classification.phrases import STRONG, WEAK, Phrase
+from unstuck.diagnosis.classification.phrases import STRONG, WEAK
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.lazy_regex import lines_with
+from unstuck.diagnosis.matching.phrase_table import Phrase
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.parsers import PARSERS, RULES, SUREST

@@ -172,6 +172,11 @@ SAME = [
     ("failed in /tmp/pip-xyz", "failed in /tmp/pip-abc"),
     ("failed in /tmp/pytest-of-root/pytest-12/test_a0/x", "failed in /tmp/pytest-of-root/pytest-13/test_a0/x"),
     ("order 01ARZ3NDEKTSV4RRFFQ69G5FAV not found", "order 01BX5ZZKBKACTAV9WEVGEMMVS0 not found"),
+    ("event_01h455vb4pex5vsknk084sn02q was lost", "event_01h455vb4pex5vsknk084sn0zz was lost"),
+    ("order 01h455vb4pex5vsknk084sn02q was lost", "order 01j0a1b2c3d4e5f6g7h8j9k0m1 was lost"),
+    ("request cm3k2x9z80001v8l2h4j6k8m0 failed", "request cm9a8b7c60002w9m3i5k7l9n1 failed"),
+    ("backup-2026-Jan-05.tar is damaged", "backup-2026-Dec-31.tar is damaged"),
+    ("/usr/bin/ld: /tmp/ccT3x9Qa.o: bad value", "/usr/bin/ld: /tmp/ccZq81Lm.o: bad value"),
     ("error: timed out after 1m 23s", "error: timed out after 4m 2s"),
     ("error: timed out after 1h2m3s", "error: timed out after 44s"),
     ("error in com.sun.$Proxy42 call", "error in com.sun.$Proxy7 call"),
@@ -196,6 +201,9 @@ SAME = [
 ]
 # Two failures that look alike.
 OTHER = [
+    ("cannot open /tmp/ccindex.json", "cannot open /tmp/ccnames.json"),
+    ("field_of_the_first_and_the_second is bad", "field_of_the_first_and_the_seventh is bad"),
+    ("customer_identification_a is bad", "customer_identification_b is bad"),
     ("cannot open /tmp/config", "cannot open /tmp/data"),
     ("cannot open tmp.json", "cannot open tmp.yaml"),
     ("error: pod app-mysql not ready", "error: pod app-redis not ready"),

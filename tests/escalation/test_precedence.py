@@ -477,3 +477,53 @@ def test_an_outage_is_waited_for_as_long_as_its_limit(facts: Make, failure: Make
     ):
         assert isinstance(decide(facts(diagnosis=outage, **over), LIMITS), AskQuestion)
         assert isinstance(decide(facts(diagnosis=outage, **over, may_ask=False), LIMITS), Halt)
+
+
+def test_a_wait_is_for_a_quota_above_the_longest_other_one(facts: Make, failure: Make) -> None:
+    """A wait of the longest kind is an ordinary one; a second more is a quota's, which ends a run without a person."""
+    for delay, quota in ((LIMITS.long_wait, False), (LIMITS.long_wait + 1, True)):
+        slow = failure("slow down", category=ErrorCategory.TRANSIENT, retry_after=str(delay))
+        decision = decide(facts(diagnosis=slow), LIMITS)
+        assert isinstance(decision, BackOff)
+        assert (decision.delay, decision.quota) == (delay, quota)
+        assert isinstance(decide(facts(diagnosis=slow, may_ask=False), LIMITS), Halt if quota else BackOff)
+
+
+@pytest.mark.parametrize(("waited", "words"), [(89, "89 s"), (90, "2 minutes"), (600, "10 minutes")])
+def test_a_question_says_how_long_an_outage_has_lasted(facts: Make, failure: Make, waited: int, words: str) -> None:
+    """Seconds are said below a minute and a half, then minutes."""
+    outage = failure("Overloaded", category=ErrorCategory.TRANSIENT, agent_outage="yes")
+    climb = Climb(transient=LIMITS.transient_retries, outage=waited)
+    decision = decide(facts(diagnosis=outage, climb=climb), replace(LIMITS, outage_limit=waited))
+    assert isinstance(decision, AskQuestion)
+    assert f"has not passed in {words}." in decision.question
+
+
+def test_a_contradicted_check_is_asked_about_by_its_doubt(facts: Make) -> None:
+    """A check that printed failures may hide its exit code; another one may be the wrong command."""
+    for problem, doubt in (("it printed 2 failures and passed", "hide its exit code"), ("no tests ran", "right one")):
+        decision = decide(facts(check="contradicted", check_problem=problem, diagnosis=None), LIMITS)
+        assert isinstance(decision, AskQuestion)
+        assert doubt in decision.question
+
+
+def test_several_approaches_at_once_need_places_apart(facts: Make) -> None:
+    """With worktrees of their own two approaches are worked; without them they go one at a time, which is said."""
+    climb = Climb(retries=LIMITS.max_retries, directives=LIMITS.max_retries)
+    both = decide(facts(climb=climb, apart=True), replace(LIMITS, parallel=2))
+    assert isinstance(both, Direct)
+    assert both.level == "pivot"
+    assert len(both.approaches) == 2
+    one = decide(facts(climb=climb, apart=False), replace(LIMITS, parallel=2))
+    assert isinstance(one, Direct)
+    assert one.approaches == ()
+    assert "one at a time" in one.reason
+
+
+def test_an_agent_that_does_nothing_is_asked_about_at_the_limit(facts: Make) -> None:
+    """One attempt less than the limit is tried again, and the question says how many there were."""
+    fruitless = facts(fruitless=True, climb=Climb(fruitless=LIMITS.task_failure_limit - 2))
+    assert not isinstance(decide(fruitless, LIMITS), AskQuestion)
+    asked = decide(replace(fruitless, climb=Climb(fruitless=LIMITS.task_failure_limit - 1)), LIMITS)
+    assert isinstance(asked, AskQuestion)
+    assert f"{LIMITS.task_failure_limit} times in a row" in asked.question

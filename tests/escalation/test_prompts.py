@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from unstuck.agents.command.signal_line import read_approach, read_signal
-from unstuck.contract import Level
+from unstuck.contract import ANSWER_LIMIT, Level
 from unstuck.diagnosis.enums import FailureType
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose
-from unstuck.escalation.prompts import SIGNAL_HELP, Brief, changes_said, compose, set_back
+from unstuck.escalation.prompts import SIGNAL_HELP, Brief, by_hand, changes_said, compose, set_back
 
 LEVELS: tuple[Level, ...] = ("first", "retry", "pivot", "research", "human", "continue")
 
@@ -201,3 +201,13 @@ def test_the_task_is_always_first(failure: Callable[..., Diagnosis]) -> None:
     for level in LEVELS:
         text = told(level, diagnosis=failure(), hint="h", answer="a", advice=["b"], insights=["c"], signals=True)
         assert text.startswith("Build the page\n\n")
+
+
+def test_changes_by_hand_are_shown_where_there_is_room() -> None:
+    """The changed lines are in the answer, except where a person's words leave no room for them."""
+    change, diff = ["M app.py"], "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-port = 80\n+port = 8080\n"
+    assert "+port = 8080" in by_hand("Use the port of the proxy.", change, diff, files=1)
+    long = by_hand("why " * (ANSWER_LIMIT // 4 - 100), change, diff, files=1)
+    assert "+port = 8080" not in long
+    assert "M app.py" in long
+    assert len(long) <= ANSWER_LIMIT

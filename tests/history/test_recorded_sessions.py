@@ -35,7 +35,10 @@ def test_a_newer_version_of_qwen(tmp_path: Path) -> None:
     assert isinstance(found, Session)
     row = session_row(found)
     assert (row["steps"], row["failures"], row["last_check"]) == (4, 4, "failed")
-    assert row["loops"][0]["evidence"] == "make test → app.py:3: AssertionError: 1 != 2"
+    assert row["loops"][0]["evidence"] == "make test → AssertionError: 1 != 2"
+    places = {(group.location, group.headline): group.count for group in found.review.groups}
+    # Of a command that prints nothing, the agent's own words about it are no output.
+    assert places == {("app.py:3", "AssertionError: 1 != 2"): 3, ("", "exit code 2, no output"): 1}
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -334,7 +334,8 @@ RULES: tuple[_Rule, ...] = (
     _rule(
         "option",
         rf"^[^A-Za-z]{{0,12}}(?:(?:error|fatal|{_PROGRAMS})\W{{1,4}}){{0,3}}(?:unknown|unrecogni[sz]ed|unexpected"
-        r"|invalid|unsupported|bad|no such) (?:option|argument|flag|command|subcommand)s?:? \S",
+        r"|invalid|unsupported|bad|no such) (?:option|argument|flag|command|subcommand)s?:? "
+        r"(?!.*\bperhaps misspelled\b)\S",
         r": it printed only its help\b",
         r"^[^A-Za-z]{0,12}flag provided but not defined\b",
         r"^[^A-Za-z]{0,12}(?:error: )?invalid value ['\"`].{1,80}['\"`] for ['\"`]?-",

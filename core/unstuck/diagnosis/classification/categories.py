@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstuck.diagnosis.classification.phrases import QUOTAS, Phrases
+from unstuck.diagnosis.classification.phrases import QUOTAS
 from unstuck.diagnosis.enums import ErrorCategory, ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.phrase_table import Phrases
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unstuck.diagnosis.classification.phrases import Phrases, Table
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.phrase_table import Phrases, Table
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.wrappers import SUMMED_UP

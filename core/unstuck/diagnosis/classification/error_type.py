@@ -36,6 +36,17 @@ WARNED = Lazy(r"\W{0,3}warn")
 PLACED = 40
 # How sure a line is that only says that something failed.
 FAILED = 30
+# What a compiler says of a name that it does not know, and of a value that does not fit.
+UNTYPED = Lazy(
+    r"\bis (?:not defined|unbound|undeclared)\b|\bis used, but is not defined\b"
+    r"|\bunknown (?:type|identifier)\b|\bcannot convert from\b"
+)
+# A rule of a type checker, which is no question of grammar.
+RULE_CODE = Lazy(r"(?!invalid-syntax|parse-error)[a-z]+(?:-[a-z]+)+$")
+# A check of clang-tidy, of which each finding is an error; what the compiler itself says is none.
+DENIED_CHECK = Lazy(r"(?!clang-diagnostic-error).*,-warnings-as-errors$")
+# A rule of a formatter, which says what it expects.
+STYLE = Lazy(r"[A-Z]{2}\d\d$")
 # How many arguments a call needs is no question of grammar.
 ARITY = Lazy(r"\b(?:not enough|too (?:few|many)|wrong number of|unexpected keyword) (?:type )?arguments?\b")
 
@@ -47,7 +58,9 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         # A linter's own rule has a name in lower case.
         if UNREADABLE.search(parsed.lowered.text):
             return ErrorType.RUNTIME_ERROR
-        wrong = wrong or (None if parsed.code.islower() else SYNTAX.first_in(parsed.lowered))
+        wrong = wrong or (
+            None if parsed.code.islower() or STYLE.match(parsed.code) else SYNTAX.first_in(parsed.lowered)
+        )
         return ErrorType.SYNTAX_ERROR if wrong is ErrorType.SYNTAX_ERROR else ErrorType.VALIDATION_ERROR
     return (
         STRONG.first_in(parsed.lowered)
@@ -55,6 +68,7 @@ def error_type_of(parsed: ParsedOutput) -> ErrorType:
         or _by_class(parsed.name)
         or LIBRARIES.get(parsed.headline.partition(".")[0])
         or _by_expectation(parsed)
+        or _by_compiler(parsed)
         or WEAK.first_in(parsed.lowered)
         or _by_detail(parsed)
         or _by_tool(parsed)
@@ -71,7 +85,7 @@ def type_around(parsed: ParsedOutput) -> ErrorType:
 def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     """Return the type where the headline says what was expected: a compiler expects tokens, a check values."""
     if parsed.kind == "build" and parsed.weight >= COMPILED:
-        if ARITY.search(parsed.lowered.text):
+        if ARITY.search(parsed.lowered.text) or RULE_CODE.match(parsed.code):
             return None
         grammar = by_expectation(parsed.lowered.text) is ErrorType.SYNTAX_ERROR
         return ErrorType.SYNTAX_ERROR if grammar else SYNTAX.first_in(parsed.lowered)
@@ -80,6 +94,12 @@ def _by_expectation(parsed: ParsedOutput) -> ErrorType | None:
     if parsed.kind == "run" and ARITY.search(parsed.lowered.text):
         return ErrorType.VALUE_ERROR
     return None if parsed.name else by_expectation(parsed.lowered.text)
+
+
+def _by_compiler(parsed: ParsedOutput) -> ErrorType | None:
+    """Return the type of a name or a value that a compiler does not accept, which in a running program is another."""
+    compiled = parsed.kind == "build" and parsed.location and not parsed.name
+    return ErrorType.TYPE_ERROR if compiled and UNTYPED.search(parsed.lowered.text) else None
 
 
 def _by_detail(parsed: ParsedOutput) -> ErrorType | None:
@@ -125,7 +145,7 @@ def _by_class(name: str) -> ErrorType | None:
 def _by_tool(parsed: ParsedOutput) -> ErrorType:
     """Return the type by the tool: a compiler's error is one of types, an unknown class is a runtime error."""
     if parsed.kind == "build" and parsed.weight >= COMPILED and not parsed.name:
-        denied = parsed.code.startswith("error=") or "-W" in parsed.code
+        denied = parsed.code.startswith("error=") or "-W" in parsed.code or DENIED_CHECK.match(parsed.code)
         return ErrorType.VALIDATION_ERROR if denied else ErrorType.TYPE_ERROR
     if parsed.name:
         return (GIVEN.first_in(parsed.lowered) if parsed.name in WORDED else None) or ErrorType.RUNTIME_ERROR

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from unstuck.diagnosis.classification.expectations import by_expectation
-from unstuck.diagnosis.classification.phrases import Phrases
 from unstuck.diagnosis.enums import ErrorType, FailureType
 from unstuck.diagnosis.matching.context_window import says_context_exhausted
+from unstuck.diagnosis.matching.phrase_table import Phrases
 from unstuck.diagnosis.matching.prefilter import IndexedText
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import ends_of

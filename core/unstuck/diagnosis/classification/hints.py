@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstuck.diagnosis.classification.phrases import Phrases, Table
 from unstuck.diagnosis.enums import ErrorType
 from unstuck.diagnosis.matching.lazy_regex import Lazy
+from unstuck.diagnosis.matching.phrase_table import Phrases, Table
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
 from unstuck.diagnosis.parsing.truncation import as_text
 from unstuck.text import Clean

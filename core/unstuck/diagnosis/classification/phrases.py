@@ -2,61 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
-
 from unstuck.diagnosis.enums import ErrorType
-from unstuck.diagnosis.matching.lazy_regex import Lazy
-from unstuck.diagnosis.matching.prefilter import IndexedText, Literals, Prefilter
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Literal in lower case, and the pattern that contains it, if any."""
-
-    literals: Literals
-    pattern: Lazy | None
-    kind: Any = None
-
-    def matches(self, lowered: IndexedText) -> bool:
-        """Return whether the phrase is in ``lowered``, a headline in lower case."""
-        return self.literals.part in lowered.lines and (
-            self.pattern is None or self.pattern.search(lowered.text) is not None
-        )
-
-
-class Phrases:
-    """Alternatives in a headline: plain words, or a pattern with a literal that is part of every match."""
-
-    def __init__(self, *phrases: str | tuple[str, str]) -> None:
-        pairs = ((phrase, None) if isinstance(phrase, str) else (phrase[0], Lazy(phrase[1])) for phrase in phrases)
-        self.prefilter: Prefilter[Phrase] = Prefilter(Phrase(Literals(literal), pattern) for literal, pattern in pairs)
-
-    def match(self, lowered: IndexedText) -> bool:
-        """Return whether one of them is in ``lowered``, a headline in lower case."""
-        return any(phrase.matches(lowered) for phrase in self.prefilter.candidates(lowered))
-
-
-Kind = TypeVar("Kind")
-
-
-class Table(Generic[Kind]):
-    """Kinds, such as error types, with their phrases; the first row that matches decides."""
-
-    def __init__(self, *rows: tuple[Kind, Phrases]) -> None:
-        self.rows = rows
-        self.prefilter = Prefilter(
-            replace(phrase, kind=kind) for kind, phrases in rows for phrase in phrases.prefilter.entries
-        )
-
-    def first_in(self, lowered: IndexedText) -> Kind | None:
-        """Return the kind of the first row with a phrase in ``lowered``, a headline in lower case, or None."""
-        for phrase in self.prefilter.candidates(lowered):
-            if phrase.matches(lowered):
-                kind: Kind = phrase.kind
-                return kind
-        return None
-
+from unstuck.diagnosis.matching.phrase_table import Phrases, Table
 
 # Messages about a spent quota that resets at a time.
 QUOTAS = (
@@ -124,6 +71,8 @@ STRONG = Table(
         Phrases(
             ("json", r"^(?:\w+: )?(?:syntaxerror|parse error): .*\bjson\b"),
             "in json at position",
+            ("tarfile.", r"^tarfile\.\w+: "),
+            ("strconv.", r"\bstrconv\.\w+: parsing "),
             "unexpected end of json input",
             ("expected ", r"^expected (?:an? )?(?:integer|number|float|boolean)[\w -]{0,30} but got\b"),
             "is not valid json",
@@ -163,6 +112,7 @@ STRONG = Table(
     (
         ErrorType.SYNTAX_ERROR,
         Phrases(
+            ("expected ", r"^(?:\w+: )?expected [\"'`‘][^\w\s]{1,3}[\"'`’],? (?:but |and )?(?:got|found)\b"),
             ("while ", r"\bwhile (?:parsing|scanning) an? \w"),
             "did not find expected",
             ("pars…", r"^(?:rolldown|rollup|transform|build)error: .*pars(?:e|ing)"),
@@ -208,6 +158,12 @@ WEAK = Table(
             "illegal expression",
             "unclassifiable statement",
             "no such instruction",
+            "mapping values are not allowed",
+            "bad character class",
+            "statement must end with",
+            ("' expected", r"^'[^\w\s]{1,3}' expected$"),
+            ("end of file in ", r"\bend of file in (?:string|comment|argument)"),
+            ("missing end", r"\bmissing end\b"),
             "tag mismatch",
             "premature end",
             ("invalid character", r"^invalid character in name"),
@@ -237,6 +193,10 @@ WEAK = Table(
             "can't find crate",
             "can't find package",
             "cannot load such file",
+            ("find unit ", r"\bcan't find unit \w"),
+            "no solution found when resolving",
+            "failed to resolve './",
+            ("not found", r"\bfile [`'‘\"][\w./-]{1,80}\.(?:sty|cls)['’\"] not found"),
             "unable to locate package",
             "has no installation candidate",
             "as a dependency of package",
@@ -332,6 +292,8 @@ WEAK = Table(
             "is not assignable",
             "invalid conversion",
             "type mismatch",
+            "wrong type argument",
+            (" ref", r"\bas an? (?:hash|array|scalar|code|subroutine|symbol) ref\b"),
             "can't use non-numeric",
             "cannot find symbol",
             "was not declared",
@@ -368,6 +330,7 @@ WEAK = Table(
             "no response",
             "no server running",
             "name resolution",
+            ("failed to fetch", r"\bfailed to fetch\b(?!.*\b[45]\d\d\b).*https?://"),
             "name or service not known",
             "network is unreachable",
             "no route to host",
@@ -452,6 +415,13 @@ WEAK = Table(
             "index out of bounds",
             "out_of_range",
             "range check failed",
+            "index check failed",
+            ("index ", r"\bindex \d+ not in \d+ \.\. "),
+            ("out of bound ", r"\bout of bound \d"),
+            (
+                " bound of ",
+                r"^(?:\S+ ){0,3}index '.{1,20}' of dimension \d.{1,80} (?:above upper|below lower) bound of ",
+            ),
             "subscript out of bounds",
             "empty list",
         ),
@@ -520,6 +490,8 @@ WEAK = Table(
             "out of memory",
             "segmentation fault",
             "unbound variable",
+            ("has no value", r"\bvariable \S+ has no value"),
+            ("' undefined", r"^(?:error: )?'\w{1,60}' undefined\b"),
             "stack overflow",
             "is not defined",
             "null pointer",

@@ -6,10 +6,11 @@ from unstuck.diagnosis.enums import ErrorType
 
 _CLASSES: dict[ErrorType, str] = {
     ErrorType.SYNTAX_ERROR: "SyntaxError IndentationError TabError ParseError ScannerError TOMLDecodeError "
-    "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad",
+    "TokenMissingError MismatchedDelimiterError ReaderError EndOfFile InputErrorInLoad SyntaxException "
+    "PrematureEndOfInput",
     ErrorType.TYPE_ERROR: "TypeError ClassCastException TypeMismatchError ArrayStoreException "
     "FunctionClauseError function_clause badfun badarity BadMapError BadArityError BadFunctionError BadBooleanError "
-    "UndefinedError",
+    "UndefinedError TypeMismatch",
     ErrorType.IMPORT_ERROR: (
         "ImportError ModuleNotFoundError ClassNotFoundException NoClassDefFoundError LoadError "
         "PackageNotFoundError UnsatisfiedLinkError"
@@ -26,7 +27,7 @@ _CLASSES: dict[ErrorType, str] = {
         "DateParseError ZoneInfoNotFoundError InvalidURL MissingSchema MatchError CaseClauseError CondClauseError "
         "WithClauseError InvalidArgumentException UnexpectedValueException DomainException LengthException "
         "badarg badmatch case_clause Invalid_argument ParserError ParseIntError ParseFloatError ParseBoolError "
-        "Utf8Error FromUtf8Error"
+        "Utf8Error FromUtf8Error EConvertError"
     ),
     ErrorType.INDEX_ERROR: (
         "IndexError IndexOutOfBoundsException ArrayIndexOutOfBoundsException StringIndexOutOfBoundsException "
@@ -62,7 +63,7 @@ _CLASSES: dict[ErrorType, str] = {
     ),
     ErrorType.VALIDATION_ERROR: (
         "ValidationError ZodError ValidationException SchemaError ConstraintViolationException "
-        "RequestValidationError MethodArgumentNotValidException"
+        "RequestValidationError MethodArgumentNotValidException SystemCheckError"
     ),
     ErrorType.RUNTIME_ERROR: (
         "RuntimeError NameError UnboundLocalError ReferenceError RecursionError ZeroDivisionError "
@@ -120,7 +121,8 @@ _CODES: dict[ErrorType, str] = {
         "unresolved-import missing-import missing-module-attribute UNRESOLVED_IMPORT "
         "ERESOLVE E404 ETARGET ENOTCACHED ENOVERSIONS reportMissingImports reportMissingModuleSource"
     ),
-    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 attr-defined union-attr "
+    ErrorType.ATTRIBUTE_ERROR: "TS2339 TS2551 TS2550 E0599 E0609 E0610 E0560 E0026 CS1061 CS0117 "
+    "attr-defined union-attr "
     "unresolved-attribute missing-attribute possibly-missing-attribute possibly-unbound-attribute "
     "reportAttributeAccessIssue reportOptionalMemberAccess",
     ErrorType.SYNTAX_ERROR: "syntax E999 E0001 invalid-syntax parse-error EJSONPARSE",

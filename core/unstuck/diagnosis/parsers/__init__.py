@@ -56,9 +56,11 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
         OutputParser(84, Literals("    while executing\n", "    invoked from within\n"), tcl.tcl),
         OutputParser(84, Literals(r_haskell.CALL_STACK), r_haskell.haskell_error),
         OutputParser(83, Literals("\nCMake Error at "), multiline.cmake),
-        OutputParser(83, Literals("Error: ", "Error (", "…: error:", ", line "), placed_nearby.placed_above),
+        OutputParser(
+            83, Literals("Error: ", "Error (", "…: error:", ", line ", "\nError --"), placed_nearby.placed_above
+        ),
         OutputParser(83, Literals("import cycle not allowed"), placed_nearby.import_cycle),
-        OutputParser(82, Literals("--> "), multiline.pointed),
+        OutputParser(82, Literals("--> ", "┌─ ", "╭▸ "), multiline.pointed),
         OutputParser(82, Literals("─[", "-["), placed_nearby.boxed),
         OutputParser(82, Literals("[ERROR] "), placed_nearby.esbuild),
         OutputParser(82, Literals("\nError: "), placed_nearby.sass),
@@ -66,7 +68,7 @@ PARSERS: Prefilter[OutputParser] = Prefilter(
         OutputParser(82, Literals("\n  on ", "│   on "), multiline.terraform),
         OutputParser(82, Literals("\nIn "), multiline.shellcheck),
         OutputParser(81, Literals("\nERROR in "), multiline.webpack),
-        OutputParser(80, Literals("error  ", "✖  ", ":\n  "), multiline.listed),
+        OutputParser(80, Literals("error  ", "✖  ", ":\n  ", "] FAIL\n", "──\n"), multiline.listed),
         OutputParser(80, Literals(" ^ "), placed_nearby.htmlhint),
         OutputParser(72, Literals(r_haskell.HALTED), r_haskell.r_error),
         OutputParser(71, CONTEXT_LITERALS, plain_lines.context_exhausted),

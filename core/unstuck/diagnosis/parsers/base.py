@@ -30,6 +30,11 @@ LIBRARY_MARKS = (
     "/vendor/",
     "java.base/",
     "_testmain.go",
+    "ice-9/",
+    "venv/bin/",
+    "/usr/bin/",
+    "/usr/local/bin/",
+    "/.local/bin/",
     "/sysdeps/",
     "/libsanitizer/",
 )
@@ -76,7 +81,7 @@ class OutputParser:
 def is_library(file: str) -> bool:
     """Return whether ``file`` belongs to an installation, not to the project."""
     file = file.replace("\\", "/")
-    if file.startswith(("<", "[", "(", "libraries/", "node:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
+    if file.startswith(("<", "[", "(", "libraries/", "node:", "ext:", "-", "/dev/fd/", "/dev/std", "/dev/tty")):
         # Generated code, modules of node and GHC, a command line (-e), a pipe.
         return True
     if file.startswith("internal/") and file.endswith(".js"):

@@ -37,7 +37,9 @@ SUMMARIES = (
 COMMAND_LINE = ("bash", "sh", "dash", "zsh", "-c", "awk", "gawk", "mawk")
 # The literal of the rules for lines that begin with a file, a line and a colon, and a pattern that finds any of them.
 ANY_PLACE = ":"
-PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}[: ]")
+# The weight of the rule for any line with a place, which asks for a file of the user's.
+ANYTHING = 40
+PLACED = Lazy(r"\n[ \t]{0,8}(?:[A-Za-z][\w.+-]{0,30}: ?){0,2}(?:[A-Za-z]\W\\)?[^\s:]{1,300}\.\w{0,8}:\d{1,7}[:. ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def _reported(one: Rule, part: str, text: str) -> Finding | None:
             continue
         parts = found.groupdict()
         file = parts.get("file") or ""
-        if best is None:
+        if best is None or (one.weight == ANYTHING and not best.location and not is_library(file)):
             best = _finding(one, line, parts)
         if not file or len(files) >= FILES_KEPT:
             break

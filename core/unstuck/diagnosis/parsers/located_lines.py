@@ -7,6 +7,8 @@ from unstuck.diagnosis.parsers.line_rules import ANY_PLACE, Rule, rule
 # A file name with an extension, where nothing else in the line is sure.
 PHP = r"(?:PHP )?"
 SOURCE = r"(?P<file>[^\s:]{1,300}\.[A-Za-z]\w{0,7})"
+# A program that begins a line with its own name.
+SELF = r"(?!(?:warning|note|info|hint|debug)\b)[a-z][\w.+-]{0,30}"
 OTHER = r"(?!(?:note|warning|info|help|hint|remark)\b|\w{0,60}Warning\b|in (?:function|file)\b|\d\d:\d\d|[A-Z]+\s*$)"
 
 LOCATED: tuple[Rule, ...] = (
@@ -37,6 +39,13 @@ LOCATED: tuple[Rule, ...] = (
     rule(80, " at #/", r"\[\d{1,4}\] FILE:LINE:\d+ (?P<msg>at #/.*)$", "lint"),
     rule(80, "WARNING ", r"(?:WARNING|ERROR|SEVERE|INFO) (?P<file>[^\s:]{1,300}\.\w{1,6}):LINE MSG$", "lint"),
     rule(79, ANY_PLACE, r"(?P<file>[^\s:]{1,300}\.\w{1,8}):LINE:(?:\d+:)? (?P<code>[A-Z]{1,3}\d{3,4}):? MSG$", "lint"),
+    rule(
+        79,
+        ANY_PLACE,
+        r"(?P<file>[^\s:]{1,300}\.\w{1,8}):LINE(?::\d+){0,3}(?::| error) ?"
+        r"(?P<code>[A-Z]{1,3}\d{3,4}(?:/[\w-]{1,60})?)[: ] ?MSG$",
+        "lint",
+    ),
     rule(78, "imported but unused", r"FILE:LINE:(?:\d+:?)? MSG$", "lint"),
     rule(78, "redefinition of unused", r"FILE:LINE:(?:\d+:?)? MSG$", "lint"),
     rule(78, " ==> ", r"FILE:LINE: MSG$", "lint", code="spelling"),
@@ -57,7 +66,12 @@ LOCATED: tuple[Rule, ...] = (
         "AssertionError",
     ),
     rule(82, "runtime error: ", r"FILE:LINE:\d+: (?P<msg>runtime error: .*)$", "run", "UndefinedBehavior"),
-    rule(81, "[Ee]rror: ", r"FILE:LINE(?::\d+)?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+-]{1,60})\])?$"),
+    rule(
+        81,
+        "[Ee]rror: ",
+        r"FILE:LINE(?:[:.]\d+)?(?:-[\d.]{1,15})?: (?:fatal )?error: MSG(?:\s+\[(?P<code>[\w=+.,-]{1,99})\])?$",
+    ),
+    rule(81, " - error ", r"FILE:LINE:\d+ - error (?P<code>[@a-z]\w{1,40}(?:[/-]\w{1,40})+): MSG$"),
     rule(81, "[Ee]rror: ", r"FILE:LINE:(?:\d+:)? (?:Parse|Syntax|Compile) ?[Ee]rror: MSG$", name="SyntaxError"),
     rule(80, " error : ", r"(?P<file>[^\s:]{1,300}):LINE: \w{1,30} error : MSG$", name="SyntaxError"),
     rule(79, ": ERROR: ", r"FILE:LINE:(?:\d+:)? ERROR: MSG$"),
@@ -67,7 +81,7 @@ LOCATED: tuple[Rule, ...] = (
     rule(80, "): error ", r"FILE\(LINE(?:,\d+)?\): (?:fatal )?error CODE: MSG$"),
     rule(80, "e: ", r"e: (?:file://)?FILE:LINE:\d+:? MSG$"),
     rule(80, "e: ", r"e: FILE: \(LINE, \d+\): MSG$"),
-    rule(81, ") Error: ", r"FILE\(LINE(?:,\d+)?\) Error: MSG$"),
+    rule(81, ") Error: ", r"FILE\(LINE(?:, ?\d+)?\) Error: MSG$"),
     rule(80, ") Fatal: ", r"FILE\(LINE,\d+\) Fatal: MSG$"),
     rule(
         74,
@@ -114,6 +128,19 @@ LOCATED: tuple[Rule, ...] = (
         "SyntaxError",
     ),
     rule(86, "lua…", r"lua\S*: (?P<file>\(command line\)|[^\s:]{1,300}):LINE: MSG$", "run", "error"),
+    rule(82, "raised ", r"(?P<msg>raised (?P<name>[A-Z][\w.]{2,80}) : FILE:LINE \S.*)$", "run"),
+    rule(80, "Fortran runtime error", r"(?P<msg>Fortran runtime error: .*)$", "run", "FortranError"),
+    rule(
+        54,
+        ", line ",
+        r"(?P<msg>(?P<name>[A-Z]\w{1,60}(?:Error|Exception)) in (?:.{1,80} in )?file \"(?P<file>[^\"\n]{1,300})\", line"
+        r" LINE:.*)$",
+        "run",
+    ),
+    rule(57, " line ", r"\"(?P<file>[^\"\n]{1,300})\" line LINE: (?!warning)MSG$", "run", "shell"),
+    rule(57, " (line ", r"(?P<file>[^\s:]{1,300}) \(line LINE\): MSG$", "run", "shell"),
+    rule(80, "syntax error…", r"(?:[Ee]rror: )?FILE: (?P<msg>syntax error in line LINE\b.*)$", "run", "SyntaxError"),
+    rule(80, ": syntax error", r"(?P<file>[^\s:]{1,300}) LINE: (?P<msg>syntax error\b.*)$", "run", "SyntaxError"),
     # Databases, patches, logs
     rule(80, "psql:", r"psql:FILE:LINE: (?:ERROR|FATAL): +MSG$", "run", "DatabaseError"),
     rule(80, "patch failed", r"error: (?P<msg>patch failed): FILE:LINE$", "run"),
@@ -132,6 +159,41 @@ LOCATED: tuple[Rule, ...] = (
     rule(65, ".sh: ", r"(?P<file>[^\s:]{1,300}\.sh): LINE: MSG$", "run"),
     rule(65, "*** ", r"FILE:LINE: \*\*\* MSG$"),
     rule(35, "*** [", r"g?make(?:\[\d+\])?: \*\*\* \[(?P<file>[^\s:]{1,300}):LINE: .*", "run"),
+    # A program that names itself, a file and a line, or the file and the line at the end
+    rule(
+        57,
+        ANY_PLACE,
+        rf"(?:{SELF}: ?)?(?:(?:fatal )?[Ee]rror: |ERROR: ){SOURCE}:LINE(?::\d{{1,5}})?: MSG$",
+        "run",
+    ),
+    rule(57, ANY_PLACE, rf"{SELF}: ?{SOURCE}:LINE(?::\d{{1,5}})?: *(?:(?:fatal|error|ERROR|Error): |\^ )MSG$", "run"),
+    rule(
+        45,
+        ANY_PLACE,
+        rf"{SELF}: ?{SOURCE}:LINE(?::\d{{1,5}})?: (?=cannot|can't|could not|unable|invalid|unexpected)MSG$",
+        "run",
+    ),
+    rule(
+        46,
+        "[emerg] ",
+        r".{0,60}\[emerg\] (?:\d{1,9}#\d{1,9}: )?MSG in (?P<file>[^\s:]{1,300}):LINE$",
+        "run",
+    ),
+    rule(
+        47,
+        "…Error: ",
+        rf"(?:\w{{1,40}}\.){{0,8}}(?P<name>[A-Z]\w{{1,60}}Error): MSG \({SOURCE}:LINE(?::\d{{1,5}})?\)$",
+        "run",
+    ),
+    rule(47, "…Error: ", SOURCE + r":LINE(?::\d{1,5})?: (?P<msg>(?P<name>[A-Z]\w{1,60}Error): .*)$", "run"),
+    rule(
+        47,
+        " at line ",
+        r"(?:Error: )?Invalid \w{1,20} file (?P<file>[^\s:]{1,300}\.\w{1,8}): MSG at line LINE,? col(?:umn)? \d{1,7}\b"
+        r".*$",
+        "run",
+        "ParseError",
+    ),
     # What a linter says of a line, with the name of its rule at the end
     rule(
         41,
@@ -142,5 +204,5 @@ LOCATED: tuple[Rule, ...] = (
         "lint",
     ),
     # Anything with a source file, a line and words, when no tool is known
-    rule(40, ANY_PLACE, SOURCE + r":LINE(?::\d{1,5})?:? " + OTHER + "MSG$"),
+    rule(40, ANY_PLACE, SOURCE + r":LINE(?:[:.]\d{1,5})?:? " + OTHER + "MSG$"),
 )

@@ -7,12 +7,13 @@ from unstuck.diagnosis.parsers.base import Finding, is_library, place
 
 CODED = Lazy(
     r"(?:(?:error|ERROR)(?:\[(?P<code>[A-Z]\d{1,5}|[a-z][a-z-]{2,60})\])?:? "
-    r"|warning\[(?P<warned>[a-z-]{3,60})\]: |(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )"
-    r"(?P<msg>\S.*)$"
+    r"|(?P<name>[A-Z][A-Za-z]{1,40}Error): |warning\[(?P<warned>[a-z-]{3,60})\]: "
+    r"|(?P<lint>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\])?:? )(?P<msg>\S.*)$"
 )
 # pyrefly prints the name of the rule at the end.
 TRAILING_CODE = Lazy(r"(.*\S) \[([a-z][a-z-]{2,60})\]$")
-POINTER = Lazy(r"\s*--> (?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):\d{1,7}$")
+POINTER = Lazy(r"\s*(?:-->|┌─|╭▸) (?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):\d{1,7}:?$")
+POINTERS = ("-->", "┌─ ", "╭▸ ")
 DENIED = ("`-D ", "#[deny(", "clippy::")
 
 
@@ -23,7 +24,12 @@ def pointed(text: str, lines: list[str]) -> Finding | None:
     for line in lines:
         if line[:1] not in (" ", "") and (coded := CODED.match(line)):
             headline = coded
-        elif "-->" in line and headline and (spot := POINTER.match(line)) and not is_library(spot["file"]):
+        elif (
+            headline
+            and any(map(line.__contains__, POINTERS))
+            and (spot := POINTER.match(line))
+            and not is_library(spot["file"])
+        ):
             lint, code = headline["lint"] or headline["warned"] or "", headline["code"] or ""
             message, ruled = headline["msg"], None if code else TRAILING_CODE.match(headline["msg"])
             if ruled:
@@ -32,7 +38,7 @@ def pointed(text: str, lines: list[str]) -> Finding | None:
             found = Finding(
                 weight=82,
                 headline=message,
-                name="SyntaxError" if spot["file"].endswith(".toml") else "",
+                name=headline["name"] or ("SyntaxError" if spot["file"].endswith(".toml") else ""),
                 code=lint or code or ("error=denied" if denied else ""),
                 location=place(spot["file"], spot["line"]),
                 kind="lint" if lint else "build",
@@ -43,25 +49,38 @@ def pointed(text: str, lines: list[str]) -> Finding | None:
     return warned
 
 
-LISTED_FILE = Lazy(r"(?:/|\.{0,2}/|[A-Za-z]\W\\|\w)\S{0,400}\.[A-Za-z]{1,8}:?$")
+# The file's name alone, or in sqlfluff's heading; djlint underlines it.
+LISTED_FILE = Lazy(r"(?:== \[)?(?P<file>(?:/|\.{0,2}/|[A-Za-z]\W\\|\w)[^\s\]]{0,400}\.[A-Za-z]{1,8})(?:\] FAIL|:)?$")
+UNDERLINE = Lazy(r"[─=-]{3,200}$")
 LISTED = Lazy(
     r"\s+(?P<line>\d{1,7}):\d{1,7}:?\s+(?:(?:error|✖)\s+(?P<msg>.*?)(?:\s{2,}\(?(?P<code>[@\w/.-]{1,80})\)?)?"
     r"|(?P<lint>[A-Z]{1,5}\d{3,4}) (?:\[\*\] )?(?P<message>\S.*))$"
 )
+# A finding of sqlfluff, and one of djlint.
+ROW = Lazy(
+    r"L: {1,6}(?P<line>\d{1,7}) \| P: {1,6}\d{1,7} \| {1,4}(?P<code>[A-Z]{2}\d\d|PRS) \| (?P<msg>\S.*)$"
+    r"|(?P<rule>[A-Z]\d{3}) (?P<at>\d{1,7}):\d{1,7} (?P<message>\S.*)$"
+)
 
 
 def listed(text: str, lines: list[str]) -> Finding | None:
-    """Return the first finding of a linter that is indented below the file's name, without warnings."""
+    """Return the first finding of a linter below the file's name, without warnings."""
     file = ""
     for line in lines:
-        if line[:1].strip():
-            file = line.rstrip(":") if LISTED_FILE.match(line) else ""
-        elif file and ":" in line and (message := LISTED.match(line)):
+        if file and (row := ROW.match(line)):
+            code = row["code"] or row["rule"]
+            where = place(file, row["line"] or row["at"])
+            message = row["msg"] or row["message"]
+            return Finding(80, message, code="syntax" if code == "PRS" else code, location=where, kind="lint")
+        if line[:1].strip() and not UNDERLINE.match(line):
+            named = LISTED_FILE.match(line)
+            file = named["file"] if named else ""
+        elif file and ":" in line and (found := LISTED.match(line)):
             return Finding(
                 weight=80,
-                headline=message["msg"] or message["message"] or "",
-                code=message["code"] or message["lint"] or "",
-                location=place(file, message["line"]),
+                headline=found["msg"] or found["message"] or "",
+                code=found["code"] or found["lint"] or "",
+                location=place(file, found["line"]),
                 kind="lint",
             )
     return None

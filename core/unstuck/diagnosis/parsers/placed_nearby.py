@@ -62,11 +62,12 @@ def esbuild(text: str, lines: list[str]) -> Finding | None:
     return None
 
 
-# gfortran, OCaml and GHC print the place first.
+# gfortran, OCaml, GHC and Flow print the place first.
 ABOVE = (
     Lazy(rf"{FILE}:(?P<line>\d{{1,7}}):\d{{1,7}}:$"),
     Lazy(r'File "(?P<file>[^"\n]{1,300})", lines? (?P<line>\d{1,7})(?:-\d{1,7})?(?:, characters \d{1,7}-\d{1,7})?:$'),
     Lazy(rf"{FILE}:(?P<line>\d{{1,7}}):\d{{1,7}}(?:-\d{{1,7}})?: error:(?: \[(?P<code>GHC-\d{{1,6}})\].{{0,80}})?$"),
+    Lazy(r"Error -{2,200} (?P<file>[^\s:]{1,300}):(?P<line>\d{1,7}):\d{1,7}$"),
 )
 MESSAGE = Lazy(r"(?:Fatal )?Error(?: \([\w ,/+-]{1,80}\))?: (?P<msg>\S.*)$")
 BELOW_PLACE = 9
@@ -75,15 +76,16 @@ BELOW_PLACE = 9
 def placed_above(text: str, lines: list[str]) -> Finding | None:
     """Return the first error whose place is on a line of its own above it."""
     for number, line in enumerate(lines):
-        if not line.endswith(":") and "error: [GHC-" not in line:
+        if not line.endswith(":") and "error: [GHC-" not in line and not line.startswith("Error --"):
             continue
-        fortran, ocaml, haskell = (shape.match(line) for shape in ABOVE)
-        spot = fortran or ocaml or haskell
+        fortran, ocaml, haskell, flow = (shape.match(line) for shape in ABOVE)
+        spot = fortran or ocaml or haskell or flow
         typed = spot is not None and spot["file"].startswith("<")
         if spot is None or (is_library(spot["file"]) and not typed):
             continue
         below = lines[number + 1 : number + BELOW_PLACE]
-        message = _indented(below) if haskell else _error(below)
+        first = next(filter(None, below), "") if flow else ""
+        message = first or (_indented(below) if haskell else _error(below))
         if message:
             code = (haskell["code"] or "") if haskell else ""
             where = None if typed else place(spot["file"], spot["line"])

@@ -17,7 +17,7 @@ CLASS = r"(?:Uncaught |Unhandled )?(?:[\w$]{1,60}(?:\.|::)){0,8}"
 BEFORE = r"(?:[^\s:]{1,80}: ){0,3}"
 REFUSED = r"(?:[Nn]o such|[Bb]ad|[Uu]nknown|[Uu]nrecogni[sz]ed|[Ii]nvalid|[Ii]llegal|[Uu]nsupported)"
 # A rate or a count of errors is none.
-NO_COUNT = r"(?!(?:none|null|-?[\d.]+%?)$|-?\d+\.\d+%?[\s,;|])"
+NO_COUNT = r"(?!(?:none|null|\w|-?[\d.]+%?)$|-?\d+\.\d+%?[\s,;|])"
 # A line that a program begins with its own name, and words by which it is a complaint.
 PROGRAM = (
     r"(?!(?:warning|note|hint|info|debug|help|usage|remark|skipp\w+|ignor\w+|handled|caught)\b)"
@@ -44,12 +44,13 @@ PLAIN: tuple[Rule, ...] = (
     rule(70, "curl: (", r".*?(?P<msg>curl: \((?P<code>\d{1,3})\).*)", "run"),
     rule(70, "npm", r"npm (?:error|ERR!) code (?P<code>E\w+)"),
     rule(68, "Segmentation fault", r".*Segmentation fault.*", "run", code="exit 139"),
-    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d).*", "run", code="exit 137"),
+    rule(66, "Killed", r"(?:.*: line \d+: +\d+ )?Killed\b(?!:| \d| [a-z ]{1,40}:).*", "run", code="exit 137"),
     rule(66, "Out of memory", r".*Out of memory: Killed process.*", "run", code="exit 137"),
-    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:).*", "run", code="exit 134"),
+    rule(66, "Aborted", r"(?:.*: line \d+: +\d+ )?Aborted\b(?!:| [a-z ]{1,40}:).*", "run", code="exit 134"),
     rule(66, "heap out of memory", r"(?:FATAL ERROR: )?MSG$", "run", "OutOfMemory"),
     rule(66, "npm", r"npm (?:error|ERR!) (?P<msg>Missing script: .*)"),
     rule(65, "Failure/Error: ", r"\s*Failure/Error: MSG", "run"),
+    rule(66, "ASSERT FAILED: ", r"\s*(?P<msg>ASSERT FAILED: \S.*)", "test", "AssertionError"),
     rule(66, "[fail]: ", r"\s*[✘✖×] \[fail\]: MSG", "test", "AssertionError"),
     rule(64, "CONFLICT", r"CONFLICT \(.*", "run"),
     rule(64, "[rejected]", r" ! \[rejected\].*", "run"),
@@ -131,7 +132,7 @@ PLAIN: tuple[Rule, ...] = (
     rule(57, "lua…", r"lua\S{0,6}: MSG", "run", "error"),
     rule(57, "in prepare", r"(?:Parse )?Error: (?P<msg>in prepare, .*)", "run", "DatabaseError"),
     rule(57, "stepping, ", r"(?:Runtime )?Error: (?P<msg>stepping, .*)", "run", "DatabaseError"),
-    rule(57, "[Ee]rror near line", r".*", "run", "DatabaseError"),
+    rule(57, "[Ee]rror near line", r"(?!.*\bof file\b).*", "run", "DatabaseError"),
     rule(56, "ERROR:  ", r"(?:\w{2,30}: error: [^:\n]{1,80}: )?ERROR:  (?=[a-z\"])MSG", "run", "DatabaseError"),
     rule(56, "ERROR ", r"ERROR \d{4} \(\w{5}\)(?: at line \d+)?: MSG", "run", "DatabaseError"),
     rule(64, "externally-managed-environment", r"(?:error: )?MSG$", "run"),
@@ -147,6 +148,8 @@ PLAIN: tuple[Rule, ...] = (
     rule(79, "multiple definition of", r".*?: (?P<msg>multiple definition of .*?)(?:; .*)?$"),
     rule(46, "does not exist", r"(?:File|Path|Directory) does not exist\b.*", "run", code="ENOENT"),
     rule(55, "command not found", r".*command not found.*", "run", code="exit 127"),
+    rule(44, "@parcel/", r"@parcel/[\w-]{1,40}: MSG"),
+    rule(61, "fish: Unknown command", r"fish: MSG", "run", code="exit 127"),
     rule(55, "Could not resolve", r"(?:\[[A-Z_]{4,40}\] |✘ \[ERROR\] )MSG"),
     rule(55, "failed to resolve import", r"(?:\[\S+\]:? |error during build:? )?MSG"),
     rule(54, "would be ", r"(?:\d+ files?|\S+) (?:.*)would be (?:reformatted|updated|changed).*", "lint"),
@@ -163,10 +166,11 @@ PLAIN: tuple[Rule, ...] = (
     rule(50, "panic", r"panic: .*", "run", "panic"),
     rule(46, "…Error", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Error)(?: \[(?P<code>\w+)\])?(?:: .*)?$", "run"),
     rule(46, "…Error", r"Error: (?P<msg>(?P<name>[A-Z]\w{0,60}Error)(?: ?[{(].*)?)$", "run"),
+    rule(46, ".exceptions.", r"(?:\w{1,60}\.){1,8}exceptions\.(?P<name>[A-Z]\w{1,60}): \S.*$", "run"),
     rule(46, "(char ", r"(?P<msg>[A-Z].{1,80}: line \d+ column \d+ \(char \d+\))$", "run", "JSONDecodeError"),
     rule(46, "…Exception", rf"{CLASS}(?P<name>[A-Z]\w{{1,60}}Exception)(?:: .*)?$", "run"),
     rule(46, "error: ", r"(?:\S{0,100}/)?(?:cc1(?:plus)?|gcc|g\+\+|clang(?:\+\+)?|rustc|javac): (?:fatal )?error: MSG"),
-    rule(45, "fatal", r"(?:\w[\w./-]{0,40}: )?fatal: .*", "run"),
+    rule(45, "fatal", rf"(?:\w[\w./-]{{0,40}}: )?fatal: {NO_COUNT}.*", "run"),
     rule(46, "Exception: ", r"Exception: (?P<msg>(?P<name>[A-Z]\w{0,60})\b.*)$", "run"),
     rule(
         45,
@@ -182,7 +186,7 @@ PLAIN: tuple[Rule, ...] = (
         "run",
     ),
     rule(45, "E: ", r"E: [A-Z]\w+ \w.*", "run"),
-    rule(45, "ERROR", r"\[?ERROR\]?:? .*", "run"),
+    rule(45, "ERROR", r"\[?ERROR\]?:? (?!\d{3,5} [a-z]).*", "run"),
     rule(44, ": ", rf"(?:/\S{{1,100}}/)?(?P<msg>{PROGRAM}: +{COMPLAINT}\S.*)$", "run"),
     rule(44, "…Error", rf"(?:\S{{1,60}}: )?(?:[A-Z]\w{{0,60}})?Error(?: \[\w+\])?: {NO_COUNT}.*", "run"),
     rule(43, "find", r"(?:\w[\w.-]{0,40} )?(?:[Cc]ouldn't|[Cc]ould not|[Cc]an't|[Cc]annot) find (?!any\b)\S.*", "run"),

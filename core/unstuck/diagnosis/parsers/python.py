@@ -22,6 +22,8 @@ FATAL_HEAD = Lazy(r"(?:Fatal Python error: \S.*|Timeout \(\d{1,3}:\d\d:\d\d(?:\.
 FATAL_HEADS = ("Fatal Python error: ", "Timeout (")
 SIGNALLED = (("Segmentation fault", "exit 139"), ("Aborted", "exit 134"))
 FATAL_FRAME = Lazy(r'  File "([^"\n]{1,500})", line (\d{1,7}) in (.{1,200})$')
+# Frames of a library's compiled parts have no directory of their own.
+COMPILED = (".pyx", ".pxi", ".pxd")
 # os.environ raises in these files.
 ENVIRONMENT = ("<frozen os>", "/os.py")
 
@@ -139,7 +141,9 @@ class _Reader:
         if head is None:
             return
         own = [frame for frame in self._frames if not is_library(frame[0])]
-        file, number, function = (own or [("", "", "")])[-1]
+        file, number, function = next(
+            (frame for frame in reversed(own) if not frame[0].endswith(COMPILED)), (own or [("", "", "")])[-1]
+        )
         name = head[1].rpartition(".")[2]
         if self._syntax and name in SYNTAX:
             (file, number), function = self._syntax, ""

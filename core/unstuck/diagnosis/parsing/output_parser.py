@@ -6,15 +6,15 @@ import re
 from typing import cast
 
 from unstuck.diagnosis.matching.context_window import CONTEXT_LITERALS, says_context_exhausted
-from unstuck.diagnosis.matching.lazy_regex import Lazy, lines_with
+from unstuck.diagnosis.matching.lazy_regex import Lazy
 from unstuck.diagnosis.matching.prefilter import IndexedText, Literals
 from unstuck.diagnosis.parsers import PARSERS, RULES, SUREST, Finding, first_match
-from unstuck.diagnosis.parsers.base import is_library, place
 from unstuck.diagnosis.parsers.docker import NOT_BUILT, failed_step
 from unstuck.diagnosis.parsers.line_rules import COMMAND_LINE
 from unstuck.diagnosis.parsers.plain_lines import message_of, with_symbol
 from unstuck.diagnosis.parsing.line_prefix import without_prefixes
 from unstuck.diagnosis.parsing.parsed_output import ParsedOutput
+from unstuck.diagnosis.parsing.place_apart import place_apart
 from unstuck.diagnosis.parsing.run_summary import is_test_run
 from unstuck.diagnosis.parsing.truncation import ends_of
 from unstuck.diagnosis.parsing.wrappers import SUMMED_UP, before_wrapper, without_wrappers
@@ -23,7 +23,6 @@ from unstuck.text import Clean, admit
 LINE_LIMIT = 2_000
 HEADLINE_LIMIT = 400
 DETAIL_LIMIT = 2_000
-SURE = 90
 KNOWN = 30
 NOT_FOUND = 127
 
@@ -31,17 +30,6 @@ ESCAPE = Lazy(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07
 # A character for private use.
 DRIVE_COLON = "\ue0c5"
 DRIVE = Lazy(r"(?<![A-Za-z0-9])([A-Za-z]):(?=[\\/][\w .@~+-])")
-# The user's own code that asked for a library's template.
-ASKED_FOR = Lazy(
-    r"([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}:\s+"
-    r"(?:required from here|note: in instantiation of .{1,2000} requested here)$"
-)
-ASKING = ("required from here", "requested here")
-# A line that is nothing but a place, which some test runners print below what failed.
-PLACE_ALONE = Lazy(r"\s*(?:# )?([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::in [`'].{1,200}')?$")
-# A line that names a place as such.
-NAMED_PLACE = Lazy(r"\s*Origin: ([^\s:#]{1,300}\.[A-Za-z]\w{0,4}):(\d{1,7})(?::\d{1,7})?$")
-PLACE_ENDS = frozenset("0123456789'")
 # A frame's last line has no words.
 HAS_WORD = Lazy(r"\w")
 # A program's words about another one that it was to run; a path is that of a file.
@@ -89,7 +77,7 @@ def parse_output(output: str | bytes, *, root: str | None = None, exit_code: int
     if best.kind == "run" and tested:
         best.kind = "test"
     if best.location is None:
-        best.location = _place_below(seen, best, tested)
+        best.location = place_apart(seen, best, tested)
     return _reading(seen, best, root, exit_code)
 
 
@@ -146,35 +134,6 @@ def _surer(best: Finding | None, found: Finding | None) -> Finding | None:
 
 def _is_shell(program: str) -> bool:
     return program.rpartition("/")[2] in COMMAND_LINE
-
-
-def _place_below(seen: IndexedText, best: Finding, tested: bool) -> str | None:
-    """Return a place that the output prints apart from the error."""
-    for line in lines_with(seen.text, "Origin: "):
-        if named := NAMED_PLACE.match(line[:LINE_LIMIT].rstrip()):
-            return place(named[1], named[2])
-    alone = _place_alone(seen.text) if tested and best.weight < SURE else None
-    if alone is not None:
-        return alone
-    return _place_of_request(seen.text) if best.kind == "build" else None
-
-
-def _place_alone(text: str) -> str | None:
-    """Return the user's own place that is alone on a line."""
-    spots = (
-        PLACE_ALONE.match(line) for line in text.split("\n") if line[-1:] in PLACE_ENDS and len(line) <= LINE_LIMIT
-    )
-    return next((place(spot[1], spot[2]) for spot in spots if spot and not is_library(spot[1])), None)
-
-
-def _place_of_request(text: str) -> str | None:
-    """Return the user's own line that a compiler was at when it failed inside a library."""
-    for mark in ASKING:
-        for line in lines_with(text, mark):
-            spot = ASKED_FOR.match(line[:LINE_LIMIT].rstrip())
-            if spot and not is_library(spot[1]):
-                return place(spot[1], spot[2])
-    return None
 
 
 def _lines(text: str) -> list[str]:

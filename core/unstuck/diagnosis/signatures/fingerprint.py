@@ -29,11 +29,12 @@ _TEMPORARY = rf"tmp[._-]{_RANDOM}{{5,12}}\b|tmp(?=[a-z_]{{0,7}}\d)\w{{8}}\b"
 _VOLATILE = Lazy(
     r"(?<!\w)(?:(?=[\dA-FIJMNOSTWa-fhjmprst])(?:(?P<url>https?://[^\s'\"<>)\]]{1,400})"
     rf"|(?P<time>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
-    rf"|\d{{4}}/\d\d/\d\d\b|[IWEF]\d{{4}} {_CLOCK} +\d{{1,10}}\b"
+    rf"|\d{{4}}/\d\d/\d\d\b|\d{{4}}[ /-]{_MONTH}[ /-]\d{{1,2}}\b|[IWEF]\d{{4}} {_CLOCK} +\d{{1,10}}\b"
     rf"|(?:{_DAY},? {{1,2}})?(?:{_MONTH} {{1,2}}\d{{1,2}}\b|\d{{1,2}}[ /-]{_MONTH}\b)"
     rf"(?:,?[ /-]\d{{4}})?(?:(?:[ :T]|,? (?:at )?){_CLOCK}{_ZONE})?(?: \d{{4}}\b)?"
     rf"|(?:{_DAY},? )?{_CLOCK}{_ZONE}|\d{{1,2}}(?::\d\d)? ?[ap]m\b)"
-    r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|[0-7][0-9A-HJKMNP-TV-Z]{25}\b)"
+    r"|(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
+    r"|[0-7](?:[0-9A-HJKMNP-TV-Z]{25}|[0-9a-hjkmnp-tv-z]{25})\b|c(?=[a-z]{0,23}\d)[a-z\d]{24}\b)"
     r"|(?P<address>0x[0-9a-fA-F]{2,16}\b)"
     r"|(?P<id>(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-](?=[\w-]{0,40}\d)[\w-]{3,60}\b)"
     r"|(?P<duration>\d{1,9}(?:\.\d{1,9})? ?(?:ms|µs|us|ns|secs?|seconds?|minutes?|mins?|s)\b"
@@ -44,11 +45,12 @@ _VOLATILE = Lazy(
     r"|(?<!\.)(?P<path>(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s'\"`:,;()<>|*?]{1,300})"
     rf"|(?<=[a-z\d]-)(?P<pod>(?:{_SAFE}{{8,10}}-)?(?=[a-z]{{1,4}}\d|\d{{1,4}}[a-z]){_SAFE}{{5}}(?![\w-]))"
     r"|(?P<worker>\$Proxy\d{1,9}|\[gw\d{1,4}\]))"
+    r"|(?<=[a-z]_)(?P<typed>[0-7][0-9a-hjkmnp-tv-z]{25}\b)"
     r"|\((?P<position>\d{1,7}:\d{1,7})\)",
 )
 # In a directory for temporary files.
 _TEMPORARY_NAME = Lazy(
-    rf"{_TEMPORARY}|tmp\w{{8}}\b|pip-(?:[a-z]{{3,12}}-){{0,4}}\w{{3,8}}\b|(?<=[-_.])(?=[a-z]{{0,7}}[\d_])[a-z\d_]{{8}}\b"
+    rf"{_TEMPORARY}|tmp\w{{8}}\b|cc\w{{6}}(?=\.\w)|pip-(?:[a-z]{{3,12}}-){{0,4}}\w{{3,8}}\b|(?<=[-_.])(?=[a-z]{{0,7}}[\d_])[a-z\d_]{{8}}\b"
 )
 _NAMED = {
     "time": "TIME",
@@ -60,6 +62,7 @@ _NAMED = {
     "pid": "PORT",
     "temporary": "TMP",
     "pod": "ID",
+    "typed": "ID",
     "worker": "ID",
     "position": "(N:N)",
 }

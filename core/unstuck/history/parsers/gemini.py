@@ -52,7 +52,7 @@ class GeminiTranscript(Stream):
         response = _response(call)
         said, code = shell_result(text(response, "output") or text(response, "error"))
         # What is shown to a person is the output alone, without lines that differ each time.
-        output = text(call, "resultDisplay") or said or canonical(response)
+        output = text(call, "resultDisplay") or said or ("" if code is not None else canonical(response))
         yield self._call(id, tool, mapping(call, "args"))
         yield self._result(id, tool, output, failed=status != "success" or bool(code), exit_code=code)
 

@@ -41,7 +41,7 @@ class QwenTranscript(Stream):
             said, code = shell_result(text(response, "output") or text(response, "error"))
             failed = text(told, "status") in ("error", "cancelled") or bool(code)
             # What is shown to a person is the output alone, without lines that differ each time.
-            output = text(told, "resultDisplay") or said or canonical(response)
+            output = text(told, "resultDisplay") or said or ("" if code is not None else canonical(response))
             yield self._result(text(answer, "id"), text(answer, "name"), output, failed=failed, exit_code=code)
 
 
