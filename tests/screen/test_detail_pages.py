@@ -241,6 +241,39 @@ async def test_a_failure_that_is_over_is_the_last_one(showing: Showing) -> None:
         assert "─ last failure, solved ─" in stage.text
 
 
+async def test_a_task_that_asks_shows_what_about(showing: Showing) -> None:
+    """Without a check that failed the pane has the question with its facts; with one, the question comes before it."""
+    async with showing(pops=False) as stage:
+        story = stage.story
+        story.task("web")
+        story.start("web")
+        context = {"clock": "idle", "silent_seconds": 15, "verdict": "STALLED", "signals": ["no output", "no CPU"]}
+        story.asks("web", "timeout", attempt="web.1", **context)
+        await stage.settled()
+        assert "─ web shows no activity ─" in stage.text
+        assert "STALLED: nothing seen for 15s" in stage.text
+        assert "no output; no CPU" in stage.text
+        assert "no failure so far" not in stage.text
+        story.task("api")
+        story.start("api")
+        await story.end("api", 5)
+        story.asks("api", agents=["sign-in: run `agent login`"], problem="the agent is not signed in")
+        await stage.settled()
+        await stage.press("table.down")
+        assert "─ api is stuck ─" in stage.text
+        assert "the agent is not signed in" in stage.text.split("─ api is stuck ─")[1]
+        story.task("cart")
+        story.start("cart")
+        await story.end("cart", 5)
+        story.fails("cart", WRONG_STATUS)
+        story.asks("cart", "integration", problem="both changed shop.py", paths=["shop.py"])
+        await stage.settled()
+        await stage.press("table.down")
+        shown = stage.text.split("─ cart is done, but its result conflicts ─")[1]
+        assert "both changed shop.py" in shown
+        assert shown.index("both changed shop.py") < shown.index("expected 200 but got 401")
+
+
 async def test_each_output_is_a_key_away(showing: Showing) -> None:
     """5 shows what the agent printed, 6 what it was told, 4 the check; the choice stays for the next task."""
     async with showing(size=(120, 40)) as stage:

@@ -35,6 +35,7 @@ from unstuck_tui.render.tasks.detail import (
     changed_files_lines,
     check_lines,
     failure_lines,
+    failure_title,
     output_lines,
     page_names,
     prompt_lines,
@@ -333,8 +334,7 @@ class Detail(Horizontal):
         else:
             names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        past = "last failure, solved" if row.status == "succeeded" else "what is wrong"
-        entitle(failure, past if row.diagnosis is not None else "no failure so far")
+        entitle(failure, failure_title(self._tracker.state, row))
         whose = row.id if self.screen.has_class("-beside") else ""
         entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width), whose)
         entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))

@@ -29,6 +29,7 @@ from unstuck.words.labels import (
     some,
     word_of,
 )
+from unstuck.words.questions import question_facts, question_problem, question_title
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.diff import DiffLine
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pieces, wrapped
@@ -171,9 +172,7 @@ def failure_lines(
     """
     lines: list[Line] = _field("so far", outlook, width, 3)
     if needs_person(state, row):
-        context = state.gates[row.gate].gate.context
-        text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
-        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 6, "ask")
+        lines += _question_lines(state, row, width)
     for one in collisions_of(state, row):
         later = row.id if one.is_later else one.other
         said = f"{one.other} changes {some(one.paths, 3)}, too: {spoken('task.hold_later')} holds {later}"
@@ -205,6 +204,30 @@ def failure_lines(
     lines += _field("asked", _asked(state, row), width, 2)
     lines += _field("passing" if _has_passed(row) else "start", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 2)
+    return lines
+
+
+def failure_title(state: State, row: TaskRow) -> str:
+    """The title of the pane with :func:`failure_lines`."""
+    if needs_person(state, row) and not (row.diagnosis is not None and _is_stuck(state, row)):
+        return question_title(state.gates[row.gate].gate)
+    if row.diagnosis is None:
+        return "no failure so far"
+    return "last failure, solved" if row.status == "succeeded" else "what is wrong"
+
+
+def _is_stuck(state: State, row: TaskRow) -> bool:
+    return state.gates[row.gate].gate.type == "stuck"
+
+
+def _question_lines(state: State, row: TaskRow, width: int) -> list[Line]:
+    """The open question with its facts; where it is about the failure below, no more than the analysis of that."""
+    asked = state.gates[row.gate]
+    if row.diagnosis is not None and _is_stuck(state, row):
+        return _field("analysis", asked.gate.context.get("analysis"), width, 6, "ask")
+    lines = _block(question_problem(asked.gate), width, 4, "ask")
+    for name, text in question_facts(state, asked):
+        lines += _field(name.lower(), text if name != "Last" else "", width, 3)
     return lines
 
 
