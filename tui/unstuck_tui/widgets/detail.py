@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
@@ -56,10 +57,14 @@ from unstuck_tui.widgets.workers import start
 _CORNERS, _ENDS = 4, 2
 """Cells beside a title in the frame of a pane, and in a line above it."""
 _LEAST_NAMES = 16
+_FACTS, _FEW_FACTS, _MIDDLE = 5, 3, 15
+"""Lines of the failure with its title beside what is read, where there are few, and from how many on there are."""
 _TALL = 22
 _LOOK_S = 5.0
 """Seconds from the end of one look at the files to the next."""
 _PAGES = ("timeline", "ladder", "changes")
+_READ = ("story", "failure", "output")
+"""Parts of which one has the room where the panes share a small one: a page, the failure, an output."""
 _OUTPUTS: tuple[OutputKind, ...] = ("check", "agent", "prompt")
 
 
@@ -189,6 +194,7 @@ class Detail(Horizontal):
         self._changes = _Changes()
         self._since: Since = "start"
         self._beside, self._beside_kind = OutputTail(), cast(OutputKind | None, None)
+        self._most: tuple[int | None, int | None] = (None, None)
         self._looked_at, self._is_stale, self._left = 0.0, False, 0
         self._looked_for: tuple[object, ...] = ()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
@@ -275,6 +281,13 @@ class Detail(Horizontal):
         if changes_on and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
             self._compare()
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Give what is read the room, where the panes share a small one."""
+        for name in _READ:
+            self.set_class(event.widget.id == name or (name == "story" and event.widget.id in _PAGES), f"-{name}")
+        self._make_room()
+        self._entitle(self._row)
+
     def on_text_pane_fitted(self, event: TextPane.Fitted) -> None:
         """Fill the lines that are left in the pane of the output now."""
         if event.pane.id in ("output", "timeline"):
@@ -289,6 +302,16 @@ class Detail(Horizontal):
         """Show the prompt beside the other output where the lines are enough for both."""
         is_tall = self.size.height >= _TALL and not self.screen.has_class("-stacked")
         self.set_class(is_tall and self._shown != "prompt", "-tall")
+        most: tuple[int | None, int | None] = (None, None)
+        if self._shares_room:
+            height, least = self.size.height, _FACTS if self.size.height >= _MIDDLE else _FEW_FACTS
+            most = (
+                max(1, height - least - 1) if self._is_open("story") else 1,
+                max(1, height - 2) if self._is_open("failure") else least,
+            )
+        if most != self._most:  # the same again would be a layout of the whole screen
+            self._most = most
+            self.query_one("#story").styles.max_height, self.query_one("#failure").styles.max_height = most
 
     def draw(self, *, from_start: bool = False) -> None:
         if not self.display:
@@ -332,12 +355,23 @@ class Detail(Horizontal):
                 rest = rest.removeprefix(f"{row.id} · ")
             entitle(pages, f"{name} · {tabs}" if name else tabs, fit(rest, min(width, cell_len(rest))))
         else:
-            names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
+            names = page_names("page", _PAGES, self._page if self._is_open("story") else "", width - _LEAST_NAMES)
+            title = story_title(self._tracker.state, row, self._view.limits, still=still, with_agent=False)
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
         entitle(failure, failure_title(self._tracker.state, row))
         whose = row.id if self.screen.has_class("-beside") else ""
-        entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width), whose)
+        shown = self._shown if self._is_open("output") else ""
+        entitle(output, page_names("output", _OUTPUTS, shown, output.size.width), whose)
         entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
+
+    @property
+    def _shares_room(self) -> bool:
+        """True where its panes stand one below the other, in the place of the table."""
+        return self.screen.has_class("-stacked") and self.screen.has_class("-opened")
+
+    def _is_open(self, name: str) -> bool:
+        """True for the one pane that has the room, and for each where they do not share it."""
+        return not self._shares_room or self.has_class(f"-{name}")
 
     def _output_lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
         """The lines of the output that is shown, and below them what else fits: the other output, the changes."""

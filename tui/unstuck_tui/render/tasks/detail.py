@@ -171,8 +171,12 @@ def failure_lines(
     ``outlook`` says how far the escalation has come.
     """
     lines: list[Line] = _field("so far", outlook, width, 3)
+    analysis = ""
     if needs_person(state, row):
-        lines += _question_lines(state, row, width)
+        if _is_about_failure(state, row):
+            analysis = state.gates[row.gate].gate.context.get("analysis", "")
+        else:
+            lines += _question_lines(state, row, width)
     for one in collisions_of(state, row):
         later = row.id if one.is_later else one.other
         said = f"{one.other} changes {some(one.paths, 3)}, too: {spoken('task.hold_later')} holds {later}"
@@ -185,6 +189,7 @@ def failure_lines(
         function = diagnosis.signature.metadata.get("function", "")
         where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
         lines += _field("where", where.strip(), width, 1)
+        lines += _field("analysis", analysis, width, 6, "ask")
         if seen is not None:
             tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
             exact = _within_an_hour(seen.first, seen.last)
@@ -209,22 +214,21 @@ def failure_lines(
 
 def failure_title(state: State, row: TaskRow) -> str:
     """The title of the pane with :func:`failure_lines`."""
-    if needs_person(state, row) and not (row.diagnosis is not None and _is_stuck(state, row)):
+    if needs_person(state, row) and not _is_about_failure(state, row):
         return question_title(state.gates[row.gate].gate)
     if row.diagnosis is None:
         return "no failure so far"
     return "last failure, solved" if row.status == "succeeded" else "what is wrong"
 
 
-def _is_stuck(state: State, row: TaskRow) -> bool:
-    return state.gates[row.gate].gate.type == "stuck"
+def _is_about_failure(state: State, row: TaskRow) -> bool:
+    """Return whether the open question is about the last failure of the check."""
+    return row.diagnosis is not None and state.gates[row.gate].gate.type == "stuck"
 
 
 def _question_lines(state: State, row: TaskRow, width: int) -> list[Line]:
-    """The open question with its facts; where it is about the failure below, no more than the analysis of that."""
+    """The open question with its facts, but for the failure, which stands below."""
     asked = state.gates[row.gate]
-    if row.diagnosis is not None and _is_stuck(state, row):
-        return _field("analysis", asked.gate.context.get("analysis"), width, 6, "ask")
     lines = _block(question_problem(asked.gate), width, 4, "ask")
     for name, text in question_facts(state, asked):
         lines += _field(name.lower(), text if name != "Last" else "", width, 3)
