@@ -15,7 +15,9 @@ IN_CELLS = "unstuck-in-cells"
 IN_LINES = "unstuck-in-lines"
 """Stand-ins for lines, which may become longer."""
 _SIGNS = "—–‘’“”▶▷✓✗×○●◌◷‖…↯↻↺⇄⋈■±−•»━╸▕▏▾▴▸╭╮╰╯─│┃┌┐├└┘·›→⏎█░▁▂▃▄▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏▪⋯▊▎▔"
-_SPELLED = dict(zip(_SIGNS, "--''\"\">)vXxo*c%=.z@<&W#~-*>=-[]v^>++++-||+++++->><#.__--==#/-\\|/-\\|/-*:||-", strict=True))
+_SPELLED = dict(
+    zip(_SIGNS, "--''\"\">)vXxo*c%=.z@<&W#~-*>=-[]v^>++++-||+++++->><#.__--==#/-\\|/-\\|/-*:||-", strict=True)
+)
 _LONGER = {"→": "->", "…": "..."}
 
 

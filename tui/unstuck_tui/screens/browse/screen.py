@@ -152,7 +152,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         self._outdated: set[str] = set()
         self._is_acting = False
         self._seen = -1
-        self._told = self._looked = ("", "")
+        self._told: tuple[str, str] = ("", "")
+        self._looked: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
@@ -249,8 +250,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             beside.fill(tab.beside(row, beside.room), from_start=from_start)
         else:
             page.fill(tab.stacked(row, page.room), from_start=from_start)
-        if row is not None and told != self._looked:
-            self._looked = told
+        if row is not None and (tab.name, tab.read_for(row)) != self._looked:
+            self._looked = tab.name, tab.read_for(row)
             start(self, "details", self._look, tab, row)
 
     @on(TextPane.Fitted, "#beside")
