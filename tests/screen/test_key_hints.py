@@ -49,12 +49,12 @@ async def test_the_most_important_keys_are_shown_at_every_width(showing: Showing
             hints, row = footer.hints, stage.rows()[-1]
             said = "".join(f" {hint.shown} {hint.label} " for hint in hints)
             assert row.startswith(said)
-            assert row[len(said) :].split() == ["▏^p", "palette"]
+            assert row[len(said) :].split() == ["│^p", "palette"]
             labels = shown[width] = [hint.label for hint in hints]
             ranks = [[label in labels for label in rank.split()] for rank in RANKED]
             first = next((place for place, rank in enumerate(ranks) if not all(rank)), len(ranks))
             longest = max(len(f" {hint.shown} {hint.label} ") for hint in footer._hints)
-            left = len(row) - len(said) - len("▏^p palette ")
+            left = len(row) - len(said) - len("│^p palette ")
             assert left < longest or first == len(ranks)
         assert shown[60] == ["open", "answer", "next", "decide", "help"]
         assert shown[80] == ["open", "answer", "next", "hold", "decide", "edit", "help", "quit"]

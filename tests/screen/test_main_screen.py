@@ -386,6 +386,19 @@ async def test_a_long_list_says_where_the_cursor_is(showing: Showing) -> None:
         assert "row " not in stage.text
 
 
+async def test_a_type_that_all_have_takes_no_column(showing: Showing) -> None:
+    """The column TYPE would tell no agents apart that have the same type."""
+    async with showing(size=(200, 60)) as stage:
+        stage.story.task("web", agent="coder", agent_type="backend")
+        stage.story.task("api", agent="coder", agent_type="backend")
+        await stage.settled()
+        assert " AGENT " in stage.text
+        assert " TYPE " not in stage.text
+        stage.story.task("page", agent="coder", agent_type="frontend")
+        await stage.settled()
+        assert " TYPE " in stage.text
+
+
 async def test_a_filter_that_nothing_passes(showing: Showing) -> None:
     """It says so, no other task's story stands below it, and esc brings everything back."""
     async with showing() as stage:

@@ -50,7 +50,7 @@ from unstuck_tui.render.tasks.table import problem_of
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
-from unstuck_tui.widgets.frame import entitle
+from unstuck_tui.widgets.frame import entitle, place_of
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
@@ -59,7 +59,8 @@ _CORNERS, _ENDS = 4, 2
 _LEAST_NAMES = 16
 _FACTS, _FEW_FACTS, _MIDDLE = 5, 3, 15
 """Lines of the failure with its title beside what is read, where there are few, and from how many on there are."""
-_TALL = 22
+_TALL, _LEAST_LADDER = 22, 7
+"""Lines from which on the prompt stands below the page, and lines left from which on the next steps are in it."""
 _LOOK_S = 5.0
 """Seconds from the end of one look at the files to the next."""
 _PAGES = ("timeline", "ladder", "changes")
@@ -118,6 +119,11 @@ class TextPane(Lines, can_focus=True):
         self.refresh()
         if from_start or self._follows:
             self.call_after_refresh(self._settle)
+
+    def place(self) -> str:
+        """The last line in view among all; empty where all of them are."""
+        last = min(len(self._lines), self.scroll_offset.y + self.size.height)
+        return place_of(last, len(self._lines), self.size.height)
 
     def restart(self, *, from_end: bool) -> None:
         """Show other lines: from their end, which is followed, or from the start."""
@@ -210,6 +216,10 @@ class Detail(Horizontal):
         with Vertical(id="facts"):
             yield TextPane(id="failure", from_end=False, classes="pane")
             yield TextPane(id="output", classes="pane")
+
+    def on_mount(self) -> None:
+        for name in ("failure", "output"):
+            self.watch(self.query_one(f"#{name}"), "scroll_y", self._scrolled, init=False)
 
     @property
     def page(self) -> str:
@@ -358,11 +368,21 @@ class Detail(Horizontal):
             names = page_names("page", _PAGES, self._page if self._is_open("story") else "", width - _LEAST_NAMES)
             title = story_title(self._tracker.state, row, self._view.limits, still=still, with_agent=False)
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        entitle(failure, failure_title(self._tracker.state, row))
+        self._entitle_facts(row)
+        entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
+
+    def _entitle_facts(self, row: TaskRow) -> None:
+        """Set the titles of the failure and the output, with their places where they are scrolled."""
+        failure, output = (self.query_one(f"#{name}", TextPane) for name in ("failure", "output"))
+        entitle(failure, failure_title(self._tracker.state, row), failure.place())
         whose = row.id if self.screen.has_class("-beside") else ""
         shown = self._shown if self._is_open("output") else ""
-        entitle(output, page_names("output", _OUTPUTS, shown, output.size.width), whose)
-        entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
+        names = page_names("output", _OUTPUTS, shown, output.size.width)
+        entitle(output, names, " · ".join(filter(None, (whose, output.place()))))
+
+    def _scrolled(self) -> None:
+        if (row := self._row) is not None:
+            self._entitle_facts(row)
 
     @property
     def _shares_room(self) -> bool:
@@ -403,8 +423,7 @@ class Detail(Horizontal):
     def _lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
         if self._page == "ladder":
-            with_keys = not self._view.is_past
-            return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
+            return self._ladder_lines(row, width)
         if self._page == "changes":
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
@@ -414,7 +433,16 @@ class Detail(Horizontal):
         more = changed_files_lines(self._changes.lines, since_words(self._since), width)
         if "prompt" not in (self._shown, self._beside_kind) and not self.has_class("-tall"):
             more += task_lines(row.task.prompt, width, height - len(lines) - len(more) - 1)
-        return [*lines, (), *more] if more and len(lines) + len(more) < height else lines
+        lines = [*lines, (), *more] if more and len(lines) + len(more) < height else lines
+        if row.attempts and height - len(lines) >= _LEAST_LADDER:
+            title = page_names("page", ("ladder",), "", width)
+            ladder = self._ladder_lines(row, width)
+            return [*lines, *section(title, ladder, width, height - len(lines), from_end=False)]
+        return lines
+
+    def _ladder_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
+        with_keys = not self._view.is_past
+        return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""

@@ -117,7 +117,7 @@ class KeyHints(Widget, can_focus=False):
         if self._palette is None:
             return keys.truncate(width)
         palette = self._palette.content(hovered=self._palette is self._hovered)
-        return keys.truncate(room, pad=True) + Content.styled("▏", "$foreground 20%") + palette[1:]
+        return keys.truncate(room, pad=True) + Content.styled("│", "$foreground 20%") + palette[1:]
 
     @property
     def _room(self) -> int:

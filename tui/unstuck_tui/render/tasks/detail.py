@@ -14,6 +14,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
 from unstuck.eventlog.state import AttemptRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_of
+from unstuck.text import one_line
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
 from unstuck.words.excerpt import failure_pattern
@@ -42,6 +43,8 @@ _SECONDS = 7
 _HOUR_S, _ROOMY = 3_600, 46
 _NAME = 10
 _INSIGHTS = 3
+_PARTS = 6
+"""Paragraphs of a question."""
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
 _GAP = re.compile(r"(?<=\S) {4,}")
 _PROMPT_LINES = 40
@@ -215,7 +218,7 @@ def failure_lines(
 def failure_title(state: State, row: TaskRow) -> str:
     """The title of the pane with :func:`failure_lines`."""
     if needs_person(state, row) and not _is_about_failure(state, row):
-        return question_title(state.gates[row.gate].gate)
+        return question_title(state.gates[row.gate].gate).removeprefix(f"{one_line(row.id)} ")
     if row.diagnosis is None:
         return "no failure so far"
     return "last failure, solved" if row.status == "succeeded" else "what is wrong"
@@ -229,7 +232,9 @@ def _is_about_failure(state: State, row: TaskRow) -> bool:
 def _question_lines(state: State, row: TaskRow, width: int) -> list[Line]:
     """The open question with its facts, but for the failure, which stands below."""
     asked = state.gates[row.gate]
-    lines = _block(question_problem(asked.gate), width, 4, "ask")
+    lines: list[Line] = []
+    for part in question_problem(asked.gate).splitlines()[:_PARTS]:
+        lines += _block(part, width, 4, "ask")
     for name, text in question_facts(state, asked):
         lines += _field(name.lower(), text if name != "Last" else "", width, 3)
     return lines
