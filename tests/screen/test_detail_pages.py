@@ -373,6 +373,27 @@ async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing)
         assert "expected 200 but got 401" not in stage.text.split("WHAT IS WRONG")[1].split("more-0")[1]
 
 
+async def test_a_failed_check_is_read_from_the_line_that_fails(showing: Showing) -> None:
+    """Of a long output the lines of the failure are in view; who reads elsewhere is left there."""
+    async with showing(size=(80, 24)) as stage:
+        story = await worked(stage)
+        around = "".join(f"another line {number}\n" for number in range(60))
+        printed(stage, "web.1.check.log", around)
+        await stage.pass_time(1)
+        assert "another line 59" in stage.text  # of a check that runs the end
+        printed(stage, "web.1.check.log", f"{around}{WRONG_STATUS}{around}")
+        story.fails("web", WRONG_STATUS, output="web.1.check.log")
+        await stage.pass_time(1)
+        assert "▸ E       AssertionError: expected 200 but got 401" in stage.text
+        stage.main.set_focus(stage.main.query_one("#output"))
+        await stage.press("detail.first")
+        await stage.pass_time(1)
+        assert "another line 0" in stage.text
+        await stage.press("detail.last")
+        await stage.pass_time(1)
+        assert "the check failed with exit code 1" in stage.text
+
+
 async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:
     """The detail of a failed task begins with the tries used, the next step, and when the person is asked."""
     async with showing(size=(120, 40)) as stage:

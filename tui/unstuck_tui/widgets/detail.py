@@ -37,6 +37,7 @@ from unstuck_tui.render.tasks.detail import (
     check_lines,
     failure_lines,
     failure_title,
+    marked_line,
     output_lines,
     page_names,
     prompt_lines,
@@ -94,6 +95,7 @@ class TextPane(Lines, can_focus=True):
         super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = ()
         self._from_end = self._follows = from_end
+        self._begin: int | None = None
 
     @property
     def room(self) -> int:
@@ -106,10 +108,15 @@ class TextPane(Lines, can_focus=True):
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         return self._lines[index]
 
-    def fill(self, lines: Sequence[Line], *, from_start: bool = False) -> None:
-        """Show these lines; ``from_start``: they are another task's, and are shown from the start."""
+    def fill(self, lines: Sequence[Line], *, from_start: bool = False, begin: int | None = None) -> None:
+        """Show these lines; ``from_start``: they are another task's, and are shown from the start.
+
+        ``begin`` is the line that they are shown from instead of their start or end.
+        """
+        from_start = from_start or begin != self._begin
+        self._begin = begin
         if from_start:
-            self._follows = self._from_end
+            self._follows = self._from_end and begin is None
         before, self._lines = self._lines, lines
         if len(lines) == len(before) and not from_start:
             # A clock that runs changes one line of many.
@@ -127,7 +134,8 @@ class TextPane(Lines, can_focus=True):
 
     def restart(self, *, from_end: bool) -> None:
         """Show other lines: from their end, which is followed, or from the start."""
-        self._from_end = self._follows = from_end
+        self._from_end = from_end
+        self._follows = from_end and self._begin is None
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
@@ -136,7 +144,7 @@ class TextPane(Lines, can_focus=True):
         Only a person's scrolling ends the following: lines may have come since ``max_scroll_y`` was laid out.
         """
         follows = self._follows
-        self.scroll_to(y=self.max_scroll_y if follows else 0, animate=False, immediate=True)
+        self.scroll_to(y=self.max_scroll_y if follows else self._begin or 0, animate=False, immediate=True)
         self._follows = follows
 
     def scroll_to_next(self, begin: str) -> None:
@@ -343,7 +351,9 @@ class Detail(Horizontal):
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
         ahead = outlook(state, row, self._view.rules)
         failure.fill(failure_lines(state, row, seen, width=failure.room, outlook=ahead), from_start=from_start)
-        output.fill(self._output_lines(row, output.room, output.size.height), from_start=from_start)
+        printed = self._output_lines(row, output.room, output.size.height)
+        begin = marked_line(printed) if self._shown == "check" and not is_checking(state, row) else None
+        output.fill(printed, from_start=from_start, begin=begin)
 
     def _entitle(self, row: TaskRow | None) -> None:
         """Set the titles of the panes."""

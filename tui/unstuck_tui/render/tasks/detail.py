@@ -37,7 +37,7 @@ from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pi
 
 _STEP = 'UNSTUCK {"step"'
 
-_SET_IN = "  "
+_SET_IN, _MARK = "  ", "▸ "
 _LABEL = 19
 _SECONDS = 7
 _HOUR_S, _ROOMY = 3_600, 46
@@ -292,7 +292,7 @@ def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str
     lines: list[Line] = []
     for line in text.splitlines():
         is_marked = bool(pattern.search(line))
-        head = Cell("▸ " if is_marked else _SET_IN, "bad")
+        head = Cell(_MARK if is_marked else _SET_IN, "bad")
         tone: Tone = "bad" if is_marked else "plain"
         for piece in pieces(_without_gaps(laid_out(line), width - len(_SET_IN)), max(1, width - len(_SET_IN))):
             lines.append((head, Cell(piece, tone)))
@@ -300,6 +300,12 @@ def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
+
+
+def marked_line(lines: Sequence[Line]) -> int | None:
+    """The line above the first of :func:`check_lines` that is marked; None where none is."""
+    places = (place for place, line in enumerate(lines) if line and line[0].text == _MARK)
+    return max(0, place - 1) if (place := next(places, None)) is not None else None
 
 
 def _without_gaps(line: str, width: int) -> str:
