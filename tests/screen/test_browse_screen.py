@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.manual_clock import ManualClock
-from tests.screen.conftest import Showing
+from tests.screen.conftest import WRONG_STATUS, Showing
 from textual import events
 from textual.pilot import Pilot
 
@@ -428,6 +428,36 @@ async def test_failures_and_checkpoints_of_all_runs_are_shown(past_log: Path, sh
         await press(stage, "browse.all_runs")
         assert {saved.row["task"] for saved in screen._tab.rows} == {"cart", "webhook"}
         assert stage.text.count(older.name) == 1
+
+
+async def test_a_failure_of_this_run_is_read_in_another_one(repo: Path, clock: ManualClock, showing: Showing) -> None:
+    """The history says when and how it ended there and what the check said, and leads to its place in that log."""
+
+    async def fails_twice(story: Any) -> None:
+        story.task("webhook")
+        for _ in range(2):
+            story.start("webhook")
+            await story.end("webhook", 5)
+            story.fails("webhook", WRONG_STATUS, evidence=admit(WRONG_STATUS))
+
+    async with showing(before=fails_twice) as stage:
+        older = stage.story.core.folder.name
+    await clock.advance(60)
+    async with showing() as stage:
+        await fails(stage, "webhook", WRONG_STATUS)
+        screen = await opened(stage)
+        await press(stage, "browse.all_runs", "rows.first")
+        told = " ".join(part.strip(" │") for row in stage.text.splitlines() for part in row.split("││")[1:])
+        assert f"{older}  2 times in webhook, last 01-15 08:00, got as far as first try" in told
+        assert "E       AssertionError: expected 200 but got 401" in told
+        assert f"in this pane opens the log of {older}" in told
+        for pane, lines in (("#about", 1), ("#beside", 2)):
+            screen.set_focus(screen.query_one(pane))
+            await press(stage, "signatures.log")
+            log = stage.app.screen
+            while log.query_one(LogList).line_total() != lines:
+                await stage.pilot.pause(0.01)
+            await press(stage, "logs.back", "logs.back")
 
 
 async def test_the_list_leaves_the_lines_it_does_not_need_to_the_facts(showing: Showing) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -241,6 +242,74 @@ async def test_a_failure_that_is_over_is_the_last_one(showing: Showing) -> None:
         assert "─ last failure, solved ─" in stage.text
 
 
+async def test_a_task_that_asks_shows_what_about(showing: Showing) -> None:
+    """Without a check that failed the pane has the question with its facts; with one, the question comes before it."""
+    async with showing(pops=False) as stage:
+        story = stage.story
+        story.task("web")
+        story.start("web")
+        context = {"clock": "idle", "silent_seconds": 15, "verdict": "STALLED", "signals": ["no output", "no CPU"]}
+        story.asks("web", "timeout", attempt="web.1", **context)
+        await stage.settled()
+        assert "─ shows no activity ─" in stage.text
+        assert "STALLED: nothing seen for 15s" in stage.text
+        assert "no output; no CPU" in stage.text
+        assert "no failure so far" not in stage.text
+        story.task("api")
+        story.start("api")
+        await story.end("api", 5)
+        story.asks("api", agents=["sign-in: run `agent login`"], problem="the agent is not signed in")
+        await stage.settled()
+        await stage.press("table.down")
+        assert "─ is stuck ─" in stage.text
+        assert "the agent is not signed in" in stage.text.split("─ is stuck ─")[1]
+        story.task("cart")
+        story.start("cart")
+        await story.end("cart", 5)
+        story.fails("cart", WRONG_STATUS)
+        story.asks("cart", "integration", problem="both changed shop.py", paths=["shop.py"])
+        await stage.settled()
+        await stage.press("table.down")
+        shown = stage.text.split("─ is done, but its result conflicts ─")[1]
+        assert "both changed shop.py" in shown
+        assert shown.index("both changed shop.py") < shown.index("expected 200 but got 401")
+
+
+async def test_lines_that_the_attempts_leave_show_the_next_steps(showing: Showing) -> None:
+    """On a large screen the escalation level with what comes next stands below the attempts, and needs no key."""
+    async with showing(size=(200, 60), story=True, pops=False) as stage:
+        await stage.settled()
+        attempts, _, ladder = stage.text.partition("── 2 ladder ──")
+        assert "retry 2 of 3" in attempts
+        await stage.press("page.ladder")
+        (line,) = (row for row in stage.rows() if "asks you" in row)
+        assert line[1:90].strip() in ladder
+
+
+async def test_what_is_scrolled_says_where_it_is(showing: Showing) -> None:
+    """A list or a text of which a part is in view has its place in its frame, as the table of the tasks has."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        story = await worked(stage)
+        printed(stage, "web.1.check.log", "".join(f"line {number}\n" for number in range(200)))
+        story.fails("web", WRONG_STATUS, output="web.1.check.log")
+        for number in range(8):
+            story.task(f"asks-{number}")
+            story.start(f"asks-{number}")
+            story.asks(f"asks-{number}", "timeout", attempt=f"asks-{number}.1")
+        await stage.pass_time(1)
+        assert "3 of 8 · a answer" in stage.text
+        await stage.press("table.first")
+        assert "─ 201 of 201 ─" in stage.text
+        stage.main.set_focus(stage.main.query_one("#output"))
+        await stage.press("detail.first")
+        assert re.search(r"─ \d\d? of 201 ─", stage.text)
+        stage.main.set_focus(stage.main.query_one("#attention"))
+        await stage.press("attention.up")
+        for _ in range(8):
+            await stage.press("attention.down")
+        assert "8 of 8 · a answer" in stage.text
+
+
 async def test_each_output_is_a_key_away(showing: Showing) -> None:
     """5 shows what the agent printed, 6 what it was told, 4 the check; the choice stays for the next task."""
     async with showing(size=(120, 40)) as stage:
@@ -302,6 +371,27 @@ async def test_below_a_short_table_the_output_has_what_is_left(showing: Showing)
             story.task(f"more-{number}")
         await stage.pass_time(1)
         assert "expected 200 but got 401" not in stage.text.split("WHAT IS WRONG")[1].split("more-0")[1]
+
+
+async def test_a_failed_check_is_read_from_the_line_that_fails(showing: Showing) -> None:
+    """Of a long output the lines of the failure are in view; who reads elsewhere is left there."""
+    async with showing(size=(80, 24)) as stage:
+        story = await worked(stage)
+        around = "".join(f"another line {number}\n" for number in range(60))
+        printed(stage, "web.1.check.log", around)
+        await stage.pass_time(1)
+        assert "another line 59" in stage.text  # of a check that runs the end
+        printed(stage, "web.1.check.log", f"{around}{WRONG_STATUS}{around}")
+        story.fails("web", WRONG_STATUS, output="web.1.check.log")
+        await stage.pass_time(1)
+        assert "▸ E       AssertionError: expected 200 but got 401" in stage.text
+        stage.main.set_focus(stage.main.query_one("#output"))
+        await stage.press("detail.first")
+        await stage.pass_time(1)
+        assert "another line 0" in stage.text
+        await stage.press("detail.last")
+        await stage.pass_time(1)
+        assert "the check failed with exit code 1" in stage.text
 
 
 async def test_a_sentence_says_how_far_the_escalation_has_come(showing: Showing) -> None:

@@ -230,12 +230,23 @@ async def test_what_cannot_be_decided_says_why(showing: Showing) -> None:
         await become(lambda: stage.story.core.row("later").status == "skipped")
 
 
+def said(stage: Stage) -> str:
+    """Return the messages said in passing."""
+    return "\n".join(one.message for one in stage.app._notifications)
+
+
 async def test_a_task_that_has_ended_takes_no_decision(showing: Showing) -> None:
-    """One line says so, instead of a dialog in which each choice does."""
+    """One line says so, instead of a dialog in which each choice does, and another one how it is worked again."""
     async with showing(story=True, pops=False) as stage:
         await stage.pilot.press("g", "m")
         await become(lambda: "models: not possible: it has ended" in stage.text)
         assert not stage.app.screen.is_modal
+        assert "worked again by a new run only" in said(stage)
+        stage.story.append(e.TaskEnded(task_id="docs", status="skipped"), "docs")
+        await stage.settled()
+        await stage.pilot.press("G", "m")
+        await become(lambda: "docs: not possible: it has ended" in said(stage))
+        assert f"unstuck run --resume {stage.story.core.folder.name}" in said(stage)
 
 
 async def test_why_none_of_several_can_be_told_names_whose_reason_it_is(showing: Showing) -> None:

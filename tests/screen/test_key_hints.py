@@ -8,7 +8,6 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from unstuck_tui.widgets.key_hints import KeyHints
-from unstuck_tui.widgets.task_table import TaskTable
 
 
 async def test_hints_change_with_what_has_the_keys(showing: Showing) -> None:
@@ -30,6 +29,37 @@ async def test_hints_change_with_what_has_the_keys(showing: Showing) -> None:
         await stage.pilot.press("escape")
         await stage.settled()
         assert footer.hints == before
+
+
+RANKED = "open answer help", "next", "decide", "quit", "hold", "edit", "browse", "log graph", "output", "filter sort"
+"""The hints of the main screen, the most important first."""
+
+
+async def test_the_most_important_keys_are_shown_at_every_width(showing: Showing) -> None:
+    """From 60 to 200 columns the footer holds whole hints only, and none gives way to a less important one.
+
+    80 columns have room for the next question, for deciding and for editing; 160 for all of them.
+    """
+    async with showing(size=(60, 24), story=True, pops=False) as stage:
+        footer = stage.main.query_one(KeyHints)
+        shown: dict[int, list[str]] = {}
+        for width in (*range(60, 201, 20), 73, 95):
+            await stage.pilot.resize_terminal(width, 24)
+            await stage.settled()
+            hints, row = footer.hints, stage.rows()[-1]
+            said = "".join(f" {hint.shown} {hint.label} " for hint in hints)
+            assert row.startswith(said)
+            assert row[len(said) :].split() == ["│^p", "palette"]
+            labels = shown[width] = [hint.label for hint in hints]
+            ranks = [[label in labels for label in rank.split()] for rank in RANKED]
+            first = next((place for place, rank in enumerate(ranks) if not all(rank)), len(ranks))
+            longest = max(len(f" {hint.shown} {hint.label} ") for hint in footer._hints)
+            left = len(row) - len(said) - len("│^p palette ")
+            assert left < longest or first == len(ranks)
+        assert shown[60] == ["open", "answer", "next", "decide", "help"]
+        assert shown[80] == ["open", "answer", "next", "hold", "decide", "edit", "help", "quit"]
+        assert set(shown[120]) >= set(" ".join(RANKED[:8]).split())
+        assert set(shown[160]) == set(" ".join(RANKED).split())
 
 
 async def test_a_terminal_without_the_focus_has_its_footer(showing: Showing) -> None:
@@ -55,14 +85,15 @@ async def test_a_click_presses_the_key(showing: Showing) -> None:
             await stage.pilot.pause()
             return column
 
-        column = await over("s sort")
-        assert footer.tooltip == next(hint.tooltip for hint in footer.hints if hint.label == "sort")
-        sorting = stage.main.query_one(TaskTable).sorting
+        column = await over("n next")
+        assert footer.tooltip == next(hint.tooltip for hint in footer.hints if hint.label == "next")
+        await stage.press("table.last")
+        assert stage.selected != "webhook"
         await stage.pilot.click(KeyHints, offset=(column, 0))
         await stage.settled()
-        assert stage.main.query_one(TaskTable).sorting != sorting
-        assert "q quit" not in stage.rows()[-1]
-        for wheel, word in ((events.MouseScrollDown, "q quit"), (events.MouseScrollUp, "s sort")):
+        assert stage.selected == "webhook"
+        assert "d graph" not in stage.rows()[-1]
+        for wheel, word in ((events.MouseScrollDown, "d graph"), (events.MouseScrollUp, "a answer")):
             for _ in range(8):
                 footer.post_message(wheel(footer, 0, 0, 0, 0, 0, False, False, False))
             await stage.settled()
@@ -94,4 +125,4 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
         assert await offered() == "search follow automatic back help quit"
         await stage.press("logs.back", "logs.back")
         stage.story.task("web")
-        assert await offered() == "open answer filter sort hold decide output browse log edit help quit"
+        assert await offered() == "open answer filter hold decide output browse log edit graph help quit"

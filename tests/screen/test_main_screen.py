@@ -300,6 +300,48 @@ async def test_open_and_back_on_a_small_terminal(showing: Showing) -> None:
         assert stage.selected == "cart"
 
 
+@pytest.mark.parametrize(("size", "least"), [((80, 24), 10), ((60, 16), 5)])
+async def test_on_a_small_terminal_what_is_read_has_the_room(
+    showing: Showing, size: tuple[int, int], least: int
+) -> None:
+    """An opened task begins with its failure and its failing check; the pane that is chosen takes the others' lines."""
+    async with showing(size=size, story=True, pops=False) as stage:
+        folder = stage.story.core.folder / "output"
+        (folder / "webhook.4.check.log").write_text(
+            "".join(f"line {number}\n" for number in range(40)), encoding="utf-8"
+        )
+        await stage.press("gate.next", "task.open")
+        detail = stage.main.query_one(Detail)
+
+        def heights() -> dict[str, int]:
+            panes = ("story", "failure", "output")
+            return {pane: detail.query_one(f"#{pane}").outer_size.height for pane in panes}
+
+        assert "AssertionError  expected 200 but got 401" in stage.text
+        assert heights()["story"] == 1
+        assert heights()["output"] > least
+        assert "2 ladder" in stage.text
+        await stage.press("page.timeline")
+        assert "retry 2 of 3" in stage.text
+        assert "asked" in stage.text
+        assert "4 check" in stage.text
+        await stage.press("page.ladder")
+        assert heights()["story"] >= least - 1
+        await stage.pilot.press("tab")
+        await stage.settled()
+        assert detail.query_one("#failure").outer_size.height >= least
+        assert heights()["story"] == 1
+        assert "hint" in stage.text
+        await stage.press("output.agent")
+        assert heights()["output"] > least
+        assert "[5 agent]" in stage.text
+        await stage.press("view.back", "task.open")
+        assert heights()["output"] > least
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.settled()
+        assert min(heights().values()) > 8
+
+
 async def test_filter_shows_and_hides(showing: Showing) -> None:
     """`/` narrows the table while one types; ! inverts; what is hidden is counted; esc shows everything.
 
@@ -342,6 +384,19 @@ async def test_a_long_list_says_where_the_cursor_is(showing: Showing) -> None:
         await stage.write("task-1")
         await stage.settled()
         assert "row " not in stage.text
+
+
+async def test_a_type_that_all_have_takes_no_column(showing: Showing) -> None:
+    """The column TYPE would tell no agents apart that have the same type."""
+    async with showing(size=(200, 60)) as stage:
+        stage.story.task("web", agent="coder", agent_type="backend")
+        stage.story.task("api", agent="coder", agent_type="backend")
+        await stage.settled()
+        assert " AGENT " in stage.text
+        assert " TYPE " not in stage.text
+        stage.story.task("page", agent="coder", agent_type="frontend")
+        await stage.settled()
+        assert " TYPE " in stage.text
 
 
 async def test_a_filter_that_nothing_passes(showing: Showing) -> None:

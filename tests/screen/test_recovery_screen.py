@@ -101,7 +101,7 @@ async def test_where_nothing_was_cut_off_only_what_waits_is_told(showing: Showin
         story.task("rates", verify="true")
         story.start("rates")
         await story.end("rates", 12)
-        story.asks("rates", problem="expected 200 but got 401")
+        story.asks("rates", problem=f"expected 200 but got {'4' * 80}")
         story.supervisor.standstill = still = Standstill(story.core, died=False, always=True)
         cut_off.waiting = asyncio.ensure_future(still.over())
         await still.known.wait()
@@ -112,6 +112,8 @@ async def test_where_nothing_was_cut_off_only_what_waits_is_told(showing: Showin
         assert "enter: resume the run" in stage.text
         assert "ATTEMPT" not in stage.text
         assert "continue all" not in stage.text
+        (line,) = (row for row in stage.text.splitlines() if "still open: expected" in row)
+        assert line.endswith("4…")
 
 
 async def test_its_keys_are_told_there_and_taken_where_they_are_seen(showing: Showing) -> None:

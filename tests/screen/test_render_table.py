@@ -394,3 +394,13 @@ def test_orders() -> None:
     timed.tasks = {"zoo": row("zoo"), **timed.tasks}
     assert arranged(timed, "", "time", now=NOW) == ["web", "zoo"]
     assert [next_sorting("plan"), next_sorting("name")] == ["state", "plan"]
+
+
+def test_a_question_stands_in_the_place_of_an_older_failure() -> None:
+    """A task that asks about something else than its failure says what it asks."""
+    found = with_gate(at_work(left=0, limit=900))
+    found.tasks["web"] = replace(found.tasks["web"], diagnosis=diagnose(TRACE))
+    assert "its time is up" in "".join(cell.text for cell in cells(found))
+    stuck = replace(found.gates["g1"].gate, type="stuck")
+    found.gates["g1"] = replace(found.gates["g1"], gate=stuck)
+    assert "shop/cart.py:18" in "".join(cell.text for cell in cells(found))

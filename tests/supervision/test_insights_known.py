@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from unstuck import Answer, Guidance, Report, Supervisor, Task, admit
 from unstuck.escalation.research_targets import insights_about
 from unstuck.eventlog import events as e
@@ -67,6 +69,22 @@ async def test_what_did_not_help_is_not_told(repo: Path) -> None:
     memory = Memory(next(repo.rglob("memory.jsonl")))
     memory.load()
     assert {entry.outcome for entry in memory.entries("insight")} == {""}
+
+
+@pytest.mark.parametrize(("other", "outcome"), [(False, "worked"), (True, "used")])
+async def test_only_a_single_finding_is_said_to_have_worked(repo: Path, other: bool, outcome: str) -> None:
+    """Of several findings that the last attempt was given none is known to have helped; a later run gets them still."""
+    if other:
+        (repo / "test_shop.py").write_text("from shop import total\n", encoding="utf-8")
+    await worked(repo, "cart", passes=3)
+    memory = Memory(next(repo.rglob("memory.jsonl")))
+    memory.load()
+    rows = list(memory_rows(memory, "insight"))
+    assert len(rows) == 1 + other
+    assert {row["outcome"] for row in rows} == {outcome}
+    later = await worked(repo, "basket", passes=2)
+    assert f"where it {'was used before the check passed' if other else 'helped'}:\n" in later[1]
+    assert "return check(sum(cart))" in later[1]
 
 
 async def test_each_finding_is_listed_and_forgotten_once(repo: Path) -> None:

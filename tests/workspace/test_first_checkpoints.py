@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.conftest import Inside
 from tests.manual_clock import ManualClock
 from tests.workspace.conftest import Project
 
@@ -151,3 +153,20 @@ async def test_waiting_tasks_leave_threads(project: Project) -> None:
         await asyncio.sleep(0)  # each has asked for the lock
         await asyncio.wait_for(asyncio.to_thread(store.forget_trees), PATIENCE)
     await asyncio.gather(*waiting)
+
+
+def test_tasks_of_a_run_that_start_together(project: Project, inside: Inside, tmp_path: Path) -> None:
+    """Four independent tasks of the first run in a project begin at once: each has a checkpoint to go back to."""
+    tasks = [{"id": f"a{number}", "prompt": "Work.", "agent": "own", "check": "true"} for number in range(4)]
+    plan = {"agents": {"own": {"command": ["true"]}}, "tasks": tasks}
+    (tmp_path / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
+    run = ("run", "--headless", "--max-parallel", "4", str(tmp_path / "plan.yaml"))
+    for _ in range(ROUNDS):
+        shutil.rmtree(project.root / ".git" / "unstuck", ignore_errors=True)
+        code, said, _ = inside(project.root, *run)
+        assert code == 0, said
+        assert "no checkpoint" not in said
+        rows = [json.loads(line) for line in inside(project.root, "show", "--json")[1].splitlines()]
+        bases = {row["task"]: row["baseline"] for row in rows if "timeline" in row}
+        assert len(bases) == len(tasks)
+        assert all(base.startswith("chk-") for base in bases.values()), bases

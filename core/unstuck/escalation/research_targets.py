@@ -31,6 +31,8 @@ _DEPENDENCY = re.compile(
 _ALIKE = 0.7
 _MOST_KNOWN = 2
 _LOOKED_AT = 400
+_HELPED = {"worked": "where it helped", "used": "where it was used before the check passed"}
+"""The origin of a finding in words, by its outcome."""
 _ENDINGS = ("", ".py", "/__init__.py", ".js", ".ts", ".jsx", ".tsx", ".mjs", "/index.js", "/index.ts")
 _WORD = re.compile(r"\w+")
 
@@ -168,14 +170,16 @@ class Known(Protocol):
 def insights_about(known: Iterable[Known], *, signature: str, headline: str) -> tuple[str, ...]:
     """Return at most two findings that helped against this failure, or else against a similar one, with their origin.
 
+    Those that were ``used`` beside others count, too: one of them may have helped.
+
     ``known`` is newest first, and so is the result.
     """
-    helped = list(islice((one for one in known if one.outcome == "worked" and one.note), _LOOKED_AT))
+    helped = list(islice((one for one in known if one.outcome in _HELPED and one.note), _LOOKED_AT))
     same = [one for one in helped if one.signature == signature]
     matching = same or [one for one in helped if headline and similarity(one.approach, headline) >= _ALIKE]
     notes = dict.fromkeys(one.note for one in matching)
     first = [next(one for one in matching if one.note == note) for note in islice(notes, _MOST_KNOWN)]
     return tuple(
-        f"Known since {one.when[:10]} from the task {one_line(one.task, 80)}, where it helped:\n{one.note}"
+        f"Known since {one.when[:10]} from the task {one_line(one.task, 80)}, {_HELPED[one.outcome]}:\n{one.note}"
         for one in first
     )

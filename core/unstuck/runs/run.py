@@ -33,6 +33,7 @@ from unstuck.settings.loading import load_settings
 from unstuck.settings.models import EvaluatorSettings, Settings
 from unstuck.supervision.context.context import GatePolicy
 from unstuck.supervision.context.next_step import fallen
+from unstuck.supervision.intervention.allowed import RESUMED
 from unstuck.supervision.run.finish import RunResult, record_end
 from unstuck.supervision.run.supervisor import Supervisor
 from unstuck.text import admit, is_text, one_line
@@ -201,7 +202,7 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
             )
         # A paused or killed run continues; an ended run opens its skipped tasks again.
         for row in list(supervisor.core.head.tasks.values()) if state.run.state == "ended" else ():
-            if _is_offered(row.status):
+            if row.status in RESUMED:
                 supervisor.core.append(e.TaskReopened(task_id=row.id), task=row.id)
         return await _work(supervisor, plan, options)
 
@@ -234,16 +235,11 @@ def finished(state: State) -> RunResult | None:
 
     if state.run.state != "ended" or state.run.exit_code is None:
         return None
-    if state.run.failed == REFUSED or any(_is_offered(row.status) for row in state.tasks.values()):
+    if state.run.failed == REFUSED or any(row.status in RESUMED for row in state.tasks.values()):
         return None
     if any(row.state != "ended" and not fallen(state, row) for row in state.tasks.values()):
         return None
     return RunResult(exit_reason=state.run.exit_reason, exit_code=state.run.exit_code)
-
-
-def _is_offered(status: str | None) -> bool:
-    # A task fails only with a halt, and a resume means that its cause is fixed.
-    return status in ("skipped", "cancelled", "failed")
 
 
 async def _work(supervisor: Supervisor, plan: Plan, options: RunOptions) -> RunResult:

@@ -109,7 +109,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         ChoiceWords("continue", "l", "Continue", "The task starts again on the files as they are."),
         _SKIP,
         _ABANDON,
-        ChoiceWords("retry", "4", "Restore and redo", "The files are restored to the start of the attempt.", "r"),
+        ChoiceWords("retry", "4", "Restore and redo", "The files are restored to the attempt's start.", "r"),
         ChoiceWords("done", "d", "It is done", "Only if its check passes, which runs now."),
         ChoiceWords("adopt", "g", "Keep it running", "The check runs when it ends."),
         ChoiceWords("stop", "b", "Stop it and start again", "The process is ended, and its attempt starts again."),

@@ -54,7 +54,7 @@ def compared_by(text: str) -> str:
 
     The sign of an agent at work turns with the clock.
     """
-    return re.sub(r"(?<=working )[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", re.sub(r" *\S{0,4} *▏ ?\^p palette", "", text))
+    return re.sub(r"(?<=working )[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", re.sub(r" *\S{0,4} *│ ?\^p palette", "", text))
 
 
 def compared(name: str, said: Callable[[], str], more: Callable[[], bool]) -> None:

@@ -102,12 +102,12 @@ def test_hostile_texts_are_only_text(hostile: Hostile) -> None:
     terminal.until("─ [Keys]  Signs and words ─")
     terminal.press("escape")
     terminal.gone("─ [Keys]  Signs and words ─")
-    terminal.until("s sort  n next question")  # the footer: the help may lie over it
+    terminal.until("n next  h hold")  # the footer: the help may lie over it
     lines = terminal.text.splitlines()
-    row = max(place for place, line in enumerate(lines, 1) if "/ filter  s sort" in line)
-    column = lines[row - 1].index("filter") + 1
+    row = max(place for place, line in enumerate(lines, 1) if "n next  h hold" in line)
+    column = lines[row - 1].index("next") + 1
     terminal.write(f"\x1b[<35;{column};{row}M")
-    terminal.until("begin with ! to hide them")
+    terminal.until("Select the next task that needs you")
     terminal.press(key_of("gate.answer"))
     terminal.until("web is stuck", "esc leaves it open")
     terminal.press(key_of("stuck.show_me"))

@@ -106,6 +106,7 @@ def test_a_terminal_without_unicode(desk: Desk) -> None:
     rows = terminal.until("WHAT IS WRONG", "> 1 working", "[===").splitlines()
     heading, line = next((above, row) for above, row in pairwise(rows) if row.startswith("|> task"))
     assert line.index("working") == heading.index("STATE")
+    assert "|^p palette" in rows[-1]
     go.write_text("on", encoding="utf-8")
     terminal.until("v 1 done")
     terminal.press(key_of("app.quit"))
@@ -117,7 +118,8 @@ def test_a_terminal_without_unicode(desk: Desk) -> None:
 def test_what_an_encoding_lacks_takes_as_many_cells() -> None:
     """A wide sign is two letters wide, an accent of its own takes none, and what there is stays as it is."""
     assert "▶ é 日本 ü e\u0301".encode("latin-1", IN_CELLS) == "> é ???? ü e".encode("latin-1")
-    assert "⏎ ^p".encode("ascii", IN_CELLS) == b"< ^p"  # a ^ stands for ctrl
+    assert "⏎ │^p".encode("ascii", IN_CELLS) == b"< |^p"  # a ^ stands for ctrl
+    assert "▊ ▪ shop.py ▎ ⋯ ▔".encode("ascii", IN_CELLS) == b"| * shop.py | : -"
 
 
 def test_what_was_warned_of_before_the_screen_is_on_it(desk: Desk) -> None:

@@ -41,6 +41,8 @@ def test_no_kind_is_seen_on_the_screen(desk: Desk) -> None:
     seen.append(terminal.until("ONE", "leaves it open"))
     terminal.press("escape")
     seen.append(terminal.gone("ONE"))
+    seen.append(terminal.until("▸ E   AssertionError: FAILED"))
+    terminal.press(key_of("output.check"), key_of("detail.last"))
     seen.append(terminal.until("the check failed", "LAST"))
     terminal.press(key_of("output.prompt"))
     seen.append(terminal.until("prompt of attempt 1"))

@@ -66,7 +66,7 @@ class Interventions:
             self._app.notify(f"{len(gates)} are held and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
-        from unstuck.runs.answers.batch_question import decision_question
+        from unstuck.runs.answers.batch_question import again_words, decision_question
         from unstuck.runs.answers.question import Jump
         from unstuck_tui.dialogs.question_dialog import QuestionDialog
         from unstuck_tui.dialogs.questions import ByHand
@@ -74,8 +74,9 @@ class Interventions:
         try:
             question = decision_question(self._view.state, tasks)
             if all(option.refused for option in question.options):
-                said = "\n".join(dict.fromkeys(named(question.about, option.refused) for option in question.options))
-                self._app.notify(said, severity="warning", timeout=10, markup=False)
+                said = dict.fromkeys(named(question.about, option.refused) for option in question.options)
+                again = again_words(self._view.state, tasks, self._view.log.parent.name)
+                self._app.notify("\n".join(filter(None, (*said, again))), severity="warning", timeout=10, markup=False)
                 return
             dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._questions.drafts)
             answer = await self._app.push_screen_wait(dialog)

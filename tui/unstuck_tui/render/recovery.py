@@ -31,7 +31,7 @@ _CHECKS: dict[str, tuple[str, Tone]] = {
 }
 _WAS, _FILES, _CHECK, _WILL = 11, 18, 10, 20
 _NAMED, _LEAST = 4, 7
-_LABEL, _CHOICE, _MOST = 10, 27, 3
+_LABEL, _CHOICE, _MOST = 10, 23, 3
 
 
 def title_of(facts: RecoveryState) -> str:

@@ -60,9 +60,13 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         Detail .pane { border: none; border-top: round $foreground 25%; }
         Detail .pane:focus, Detail .pane:focus-within { border-top: round $primary; }
     }
+    /* What is read has the room that it needs, the failure a few lines, and the output what is left. */
     MainScreen.-stacked.-opened {
         Detail { display: block; height: 1fr; }
         #table { display: none; }
+        #story, #pages, #pages > TextPane { height: auto; }
+        #facts { height: 1fr; }
+        #output { min-height: 1; }
     }
     MainScreen.-stacked.-beside {
         Detail { display: block; height: 1fr; }
@@ -306,7 +310,8 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         if self._table.selected:
             self._open(True)
             self.query_one(Detail).select(self._table.selected)
-            self.set_focus(self.query_one("#pages > .-shown", TextPane))
+            first = "#output" if self.has_class("-stacked") else "#pages > .-shown"
+            self.set_focus(self.query_one(first, TextPane))
 
     def action_page(self, name: str) -> None:
         if self._table.selected:

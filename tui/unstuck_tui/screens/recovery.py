@@ -16,7 +16,7 @@ from unstuck.supervision.recovery.facts import RecoveryChoice, RecoveryState, Ta
 from unstuck.supervision.recovery.review import Standstill
 from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
-from unstuck_tui.render.format import Cell
+from unstuck_tui.render.format import Cell, fit
 from unstuck_tui.render.recovery import (
     choice_lines,
     facts_lines,
@@ -65,7 +65,7 @@ class TaskList(Lines, can_focus=True):
 
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         if index >= len(self._rows):
-            return (Cell(self._others[index - len(self._rows)], "quiet"),)
+            return (Cell(fit(self._others[index - len(self._rows)], width), "quiet"),)
         task, choice, checking = self._rows[index]
         return task_cells(task, choice, self._name_width, width, checking=checking)
 
@@ -281,7 +281,7 @@ class RecoveryScreen(FittingScreen[bool], ModalScreen[bool]):
 def _hint_without_tasks() -> str:
     """The key hints where there is nothing to choose for a task."""
     begin, leave, help = (spoken(f"standstill.{name}") for name in ("begin", "leave", "help"))
-    return f"{begin}: resume the run · {leave}: decide later · {help}: help"
+    return f"{begin}: resume the run · {leave}: later · {help}: help"
 
 
 def _hint(proposed: bool, more: bool) -> str:
@@ -293,4 +293,4 @@ def _hint(proposed: bool, more: bool) -> str:
         text += f"{spoken('standstill.read_down')}: read on · "
     if proposed:
         text += f"{spoken('standstill.propose')}: as proposed · "
-    return f"{text}{leave}: {'leave' if proposed or more else 'decide later'} · {help}: help"
+    return f"{text}{leave}: {'leave' if proposed or more else 'later'} · {help}: help"

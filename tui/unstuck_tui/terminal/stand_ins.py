@@ -14,8 +14,10 @@ IN_CELLS = "unstuck-in-cells"
 """Stand-ins of the same width, for the screen, whose columns must not move."""
 IN_LINES = "unstuck-in-lines"
 """Stand-ins for lines, which may become longer."""
-_SIGNS = "—–‘’“”▶▷✓✗×○●◌◷‖…↯↻↺⇄⋈■±−•»━╸▕▏▾▴▸╭╮╰╯─│┃┌┐├└┘·›→⏎█░▁▂▃▄▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_SPELLED = dict(zip(_SIGNS, "--''\"\">)vXxo*c%=.z@<&W#~-*>=-[]v^>++++-||+++++->><#.__--==#/-\\|/-\\|/-", strict=True))
+_SIGNS = "—–‘’“”▶▷✓✗×○●◌◷‖…↯↻↺⇄⋈■±−•»━╸▕▏▾▴▸╭╮╰╯─│┃┌┐├└┘·›→⏎█░▁▂▃▄▅▆▇⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏▪⋯▊▎▔"
+_SPELLED = dict(
+    zip(_SIGNS, "--''\"\">)vXxo*c%=.z@<&W#~-*>=-[]v^>++++-||+++++->><#.__--==#/-\\|/-\\|/-*:||-", strict=True)
+)
 _LONGER = {"→": "->", "…": "..."}
 
 

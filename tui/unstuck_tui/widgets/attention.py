@@ -13,7 +13,7 @@ from unstuck_tui.keys.actions import bindings_of, spoken
 from unstuck_tui.render.attention import Attention, attention_cells, attentions, guide_lines, lines_for
 from unstuck_tui.render.format import Cell, fit, flat
 from unstuck_tui.runs.tracker import Tracker, seconds_of
-from unstuck_tui.widgets.frame import entitle
+from unstuck_tui.widgets.frame import entitle, place_of
 from unstuck_tui.widgets.lines import Lines
 
 _NAME_LIMIT = 100
@@ -49,7 +49,7 @@ class AttentionList(Lines, can_focus=True):
         self._items: list[Attention] = []
         self._guide: Sequence[str] = ()
         self._hooks: Mapping[str, bool] = {}
-        self._cursor = self._name_width = 0
+        self._cursor = self._name_width = self._asking = 0
 
     def tell_hooks(self, hooks: Mapping[str, bool]) -> None:
         """Say which agents can be watched."""
@@ -92,9 +92,10 @@ class AttentionList(Lines, can_focus=True):
         items = [self._as_known(item) for item in items]
         asking = sum(bool(item.gate) or item.tone == "ask" for item in items)
         self.set_class(bool(asking), "-asks")
-        entitle(self, f"! needs you · {asking}" if asking else "nothing needs you", self._keys() if items else "")
+        self._asking = asking
         guide = guide_lines(tracker.state, self._hooks)[: lines_for(self.screen.size.height)] if self._guides else ()
         if items == self._items and guide == self._guide:
+            self._entitle()
             return
         gate = self.gate
         many = len(items) != len(self._items) or guide != self._guide
@@ -105,7 +106,22 @@ class AttentionList(Lines, can_focus=True):
         self._cursor = max(0, min(kept, len(items) - 1))
         if many:
             self.resized()
+        self._entitle()
         self.refresh()
+
+    def _entitle(self) -> None:
+        """Say how many ask, the key that answers, and the place where not all lines are in view."""
+        last = min(len(self._items), self.scroll_offset.y + self.size.height)
+        place = place_of(last, len(self._items), self.size.height)
+        keys = " · ".join(filter(None, (place, self._keys()))) if self._items else ""
+        entitle(self, f"! needs you · {self._asking}" if self._asking else "nothing needs you", keys)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._entitle()
+
+    def on_resize(self) -> None:
+        self._entitle()
 
     def _as_known(self, item: Attention) -> Attention:
         """The line of ``item``, without a countdown where nothing is heard of its task."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
@@ -35,6 +36,8 @@ from unstuck_tui.render.tasks.detail import (
     changed_files_lines,
     check_lines,
     failure_lines,
+    failure_title,
+    marked_line,
     output_lines,
     page_names,
     prompt_lines,
@@ -48,17 +51,22 @@ from unstuck_tui.render.tasks.table import problem_of
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.runs.history import failure_key
 from unstuck_tui.runs.tracker import Changes, Tracker
-from unstuck_tui.widgets.frame import entitle
+from unstuck_tui.widgets.frame import entitle, place_of
 from unstuck_tui.widgets.lines import Lines
 from unstuck_tui.widgets.workers import start
 
 _CORNERS, _ENDS = 4, 2
 """Cells beside a title in the frame of a pane, and in a line above it."""
 _LEAST_NAMES = 16
-_TALL = 22
+_FACTS, _FEW_FACTS, _MIDDLE = 5, 3, 15
+"""Lines of the failure with its title beside what is read, where there are few, and from how many on there are."""
+_TALL, _LEAST_LADDER = 22, 7
+"""Lines from which on the prompt stands below the page, and lines left from which on the next steps are in it."""
 _LOOK_S = 5.0
 """Seconds from the end of one look at the files to the next."""
 _PAGES = ("timeline", "ladder", "changes")
+_READ = ("story", "failure", "output")
+"""Parts of which one has the room where the panes share a small one: a page, the failure, an output."""
 _OUTPUTS: tuple[OutputKind, ...] = ("check", "agent", "prompt")
 
 
@@ -87,6 +95,7 @@ class TextPane(Lines, can_focus=True):
         super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = ()
         self._from_end = self._follows = from_end
+        self._begin: int | None = None
 
     @property
     def room(self) -> int:
@@ -99,10 +108,15 @@ class TextPane(Lines, can_focus=True):
     def line_cells(self, index: int, width: int) -> Sequence[Cell]:
         return self._lines[index]
 
-    def fill(self, lines: Sequence[Line], *, from_start: bool = False) -> None:
-        """Show these lines; ``from_start``: they are another task's, and are shown from the start."""
+    def fill(self, lines: Sequence[Line], *, from_start: bool = False, begin: int | None = None) -> None:
+        """Show these lines; ``from_start``: they are another task's, and are shown from the start.
+
+        ``begin`` is the line that they are shown from instead of their start or end.
+        """
+        from_start = from_start or begin != self._begin
+        self._begin = begin
         if from_start:
-            self._follows = self._from_end
+            self._follows = self._from_end and begin is None
         before, self._lines = self._lines, lines
         if len(lines) == len(before) and not from_start:
             # A clock that runs changes one line of many.
@@ -113,9 +127,15 @@ class TextPane(Lines, can_focus=True):
         if from_start or self._follows:
             self.call_after_refresh(self._settle)
 
+    def place(self) -> str:
+        """The last line in view among all; empty where all of them are."""
+        last = min(len(self._lines), self.scroll_offset.y + self.size.height)
+        return place_of(last, len(self._lines), self.size.height)
+
     def restart(self, *, from_end: bool) -> None:
         """Show other lines: from their end, which is followed, or from the start."""
-        self._from_end = self._follows = from_end
+        self._from_end = from_end
+        self._follows = from_end and self._begin is None
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
@@ -124,7 +144,7 @@ class TextPane(Lines, can_focus=True):
         Only a person's scrolling ends the following: lines may have come since ``max_scroll_y`` was laid out.
         """
         follows = self._follows
-        self.scroll_to(y=self.max_scroll_y if follows else 0, animate=False, immediate=True)
+        self.scroll_to(y=self.max_scroll_y if follows else self._begin or 0, animate=False, immediate=True)
         self._follows = follows
 
     def scroll_to_next(self, begin: str) -> None:
@@ -188,6 +208,7 @@ class Detail(Horizontal):
         self._changes = _Changes()
         self._since: Since = "start"
         self._beside, self._beside_kind = OutputTail(), cast(OutputKind | None, None)
+        self._most: tuple[int | None, int | None] = (None, None)
         self._looked_at, self._is_stale, self._left = 0.0, False, 0
         self._looked_for: tuple[object, ...] = ()
         self._laid_out: tuple[_Changes, int, Sequence[Line]] | None = None
@@ -203,6 +224,10 @@ class Detail(Horizontal):
         with Vertical(id="facts"):
             yield TextPane(id="failure", from_end=False, classes="pane")
             yield TextPane(id="output", classes="pane")
+
+    def on_mount(self) -> None:
+        for name in ("failure", "output"):
+            self.watch(self.query_one(f"#{name}"), "scroll_y", self._scrolled, init=False)
 
     @property
     def page(self) -> str:
@@ -274,6 +299,13 @@ class Detail(Horizontal):
         if changes_on and self._tracker.clock.monotonic() >= self._looked_at + _LOOK_S:
             self._compare()
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Give what is read the room, where the panes share a small one."""
+        for name in _READ:
+            self.set_class(event.widget.id == name or (name == "story" and event.widget.id in _PAGES), f"-{name}")
+        self._make_room()
+        self._entitle(self._row)
+
     def on_text_pane_fitted(self, event: TextPane.Fitted) -> None:
         """Fill the lines that are left in the pane of the output now."""
         if event.pane.id in ("output", "timeline"):
@@ -288,6 +320,16 @@ class Detail(Horizontal):
         """Show the prompt beside the other output where the lines are enough for both."""
         is_tall = self.size.height >= _TALL and not self.screen.has_class("-stacked")
         self.set_class(is_tall and self._shown != "prompt", "-tall")
+        most: tuple[int | None, int | None] = (None, None)
+        if self._shares_room:
+            height, least = self.size.height, _FACTS if self.size.height >= _MIDDLE else _FEW_FACTS
+            most = (
+                max(1, height - least - 1) if self._is_open("story") else 1,
+                max(1, height - 2) if self._is_open("failure") else least,
+            )
+        if most != self._most:  # the same again would be a layout of the whole screen
+            self._most = most
+            self.query_one("#story").styles.max_height, self.query_one("#failure").styles.max_height = most
 
     def draw(self, *, from_start: bool = False) -> None:
         if not self.display:
@@ -309,7 +351,9 @@ class Detail(Horizontal):
             seen = self._tracker.history.failures.get(failure_key(signature.context_hash, signature.subject))
         ahead = outlook(state, row, self._view.rules)
         failure.fill(failure_lines(state, row, seen, width=failure.room, outlook=ahead), from_start=from_start)
-        output.fill(self._output_lines(row, output.room, output.size.height), from_start=from_start)
+        printed = self._output_lines(row, output.room, output.size.height)
+        begin = marked_line(printed) if self._shown == "check" and not is_checking(state, row) else None
+        output.fill(printed, from_start=from_start, begin=begin)
 
     def _entitle(self, row: TaskRow | None) -> None:
         """Set the titles of the panes."""
@@ -331,13 +375,33 @@ class Detail(Horizontal):
                 rest = rest.removeprefix(f"{row.id} · ")
             entitle(pages, f"{name} · {tabs}" if name else tabs, fit(rest, min(width, cell_len(rest))))
         else:
-            names = page_names("page", _PAGES, self._page, max(width - cell_len(title) - 3, _LEAST_NAMES))
+            names = page_names("page", _PAGES, self._page if self._is_open("story") else "", width - _LEAST_NAMES)
+            title = story_title(self._tracker.state, row, self._view.limits, still=still, with_agent=False)
             entitle(pages, f"{fit(title, min(width - cell_len(names) - 3, cell_len(title)))} · {names}")
-        past = "last failure, solved" if row.status == "succeeded" else "what is wrong"
-        entitle(failure, past if row.diagnosis is not None else "no failure so far")
-        whose = row.id if self.screen.has_class("-beside") else ""
-        entitle(output, page_names("output", _OUTPUTS, self._shown, output.size.width), whose)
+        self._entitle_facts(row)
         entitle(self.query_one("#told"), page_names("output", ("prompt",), "", width))
+
+    def _entitle_facts(self, row: TaskRow) -> None:
+        """Set the titles of the failure and the output, with their places where they are scrolled."""
+        failure, output = (self.query_one(f"#{name}", TextPane) for name in ("failure", "output"))
+        entitle(failure, failure_title(self._tracker.state, row), failure.place())
+        whose = row.id if self.screen.has_class("-beside") else ""
+        shown = self._shown if self._is_open("output") else ""
+        names = page_names("output", _OUTPUTS, shown, output.size.width)
+        entitle(output, names, " · ".join(filter(None, (whose, output.place()))))
+
+    def _scrolled(self) -> None:
+        if (row := self._row) is not None:
+            self._entitle_facts(row)
+
+    @property
+    def _shares_room(self) -> bool:
+        """True where its panes stand one below the other, in the place of the table."""
+        return self.screen.has_class("-stacked") and self.screen.has_class("-opened")
+
+    def _is_open(self, name: str) -> bool:
+        """True for the one pane that has the room, and for each where they do not share it."""
+        return not self._shares_room or self.has_class(f"-{name}")
 
     def _output_lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
         """The lines of the output that is shown, and below them what else fits: the other output, the changes."""
@@ -369,8 +433,7 @@ class Detail(Horizontal):
     def _lines(self, row: TaskRow, width: int, height: int) -> Sequence[Line]:
         """The lines of the page that is shown."""
         if self._page == "ladder":
-            with_keys = not self._view.is_past
-            return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
+            return self._ladder_lines(row, width)
         if self._page == "changes":
             return self._changes_lines(width)
         moments = self._tracker.history.of(row.id)
@@ -380,7 +443,16 @@ class Detail(Horizontal):
         more = changed_files_lines(self._changes.lines, since_words(self._since), width)
         if "prompt" not in (self._shown, self._beside_kind) and not self.has_class("-tall"):
             more += task_lines(row.task.prompt, width, height - len(lines) - len(more) - 1)
-        return [*lines, (), *more] if more and len(lines) + len(more) < height else lines
+        lines = [*lines, (), *more] if more and len(lines) + len(more) < height else lines
+        if row.attempts and height - len(lines) >= _LEAST_LADDER:
+            title = page_names("page", ("ladder",), "", width)
+            ladder = self._ladder_lines(row, width)
+            return [*lines, *section(title, ladder, width, height - len(lines), from_end=False)]
+        return lines
+
+    def _ladder_lines(self, row: TaskRow, width: int) -> Sequence[Line]:
+        with_keys = not self._view.is_past
+        return ladder_lines(self._tracker.state, row, self._view.rules, with_keys=with_keys, width=width)
 
     def _changes_lines(self, width: int) -> Sequence[Line]:
         """Kept, because there may be thousands of them, and the page is drawn each second while its agent works."""

@@ -22,6 +22,11 @@ def _marked(text: str) -> Content:
     return content
 
 
+def place_of(end: int, total: int, height: int, word: str = "") -> str:
+    """The place of the line ``end`` among all, such as ``row 7 of 500``; empty where all are in view."""
+    return f"{word} {end:,} of {total:,}".lstrip() if total > height > 0 else ""
+
+
 def entitle(pane: Widget, title: str, subtitle: str = "") -> None:
     """Set the texts in the frame's upper and lower line. Neither is markup; the same ones again draw nothing."""
     for name, text in (("border_title", title), ("border_subtitle", subtitle)):

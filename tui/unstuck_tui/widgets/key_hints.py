@@ -11,9 +11,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-from unstuck_tui.keys.actions import SPARE
+from unstuck_tui.keys.actions import RANKS
 
-_WIDE = 100
 _KEY = "bold $footer-key-foreground on $footer-key-background"
 _LABEL = "$footer-description-foreground on $footer-description-background"
 _HOVERED = "on $block-hover-background"
@@ -27,7 +26,7 @@ class Hint(NamedTuple):
     label: str
     enabled: bool
     tooltip: str
-    is_spare: bool = False
+    rank: int = 1
 
     @property
     def width(self) -> int:
@@ -43,7 +42,8 @@ class Hint(NamedTuple):
 class KeyHints(Widget, can_focus=False):
     """The keys that mean something where the cursor is, and on the right the one of the palette.
 
-    A click presses the key. Where there is no room for all of them the wheel leads on.
+    A click presses the key. Where there is no room for all of them the first in rank are shown, and the wheel leads on
+    to the others.
     """
 
     ALLOW_SELECT = False
@@ -61,20 +61,25 @@ class KeyHints(Widget, can_focus=False):
 
     @property
     def hints(self) -> Sequence[Hint]:
-        """All hints but that of the palette, from left to right; spare ones where there is room in a wide footer."""
+        """The hints that there is room for but that of the palette, from left to right."""
         room = self._room
         if self._fitted is None or self._fitted[:2] != (self._hints, room):
             self._fitted = (self._hints, room, self._fitting(room))
         return self._fitted[2]
 
     def _fitting(self, room: int) -> tuple[Hint, ...]:
-        room -= sum(hint.width for hint in self._hints if not hint.is_spare)
-        shown = []
-        for hint in self._hints:
-            room -= hint.width if hint.is_spare else 0
-            if not hint.is_spare or (room >= 0 and self.size.width >= _WIDE):
-                shown.append(hint)
-        return tuple(shown)
+        chosen = set()
+        for hint in sorted(self._hints, key=lambda hint: hint.rank):
+            if hint.width <= room:
+                room -= hint.width
+                chosen.add(hint)
+        return tuple(hint for hint in self._hints if hint in chosen)
+
+    @property
+    def _in_turn(self) -> Sequence[Hint]:
+        """All hints from the one on the left, those that there is no room for at the end."""
+        shown = self.hints
+        return [*shown, *(hint for hint in self._hints if hint not in shown)][self._first :]
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._look)
@@ -92,7 +97,7 @@ class KeyHints(Widget, can_focus=False):
         palette = None
         for key, (_, binding, enabled, tooltip) in self.screen.active_bindings.items():
             shown = self.app.get_key_display(binding)
-            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, binding.id in SPARE)
+            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, RANKS.get(binding.id or "", 1))
             if binding.show:
                 first.setdefault(binding.action, hint)
             if key == self.app.COMMAND_PALETTE_BINDING:
@@ -112,7 +117,7 @@ class KeyHints(Widget, can_focus=False):
         if self._palette is None:
             return keys.truncate(width)
         palette = self._palette.content(hovered=self._palette is self._hovered)
-        return keys.truncate(room, pad=True) + Content.styled("▏", "$foreground 20%") + palette[1:]
+        return keys.truncate(room, pad=True) + Content.styled("│", "$foreground 20%") + palette[1:]
 
     @property
     def _room(self) -> int:
@@ -123,7 +128,7 @@ class KeyHints(Widget, can_focus=False):
     def _places(self) -> Iterator[tuple[int, Hint]]:
         """The ends of the hints that are in view, each as a whole."""
         end = 0
-        for hint in self.hints[self._first :]:
+        for hint in self._in_turn:
             end += hint.width
             if end > self._room:
                 break
@@ -159,7 +164,7 @@ class KeyHints(Widget, can_focus=False):
             self.app.bell()
 
     def on_mouse_scroll_down(self) -> None:
-        if sum(hint.width for hint in self.hints[self._first :]) > self._room:
+        if sum(hint.width for hint in self._in_turn) > self._room:
             self._first += 1
             self.refresh()
 

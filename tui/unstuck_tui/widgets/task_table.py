@@ -27,6 +27,7 @@ from unstuck_tui.render.tasks.table import (
     task_cells,
 )
 from unstuck_tui.runs.tracker import Changes, Tracker
+from unstuck_tui.widgets.frame import place_of
 from unstuck_tui.widgets.lines import Lines, OneLine
 
 _NAME_LIMIT = 100
@@ -55,6 +56,7 @@ class TaskTable(Lines, can_focus=True):
         self._tracker, self._limits = tracker, limits
         self._order: list[str] = []
         self._places: dict[str, int] = {}
+        self._kinds: dict[str, int] = {}
         self._words = ""
         self._sorting: Sorting = "plan"
         self._stale = self._is_moved = False
@@ -146,15 +148,18 @@ class TaskTable(Lines, can_focus=True):
     def _measure(self) -> None:
         """Look how long the texts of the tasks are that have come in: no column is wider than it has to be."""
         needs = self._needs
-        task, agent, kind, failure, repeats = needs.task, needs.agent, needs.kind, needs.failure, needs.repeats
+        task, agent, failure, repeats = needs.task, needs.agent, needs.failure, needs.repeats
         for row in islice(self._state.tasks.values(), self._measured, None):
             name = row.task.agent or row.task.agent_type
             task = max(task, width_of(flat(row.id[:_NAME_LIMIT])))
             names = (name, *(f"⇄ {other}" for other in row.failover))
             agent = max(agent, *(width_of(flat(one[:_NAME_LIMIT])) for one in names))
-            kind = max(kind, width_of(flat(kind_mark(row)[:_NAME_LIMIT])))
+            mark = flat(kind_mark(row)[:_NAME_LIMIT])
+            self._kinds[mark] = width_of(mark)
             failure = max(failure, problem_width(self._state, row))
             repeats = repeats or int(bool(repeats_of(self._state, row)))
+        # A type that all have tells none of them apart.
+        kind = max(self._kinds.values(), default=0) if len(self._kinds) > 1 else 0
         self._needs = Needs(task, agent, kind, needs.pips, failure, repeats, self._used())
         self._measured = len(self._state.tasks)
 
@@ -177,10 +182,10 @@ class TaskTable(Lines, can_focus=True):
             self.post_message(self.Arranged())
 
     def place(self) -> str:
-        """The cursor's place among all rows, such as ``7 of 500``; empty where all of them are in view."""
-        if len(self._order) <= self.size.height or self._selected not in self._places:
+        """The cursor's place among all rows; empty where all of them are in view."""
+        if self._selected not in self._places:
             return ""
-        return f"row {self._places[self._selected] + 1:,} of {len(self._order):,}"
+        return place_of(self._places[self._selected] + 1, len(self._order), self.size.height, "row")
 
     def is_cursor(self, index: int) -> bool:
         return self._order[index] == self._selected

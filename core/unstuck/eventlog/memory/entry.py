@@ -14,7 +14,7 @@ from unstuck.contract import ANSWER_LIMIT
 from unstuck.text import Clean, admit
 
 Kind = Literal["approach", "insight", "answer", "rule", "flaky"]
-Result = Literal["worked", "failed", "stopped", ""]
+Result = Literal["worked", "used", "failed", "stopped", ""]
 
 ENTRIES_LIMIT = 5_000
 RULES_LIMIT = 1_000
@@ -38,8 +38,8 @@ class Remembered:
     An approach that was ``stopped`` lost to one that was worked at the same time. An answer has its choice as
     ``approach`` and its text as ``note``. A ``rule`` is an answer that agents get for every match; a rule that
     ``failed`` is off. A research finding (``insight``) has the headline of its failure as ``approach`` and is saved
-    again with ``worked`` once it helped. A ``flaky`` entry has the name of a test as ``approach``; there is one entry
-    for each time.
+    again once the check passed with it: as ``worked``, or as ``used`` beside others of which one may have helped. A
+    ``flaky`` entry has the name of a test as ``approach``; there is one entry for each time.
     """
 
     kind: Kind

@@ -8,7 +8,7 @@ from dataclasses import replace
 from unstuck.contract import Answer, Choice, Gate
 from unstuck.eventlog.state import GateRow, State
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, Takes, question_of
-from unstuck.supervision.intervention.allowed import RUNGS, why_not
+from unstuck.supervision.intervention.allowed import RESUMED, RUNGS, why_not
 from unstuck.text import one_line
 from unstuck.words.choices import CHOICE_WORDS
 from unstuck.words.labels import named, some, word_of
@@ -67,6 +67,16 @@ def decision_question(state: State, tasks: Sequence[str]) -> Question:
         options=tuple(_options(state, tasks)),
         leaving="changes nothing",
     )
+
+
+def again_words(state: State, tasks: Sequence[str], run: str) -> str:
+    """Return in a line how ``tasks`` are worked again that have all ended; empty where one has not."""
+    rows = [state.tasks[task] for task in tasks]
+    if state.run.kind == "watch" or any(row.state != "ended" for row in rows):
+        return ""
+    if all(row.status in RESUMED for row in rows):
+        return f"Once this run is over, `unstuck run --resume {run}` works {'it' if len(rows) == 1 else 'them'} again."
+    return "What has succeeded or was abandoned is worked again by a new run only."
 
 
 def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:

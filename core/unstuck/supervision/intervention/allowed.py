@@ -13,6 +13,8 @@ RUNGS: tuple[NextRung, ...] = get_args(NextRung)
 Wish = Literal[
     "hold", "extend", "show_me", "retry", "continue", "skip", "abandon", "first", "pivot", "research", "human"
 ]
+RESUMED = ("skipped", "cancelled", "failed")
+"""Ends of tasks that a run works again once it is resumed: a task fails only with a halt, whose cause is fixed then."""
 _NOT_BEGUN = ("blocked", "ready")
 _WAITS = (*_NOT_BEGUN, "backoff", "parked")
 _DECIDES = ("judging", "undecided", "preparing", "interrupted")

@@ -136,12 +136,17 @@ def remember_insights(core: RunContext, row: TaskRow, insights: Iterable[str]) -
 
 
 def _remember_help(core: RunContext, row: TaskRow) -> None:
-    """Record that the task got past its failure with the research findings, without a question since."""
+    """Record the findings that the attempt was given which got past the failure, without a question since.
+
+    Which one of several has helped is not known.
+    """
+    given = {clean(shorten(insight, _INSIGHT_LIMIT)) for insight in row.climb.insights}
+    outcome: Result = "worked" if len(given) == 1 else "used"
     own = [one for one in core.memory.entries("insight") if (one.run, one.task) == (core.run, row.id)]
-    helped = {(one.signature, one.note) for one in own if one.outcome == "worked"}
+    known = {(one.signature, one.note) for one in own if one.outcome}
     for one in reversed(own):
-        if not one.outcome and (one.signature, one.note) not in helped:
-            keep(core, replace(one, outcome="worked", when=Clean("")))
+        if not one.outcome and one.note in given and (one.signature, one.note) not in known:
+            keep(core, replace(one, outcome=outcome, when=Clean("")))
 
 
 def insights_before(core: RunContext, row: TaskRow) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from unstuck.contract import Guidance
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.state import State
 from unstuck.eventlog.summary_rows import SignatureRow
-from unstuck.words.amounts import time_of_day
+from unstuck.words.amounts import day_time, time_of_day
 from unstuck.words.excerpt import failure_pattern
 from unstuck.words.labels import Tone, counted, error_name, failure_words, level_word, solved_by, some
 from unstuck_tui.keys.actions import spoken
@@ -58,7 +58,8 @@ class Failure:
 
     ``spark`` draws how often it came over the run's time; ``alike`` are the headlines of those like it.
     ``occurrences`` are the last ones, the newest first, ``guidances`` those of all attempts. ``printed`` is the end of
-    the output of the check that found it last. ``elsewhere`` are its rows in other runs by their ids.
+    the output of the check that found it last. ``elsewhere`` are its rows in other runs by their ids, ``said`` the line
+    of the check that names it in the last of them.
     """
 
     row: Mapping[str, Any]
@@ -71,6 +72,7 @@ class Failure:
     diagnosis: Diagnosis | None = None
     printed: str = ""
     elsewhere: Mapping[str, SignatureRow] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -166,7 +168,8 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
     tasks = {one.task for one in failure.occurrences}
     lines: list[Line] = []
     shown = failure.occurrences[:_SHOWN]
-    if (more := int(failure.row["count"]) - len(shown)) > 0 and shown:
+    own = int(failure.row["count"]) - sum(row.count for row in failure.elsewhere.values())
+    if (more := own - len(shown)) > 0 and shown:
         lines.append((Cell(fit(f"  {more} before these: {spoken('signatures.log')} lists all", width), "quiet"),))
     for one in reversed(shown):
         guidance = failure.guidances.get(one.attempt)
@@ -176,7 +179,11 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
         who = f"{one.task} " * (len(tasks) > 1)
         head = f"  {_clock(one.time, seconds=True)}  {who}{fit(number, _NUMBER)} "
         lines += _hung((Cell(head, "quiet"), Cell("✗ ", "bad")), f"{tried}{approach}", "plain", width)
-    lines += [line for run, row in failure.elsewhere.items() for line in _in_run(run, row, width)]
+    for run, its_row in failure.elsewhere.items():
+        lines += _in_run(run, its_row, failure.said.get(run, ""), width)
+    if failure.elsewhere and failure.occurrences:
+        told = f"  {spoken('signatures.log')} in this pane opens the log of {tuple(failure.elsewhere)[-1]}"
+        lines.append((Cell(fit(told, width), "quiet"),))
     if failure.row["worked"]:
         lines += _hung((Cell("  ✓ ", "good"),), f"solved by {solved_by(str(failure.row['worked']))}", "good", width)
     elif failure.row["rung"] == "asked":
@@ -188,10 +195,17 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
     return lines + field_lines("signature", failure.identity, width, tone="quiet")
 
 
-def _in_run(run: str, row: SignatureRow, width: int) -> list[Line]:
-    """The tasks and the end of a failure in another run."""
-    came = f"{counted(row.count, 'time')} in {some(row.tasks, _NAMED)}, {_came_to(row)}"
-    return _hung((Cell(f"  {run}  ", "quiet"),), came, "good" if row.worked else "plain", width)
+def _in_run(run: str, row: SignatureRow, said: str, width: int) -> list[Line]:
+    """The tasks, the end and the last time of a failure in another run, and the line ``said`` by its check."""
+    came = f"{counted(row.count, 'time')} in {some(row.tasks, _NAMED)}, last {day_time(row.last)}, {_came_to(row)}"
+    lines = _hung((Cell(f"  {run}  ", "quiet"),), came, "good" if row.worked else "plain", width)
+    return [*lines, (Cell(f"    {fit(said, width - 4)}", "quiet"),)] if said else lines
+
+
+def check_line(diagnosis: Diagnosis | None, printed: str) -> str:
+    """The first line of a check's output that names the failure; empty where none does."""
+    pattern = failure_pattern(diagnosis)
+    return next((line.strip() for line in printed.splitlines() if pattern.search(line)), "")
 
 
 def _came_to(row: SignatureRow) -> str:

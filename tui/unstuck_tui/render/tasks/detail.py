@@ -14,6 +14,7 @@ from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.attention_stats import load_of
 from unstuck.eventlog.state import AttemptRow, State, TaskRow, collisions_of
 from unstuck.eventlog.usage import usage_of
+from unstuck.text import one_line
 from unstuck.text.last_words import last_line
 from unstuck.words.amounts import span, spent_of, time_of_day
 from unstuck.words.excerpt import failure_pattern
@@ -29,18 +30,21 @@ from unstuck.words.labels import (
     some,
     word_of,
 )
+from unstuck.words.questions import question_facts, question_problem, question_title
 from unstuck_tui.keys.actions import spoken
 from unstuck_tui.render.diff import DiffLine
 from unstuck_tui.render.format import Cell, Line, fit, laid_out, named_lines, pieces, wrapped
 
 _STEP = 'UNSTUCK {"step"'
 
-_SET_IN = "  "
+_SET_IN, _MARK = "  ", "▸ "
 _LABEL = 19
 _SECONDS = 7
 _HOUR_S, _ROOMY = 3_600, 46
 _NAME = 10
 _INSIGHTS = 3
+_PARTS = 6
+"""Paragraphs of a question."""
 _RULE = re.compile(r"([=_!*#~-])\1{3,}")
 _GAP = re.compile(r"(?<=\S) {4,}")
 _PROMPT_LINES = 40
@@ -170,10 +174,12 @@ def failure_lines(
     ``outlook`` says how far the escalation has come.
     """
     lines: list[Line] = _field("so far", outlook, width, 3)
+    analysis = ""
     if needs_person(state, row):
-        context = state.gates[row.gate].gate.context
-        text = context.get("question") if state.gates[row.gate].gate.type == "question" else context.get("analysis")
-        lines += _field("question" if context.get("options") is not None else "analysis", text, width, 6, "ask")
+        if _is_about_failure(state, row):
+            analysis = state.gates[row.gate].gate.context.get("analysis", "")
+        else:
+            lines += _question_lines(state, row, width)
     for one in collisions_of(state, row):
         later = row.id if one.is_later else one.other
         said = f"{one.other} changes {some(one.paths, 3)}, too: {spoken('task.hold_later')} holds {later}"
@@ -186,6 +192,7 @@ def failure_lines(
         function = diagnosis.signature.metadata.get("function", "")
         where = (diagnosis.signature.location or "") + (f" in {function}" if function else "")
         lines += _field("where", where.strip(), width, 1)
+        lines += _field("analysis", analysis, width, 6, "ask")
         if seen is not None:
             tasks = f" in {len(seen.tasks)} tasks" if len(seen.tasks) > 1 else ""
             exact = _within_an_hour(seen.first, seen.last)
@@ -205,6 +212,31 @@ def failure_lines(
     lines += _field("asked", _asked(state, row), width, 2)
     lines += _field("passing" if _has_passed(row) else "start", row.good, width, 1)
     lines += _field("check", row.task.verify, width, 2)
+    return lines
+
+
+def failure_title(state: State, row: TaskRow) -> str:
+    """The title of the pane with :func:`failure_lines`."""
+    if needs_person(state, row) and not _is_about_failure(state, row):
+        return question_title(state.gates[row.gate].gate).removeprefix(f"{one_line(row.id)} ")
+    if row.diagnosis is None:
+        return "no failure so far"
+    return "last failure, solved" if row.status == "succeeded" else "what is wrong"
+
+
+def _is_about_failure(state: State, row: TaskRow) -> bool:
+    """Return whether the open question is about the last failure of the check."""
+    return row.diagnosis is not None and state.gates[row.gate].gate.type == "stuck"
+
+
+def _question_lines(state: State, row: TaskRow, width: int) -> list[Line]:
+    """The open question with its facts, but for the failure, which stands below."""
+    asked = state.gates[row.gate]
+    lines: list[Line] = []
+    for part in question_problem(asked.gate).splitlines()[:_PARTS]:
+        lines += _block(part, width, 4, "ask")
+    for name, text in question_facts(state, asked):
+        lines += _field(name.lower(), text if name != "Last" else "", width, 3)
     return lines
 
 
@@ -260,7 +292,7 @@ def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str
     lines: list[Line] = []
     for line in text.splitlines():
         is_marked = bool(pattern.search(line))
-        head = Cell("▸ " if is_marked else _SET_IN, "bad")
+        head = Cell(_MARK if is_marked else _SET_IN, "bad")
         tone: Tone = "bad" if is_marked else "plain"
         for piece in pieces(_without_gaps(laid_out(line), width - len(_SET_IN)), max(1, width - len(_SET_IN))):
             lines.append((head, Cell(piece, tone)))
@@ -268,6 +300,12 @@ def check_lines(text: str, diagnosis: Diagnosis | None, *, width: int, note: str
     if note:
         lines.append((Cell(f" {fit(note, width - 1)}", "quiet"),))
     return lines
+
+
+def marked_line(lines: Sequence[Line]) -> int | None:
+    """The line above the first of :func:`check_lines` that is marked; None where none is."""
+    places = (place for place, line in enumerate(lines) if line and line[0].text == _MARK)
+    return max(0, place - 1) if (place := next(places, None)) is not None else None
 
 
 def _without_gaps(line: str, width: int) -> str:

@@ -278,9 +278,10 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     if row.state == "ready" and diagnosis is None and state.run.state == "running":
         waits = "waits for the budget" if state.run.over else "waits for a free place"
         return "before any work" if is_checking(state, row) else waits
-    if diagnosis is None and row.gate and needs_person(state, row):
+    if row.gate and needs_person(state, row):
         gate = state.gates[row.gate].gate
-        return asked_about(gate.type, gate.context)
+        if diagnosis is None or gate.type != "stuck":
+            return asked_about(gate.type, gate.context)
     if diagnosis is None or row.status == "succeeded":
         return row.reason if row.state == "ended" else f"on {host}" if (host := host_of(state, row)) else ""
     if words := _agent_words(row):

@@ -33,7 +33,7 @@ from unstuck_tui.screens.browse.tab import Tab, TabContext
 from unstuck_tui.screens.browse.truth import TruthTab
 from unstuck_tui.screens.browse.what_if import WhatIfTab
 from unstuck_tui.widgets.detail import TextPane
-from unstuck_tui.widgets.frame import entitle
+from unstuck_tui.widgets.frame import entitle, place_of
 from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
 from unstuck_tui.widgets.minimum_size import FittingScreen
@@ -152,7 +152,8 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         self._outdated: set[str] = set()
         self._is_acting = False
         self._seen = -1
-        self._told = self._looked = ("", "")
+        self._told: tuple[str, str] = ("", "")
+        self._looked: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield _Tabs(self._tab_cells, id="tabs")
@@ -231,7 +232,11 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
         page, beside, tab = self.query_one("#about", TextPane), self.query_one("#beside", TextPane), self._tab
         told = tab.name, tab.key(tab.row) if tab.row is not None else ""
         from_start, self._told = from_start or told != self._told, told
-        entitle(self.query_one("#list"), tab.list_title, " · ".join(filter(None, (tab.summary, *self._list_keys()))))
+        entitle(
+            self.query_one("#list"),
+            tab.list_title,
+            " · ".join(filter(None, (self._place(), tab.summary, *self._list_keys()))),
+        )
         entitle(page, tab.about_title)
         self._fit_list()
         entitle(beside, tab.beside_title)
@@ -249,14 +254,19 @@ class BrowseScreen(FittingScreen[int], inherit_bindings=False):
             beside.fill(tab.beside(row, beside.room), from_start=from_start)
         else:
             page.fill(tab.stacked(row, page.room), from_start=from_start)
-        if row is not None and told != self._looked:
-            self._looked = told
+        if row is not None and (tab.name, tab.read_for(row)) != self._looked:
+            self._looked = tab.name, tab.read_for(row)
             start(self, "details", self._look, tab, row)
 
     @on(TextPane.Fitted, "#beside")
     def _fitted(self) -> None:
         if self.is_whole and self.has_class("-beside"):
             self._tell_about()
+
+    def _place(self) -> str:
+        """The place of the cursor in the list, where not all rows are in view."""
+        rows = self.query_one(RowsList)
+        return place_of(self._tab.cursor + 1, len(self._tab.rows), rows.size.height, "row")
 
     def _list_keys(self) -> list[str]:
         """The keys of the list that do something now, as far as the footer may leave them out."""

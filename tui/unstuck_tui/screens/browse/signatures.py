@@ -25,6 +25,7 @@ from unstuck_tui.render.browse.signatures import (
     COLUMNS,
     SPARK,
     Failure,
+    check_line,
     failure_about,
     failure_history,
     failure_texts,
@@ -35,6 +36,9 @@ from unstuck_tui.render.format import Line
 from unstuck_tui.runs.log.occurrences import FailureTimes, Occurrences
 from unstuck_tui.screens.browse.tab import Tab, TabContext
 
+_LOGS = 3
+"""Logs of other runs that are read for one failure, the newest."""
+
 
 class SignaturesTab(Tab[Failure]):
     """The run's own failures, alike ones together; of a replay those up to the moment that is shown."""
@@ -44,7 +48,6 @@ class SignaturesTab(Tab[Failure]):
     would: ClassVar[str] = "Each failure of the run, once: how often it occurred, its level, and what solved it."
     columns = COLUMNS
     texts = staticmethod(failure_texts)
-    beside = staticmethod(failure_history)
     beside_title = "history"
     follows = True
     head = "WHAT FAILED"
@@ -61,7 +64,7 @@ class SignaturesTab(Tab[Failure]):
         super().__init__(context)
         self._occurrences = Occurrences(context.view.log)
         self._elsewhere: dict[str, Sequence[SignatureRow]] = {}
-        self._looked_at: dict[str, FailureTimes] = {}
+        self._looked_at: dict[str, dict[str, FailureTimes]] = {}
 
     @property
     def summary(self) -> str:
@@ -75,16 +78,30 @@ class SignaturesTab(Tab[Failure]):
         return " ".join((super().searched(row), *row.row["tasks"], *row.agents))
 
     def about(self, row: Failure, width: int) -> Sequence[Line]:
-        seen = self._looked_at.get(row.identity)
-        if row.diagnosis is None and seen is not None:
-            row = replace(row, diagnosis=seen.diagnosis, printed=seen.printed)
+        seen = self._found_in_others(row)
+        if row.diagnosis is None and seen:
+            last = next(reversed(seen.values()))
+            row = replace(row, diagnosis=last.diagnosis, printed=last.printed)
         return failure_about(row, width)
 
+    def beside(self, row: Failure, width: int) -> Sequence[Line]:
+        seen = self._found_in_others(row)
+        said = {run: check_line(one.diagnosis, one.printed) for run, one in seen.items()}
+        return failure_history(replace(row, said=said), width)
+
+    def _found_in_others(self, row: Failure) -> dict[str, FailureTimes]:
+        """Return the failure as it was read in the logs of other runs, the oldest first."""
+        read = {run: self._looked_at.get(run, {}).get(row.identity) for run in row.elsewhere}
+        return {run: found for run, found in read.items() if found is not None}
+
+    def read_for(self, row: Failure) -> object:
+        return row.identity, tuple(row.elsewhere)
+
     async def look(self, row: Failure) -> None:
-        """Read the output of a failure of other runs only in the log of the last one."""
-        if row.elsewhere and row.diagnosis is None and row.identity not in self._looked_at:
-            log = self.context.place.runs / tuple(row.elsewhere)[-1] / LOG_NAME
-            self._looked_at |= await asyncio.to_thread(_all_in, log)
+        """Read the output of a failure of other runs in the logs of the last ones."""
+        for run in tuple(row.elsewhere)[-_LOGS:]:
+            if run not in self._looked_at:
+                self._looked_at[run] = await asyncio.to_thread(_all_in, self.context.place.runs / run / LOG_NAME)
 
     def key(self, row: Failure) -> str:
         return row.identity
@@ -115,7 +132,8 @@ class SignaturesTab(Tab[Failure]):
     async def do_log(self, row: Failure) -> None:
         from unstuck_tui.screens.log import LogScreen
 
-        is_elsewhere = bool(row.elsewhere) and not row.occurrences
+        reads_history = getattr(self.context.screen.app.focused, "id", "") == "beside"
+        is_elsewhere = bool(row.elsewhere) and (reads_history or not row.occurrences)
         view = await self.context.view_of(tuple(row.elsewhere)[-1]) if is_elsewhere else self.context.view
         self.context.screen.app.push_screen(LogScreen(view, words=f"failure:{row.identity}"))
 

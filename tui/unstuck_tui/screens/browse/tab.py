@@ -271,6 +271,10 @@ class Tab(Generic[Row]):
         more = self.beside(row, width)
         return [*self.about(row, width), *([(Cell(""),)] if more else []), *more]
 
+    def read_for(self, row: Row) -> object:
+        """The value with which more is read for a row again, once it is another one."""
+        return self.key(row)
+
     async def look(self, row: Row) -> None:
         """Read what more the row under the cursor needs. Raises UnstuckError, OSError."""
 
