@@ -17,7 +17,7 @@ from unstuck import Answer, AnswerRefused, Task, admit
 from unstuck.errors import RecordWriteFailed
 from unstuck.eventlog import events as e
 from unstuck.supervision.gates.service import open_gate
-from unstuck_tui.dialogs.dialog import QUIET_S
+from unstuck_tui.dialogs.dialog import QUIET_S, Choices
 from unstuck_tui.keys.actions import Area, actions_of, key_of
 
 Opening = Callable[..., AbstractAsyncContextManager[Any]]
@@ -59,6 +59,21 @@ async def test_it_fits(opening: Opening) -> None:
             assert "esc leaves it open" in shown
         await world.choose("stuck.abandon", "stuck.abandon")
         assert await world.answered(gate) == Answer(choice="abandon")
+
+
+async def test_every_choice_is_in_view_after_another_size(opening: Opening) -> None:
+    """A scrollbar that a smaller size needed takes no room from a larger one, where its lines would wrap again."""
+    async with opening(size=(80, 24)) as world:
+        await asks(world, "stuck", **STUCK)
+        for name in ("invoice", "voucher"):
+            world.supervisor.add(Task(id=name, prompt=admit("x"), needs=("web",)))
+        for width in (120, 98, 94, 120):
+            for size in ((80, 24), (width, 40)):
+                await world.pilot.resize_terminal(*size)
+                await world.pilot.pause()
+                choices = world.app.screen.query_one(Choices)
+                assert not choices.show_vertical_scrollbar
+                assert "c Check again" in world.shown()
 
 
 async def test_long_reading_has_pages(opening: Opening) -> None:
