@@ -162,7 +162,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
 
     def _title(self, width: int) -> Sequence[Cell]:
         row, lines = self._row, self._lines
-        is_one = self._content != "changes" and row is not None and row.attempts
+        is_one = self._content != "changes" and row is not None and row.attempts > 1
         attempt = f" · attempt {self._attempt} of {row.attempts}" if is_one and row is not None else ""
         notes = [self._note]
         if lines.texts:
@@ -228,7 +228,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             return
         self._lines.marks = failure_pattern(row.diagnosis) if kind == "check" else _NOTHING
         if self._begin:
-            self._note = f"the first {sized(self._begin)} are not shown: {spoken('pager.edit')} opens all of it"
+            self._note = f"{sized(self._begin)} before: {spoken('pager.edit')} opens all"
         self._show_text(text, kind)
         self._go_to_start()
 
