@@ -135,7 +135,11 @@ async def test_every_other_gate(opening: Opening) -> None:
             task = "" if kind == "remediation" else f"web-{number}"
             gate = await asks(world, kind, task=task, problem=f"conflict in {number}.py", rules=["make test *"])
             assert f"conflict in {number}.py" in world.shown()
-            await world.choose(*[action] * (2 if action.endswith(".abandon") else 1))
+            if action.endswith(".abandon"):
+                await world.choose(action)
+                assert "again" in world.shown()
+                assert world.supervisor.state.gates[gate].status == "open"
+            await world.choose(action)
             choice, _, scope = action.partition(".")[2].partition("__")
             answer = await world.answered(gate)
             assert (answer.choice, answer.scope) == (choice, scope or "once")

@@ -126,7 +126,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         question = self.question
         problem = Content.styled(question.problem, "bold")
         if question.where:
-            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "dim"))
+            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "$text-muted"))
         yield Static(problem, id="problem", classes="text", markup=False)
         if question.excerpt:
             lines = (Content.styled(*line) for line in _excerpt_lines(question.excerpt))
