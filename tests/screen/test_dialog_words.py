@@ -6,13 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from textual.screen import Screen
 
 from unstuck import Answer, AnswerRefused, Gate, Task, admit
 from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.runs.answers.question import AnswerOption, Question, question_of, to_answer
 from unstuck.supervision.gates.gate_types import CHOICES, SURVIVOR_CHOICES
 from unstuck_tui.control.question_controller import TYPING_S, PopUpChoice, next_to_answer
-from unstuck_tui.keys.actions import ACTIONS
+from unstuck_tui.dialogs.confirm import ConfirmDialog
+from unstuck_tui.dialogs.question_dialog import QuestionDialog
+from unstuck_tui.dialogs.quit import QuitDialog
+from unstuck_tui.dialogs.takeover import TakeoverDialog
+from unstuck_tui.dialogs.what_if import WhatIfDialog
+from unstuck_tui.keys.actions import ACTIONS, actions_of
+from unstuck_tui.screens.reading import HelpScreen, RecapScreen
+from unstuck_tui.screens.recovery import RecoveryScreen
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e[/nope][@click=app.quit]x[/]\u200b\x00\r\n" + "y" * 10_000
 
@@ -138,6 +146,27 @@ def test_one_key_has_one_meaning_in_all_dialogs() -> None:
     assert {key: found for key, found in meanings.items() if len(found) > 1} == {}
     digits = {key: found for key, found in meanings.items() if key.isdigit()}
     assert digits == {"1": {"show_me"}, "2": {"skip"}, "3": {"abandon"}, "4": {"retry"}}
+
+
+def test_no_choice_takes_a_key_that_every_dialog_has() -> None:
+    """Nor one of an offered option (1 to 9) or of an earlier answer (0 and 9), where those may be asked for."""
+    choices = {
+        (action.area, key) for action in ACTIONS if action.does.startswith("choose(") for key in action.keys.split(",")
+    }
+    shared = {key for action in actions_of("dialog", "choices") for key in action.keys.split(",")}
+    assert shared & {key for _, key in choices} == set()
+    assert {key for area, key in choices if area == "question" and key.isdigit()} == set()
+    assert {"0", "9"} & {key for _, key in choices} == set()
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [QuestionDialog, QuitDialog, TakeoverDialog, ConfirmDialog, WhatIfDialog, HelpScreen, RecapScreen, RecoveryScreen],
+)
+def test_q_does_what_escape_does(screen: type[Screen[Any]]) -> None:
+    """In all that lies over a screen."""
+    keys = screen._merge_bindings().key_to_bindings
+    assert [binding.action for binding in keys["q"]] == [binding.action for binding in keys["escape"]]
 
 
 @pytest.mark.parametrize("kind", ["integration", "disk", "remediation", "recovery"])

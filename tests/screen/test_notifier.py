@@ -167,7 +167,8 @@ async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeyp
         await stage.pass_time(0.3)
         await stage.press("dialog.copy")
         asked = file.read_text(encoding="utf-8")
-        assert "webhook is stuck\nexpected 200 but got 401  tests/test_webhook.py:42\nTried: 2 retries" in asked
+        place = "tests/test_webhook.py:42 · same result 3 times"
+        assert f"webhook is stuck\nexpected 200 but got 401  {place}\nTried: 2 retries" in asked
         await stage.set_aside()
         await stage.press("view.copy")
         failed = "tests/test_webhook.py:42\nAssertionError: expected 200 but got 401"

@@ -42,7 +42,7 @@ async def test_all_of_an_output_is_read_from_its_end(showing: Showing) -> None:
     async with showing(size=(100, 30)) as stage:
         await failed(stage)
         await stage.press("view.pager")
-        assert "web · attempt 1 of 1 · 3 changes  [4 check]  5 agent   6 prompt" in stage.text
+        assert "web · 3 changes  [4 check]  5 agent   6 prompt" in stage.text
         assert "line 301 of 301" in stage.text
         assert "  line 150" in stage.rows()[-2]
         await stage.press("rows.first")
@@ -131,6 +131,42 @@ async def test_what_is_printed_is_followed(showing: Showing) -> None:
         assert "line 1 of 54" in stage.text
 
 
+async def test_an_output_that_is_opened_before_its_first_line_comes(showing: Showing) -> None:
+    """The check's output is shown as soon as there is a file of it, without another key."""
+    async with showing(size=(100, 30)) as stage:
+        stage.story.task("web", verify="pytest -q")
+        stage.story.start("web")
+        await stage.settled()
+        await stage.press("output.check", "view.pager")
+        assert "its check has not run yet" in stage.text
+        await stage.story.end("web", 1)
+        wrote(stage, "web.1.check.log", numbered(3))
+        screen = stage.app.screen
+        assert isinstance(screen, PagerScreen)
+        screen.tick()
+        await stage.settled()
+        await stage.settled()
+        assert "line 3 of 3" in stage.text
+
+
+async def test_a_very_long_line_is_read_to_its_end(showing: Showing) -> None:
+    """A match far to the right comes into view; a key leads to the end of a line, another to its start."""
+    async with showing(size=(100, 30)) as stage:
+        stage.story.task("web")
+        stage.story.start("web")
+        wrote(stage, "web.1.log", f"begin {'y' * 50_000} needle {'z' * 50_000} tail\nlast\n")
+        await stage.settled()
+        await stage.press("output.agent", "view.pager", "pager.search")
+        await stage.write("Needle")
+        await stage.pilot.press("enter")
+        await stage.settled()
+        assert "y needle z" in stage.text
+        await stage.press("pager.line_end")
+        assert stage.rows()[1].rstrip().endswith("z tail")
+        await stage.press("pager.line_start")
+        assert stage.rows()[1].startswith("  begin yyy")
+
+
 async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
     """[ and ] go through the attempts, each with its own check, words and prompt."""
     async with showing(size=(100, 30)) as stage:
@@ -159,11 +195,12 @@ async def test_earlier_attempts_are_a_key_away(showing: Showing) -> None:
 
 async def test_where_the_kept_part_begins_is_told(showing: Showing) -> None:
     """Of a very long output the end is read, and the screen says how much is left out and how to see it."""
-    async with showing(size=(120, 30)) as stage:
+    async with showing(size=(80, 24)) as stage:
         await failed(stage)
         wrote(stage, "web.1.check.log", numbered(600_000))
         await stage.press("view.pager")
-        assert "are not shown: e opens all of it" in stage.text
+        assert " before: e opens all  line " in stage.text
+        assert stage.rows()[0].startswith(" web · [check] ")
         assert "line 600000" in stage.rows()[-2]
 
 

@@ -182,7 +182,10 @@ def _make_repository(root: Path, files: Mapping[str, str]) -> None:
         ("commit", "-q", "-m", "A small shop"),
     ):
         try:
-            subprocess.run([*_GIT, *arguments], cwd=root, env=environ, check=True, capture_output=True)
+            # In a session of its own, because ctrl+c is for us.
+            subprocess.run(
+                [*_GIT, *arguments], cwd=root, env=environ, check=True, capture_output=True, start_new_session=True
+            )
         except FileNotFoundError:
             raise UsageError("git was not found: the rehearsal works in a git repository") from None
         except subprocess.CalledProcessError as error:

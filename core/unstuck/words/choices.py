@@ -42,7 +42,7 @@ CHOICE_WORDS: dict[Group, tuple[ChoiceWords, ...]] = {
         _SKIP,
         _ABANDON,
         _RETRY,
-        ChoiceWords("check", "c", "Check again", "You have fixed it: the check runs now, without the agent."),
+        ChoiceWords("check", "c", "Check again", "You fixed it: only the check runs now."),
     ),
     "loop": (
         _SHOW_ME,

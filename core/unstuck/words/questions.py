@@ -29,8 +29,17 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 _NUMBERED = re.compile(r"^>? *\d+ \| ?")
 
 
-def meanwhile(gate: Gate) -> str:
-    """A sentence about the gate's agent while the question is open."""
+def question_place(state: State, gate: Gate) -> str:
+    """The place of the failure behind the question, and how often a stuck task came to the same result there."""
+    place, task = one_line(said(gate.context.get("location"))), state.tasks.get(gate.task)
+    again = task.climb.repeats if gate.type == "stuck" and task is not None else 0
+    return " · ".join(filter(None, (place, f"same result {again} times" if again > 1 else "")))
+
+
+def meanwhile(state: State, gate: Gate) -> str:
+    """A sentence about the agents while the question is open."""
+    if gate.type == "stuck" and any(one.state == "live" and one.task != gate.task for one in state.attempts.values()):
+        return "its agent waits, others continue"
     return _MEANWHILE["" if not gate.task else gate.standing if gate.attempt else "waits"]
 
 
@@ -88,7 +97,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     if row.gate.type == "stuck":
         yield "Agent", _ending(context)
         yield "Said", _last_words(state, row)
-        yield "Tried", _tried(context)
+        yield "Tried", " · ".join(tried(context) or ["one attempt"])
+        yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
         yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
         yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""
@@ -96,8 +106,8 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
         yield "Agents", "\n".join(each(context.get("agents"), _SAID_LIMIT))
         yield "Findings", _findings(state, row)
         yield "Weakened", "\n".join(each(context.get("weakened")))
+        yield "Approaches", "\n".join(each(context.get("approaches")))
         yield "Used", _used(context.get("tokens"))
-        yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
         return
     if row.gate.type == "budget":
         yield "Used", _spent(context)
@@ -199,11 +209,6 @@ def _proposed(proposal: Any) -> str:
         return ""
     by = said(proposal.get("evaluator"))
     return f"{spoken_choice(proposal['choice'])}: {said(proposal.get('reason'))}" + (f" ({by})" if by else "")
-
-
-def _tried(context: Mapping[str, Any]) -> str:
-    ways = each(context.get("approaches"))
-    return " · ".join(tried(context) or ["one attempt"]) + (f" ({'; '.join(ways)})" if ways else "")
 
 
 def _used(tokens: object) -> str:

@@ -241,6 +241,26 @@ async def test_leaving_while_agents_work(opening: Opening) -> None:
         assert (await world.done()).status == "unverified"
 
 
+async def test_leaving_names_whose_agent_or_check_runs(showing: Opening) -> None:
+    """Each on a line of its own: who works, whose check runs, and who is suspended."""
+    async with showing() as stage:
+        for name in ("web", "search", "docs"):
+            stage.story.task(name)
+            stage.story.start(name)
+        await stage.story.end("search", 1)
+        stage.story.asks("docs", "timeout", stage.story.core.row("docs").attempt)
+        await stage.settled()
+        await stage.press("app.quit")
+        said = [
+            "1 agent is at work: web",
+            "1 check runs: search",
+            "1 agent is suspended: docs",
+            "1 question waits for you",
+        ]
+        rows = [[line for line in said if line in row] for row in stage.rows()]
+        assert [found for found in rows if found] == [[line] for line in said]
+
+
 async def test_leaving_a_run_that_ends_meanwhile(showing: Opening) -> None:
     """The question says who is at work now, and goes once nobody is and nothing goes on."""
     async with showing() as stage:

@@ -122,8 +122,9 @@ async def test_what_the_stuck_dialog_says(opening: Opening) -> None:
         context = world.supervisor.state.gates[world.gate].gate.context
     assert "web is stuck" in said
     assert "KeyError: 'currency'" in said
-    assert "conftest.py" in said
-    assert "1 retry" in said
+    assert "conftest.py:" in said
+    assert " · same result 2 times" in said
+    assert said.index("1 retry") < said.index("Saved chk-") < said.index("Failure") < said.index("Analysis")
     assert " ".join(str(context["analysis"]).split()) in said
     assert context["checkpoint"]
     assert f"Saved {context['checkpoint']}" in said
@@ -360,8 +361,8 @@ async def test_the_code_of_the_failure_is_in_the_dialog(showing: Showing) -> Non
         )
         await stage.settled()
         await stage.press("gate.answer")
-        assert '▸     42 |     assert post("/webhook", body).status == 200' in stage.text
-        assert "    40 | def test_webhook():" in stage.text
+        assert '▸ 42 |     assert post("/webhook", body).status == 200' in stage.text
+        assert "  40 | def test_webhook():" in stage.text
         assert "test_refund" not in stage.text
         assert "| + where 401 = Answer('signature is missing').status" in stage.text
         first, second = said.splitlines()
@@ -396,11 +397,11 @@ async def test_tab_turns_to_the_next_question(showing: Showing) -> None:
         await stage.settled()
         await stage.press("gate.answer")
         assert "web is stuck" in stage.text
-        assert "1 of 2 · tab next" in stage.text
+        assert "1 of 2 · tab next: api" in stage.text
         await stage.pass_time(0.3)
         await stage.press("dialog.next")
         assert "api is stuck" in stage.text
-        assert "2 of 2 · tab next" in stage.text
+        assert "2 of 2 · tab next: web" in stage.text
         await stage.pass_time(0.3)
         await stage.press("dialog.next")
         assert "web is stuck" in stage.text
@@ -418,6 +419,26 @@ async def test_a_single_question_names_no_other(showing: Showing) -> None:
         await stage.press("dialog.next")
         assert "web is stuck" in stage.text
         assert " next" not in stage.text.split("web is stuck")[0].splitlines()[-1]
+
+
+async def test_what_one_decides_by_fits_the_smallest_usual_screen(showing: Showing) -> None:
+    """At 80 by 24, without scrolling: the code, the last words, the tries on a line, the checkpoint, all answers."""
+    async with showing(size=(80, 24), story=True) as stage:
+        story = stage.story
+        story.task("other")
+        story.start("other")
+        await stage.settled()
+        await stage.pass_time(0.3)
+        shown = stage.text
+        for words in (
+            "expected 200 but got 401  tests/test_webhook.py:42 · same result 3 times",
+            "Tried     ●● ●  2 retries · 1 new approach ",
+            "Saved     chk-1",
+            "3  Abandon the task",
+            "c  Check again                  You fixed it: only the check runs now. ",
+            "esc leaves it open: its agent waits, others continue · ^o shell · ^g editor",
+        ):
+            assert words in shown
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

@@ -88,7 +88,7 @@ def test_quitting_asks_while_a_check_runs(desk: Desk) -> None:
     up.read_text(encoding="utf-8")
     terminal.until("said by the check", "the check runs")
     terminal.press(key_of("app.quit"))
-    terminal.until("Leave the screen?", "No agent is at work at this moment", "task is checking", "esc stays")
+    terminal.until("Leave the screen?", "No agent is at work at this moment", "1 check runs: task", "esc stays")
     terminal.press(key_of("app.quit"))  # q again stays, as esc does
     terminal.gone("Leave the screen?")
     go.write_text("on", encoding="utf-8")

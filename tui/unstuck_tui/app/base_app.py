@@ -17,9 +17,9 @@ from unstuck_tui.app.themes import GROUNDS, themes
 from unstuck_tui.keys.actions import Area, bindings_of
 from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
+from unstuck_tui.terminal.readable import readable_colours
 from unstuck_tui.textual_internals.screens import SteadyApp, driver_of
 from unstuck_tui.widgets.minimum_size import is_below
-from unstuck_tui.widgets.styles import readable_variables
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -84,21 +84,18 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         return self._given
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The filters of what is drawn; without colours it is drawn in the terminal's own."""
-        if not self.no_color:
-            return super().get_line_filters()
-        from unstuck_tui.terminal.uncoloured import UNCOLOURED
+        """The filter of what is drawn; without colours it is drawn in the terminal's own."""
+        if self.no_color:
+            from unstuck_tui.terminal.uncoloured import UNCOLOURED
 
-        return [UNCOLOURED[self.current_theme.dark]]
+            return [UNCOLOURED[self.current_theme.dark]]
+        if self.native_ansi_color:
+            return []
+        return [readable_colours(self.ansi_theme, self.console.color_system == "256")]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of our own that a theme of Textual's lacks."""
         return dict(GROUNDS)
-
-    def get_css_variables(self) -> dict[str, str]:
-        """The variables of the theme, with hints and keys that can be read in any of them."""
-        self.theme_variables = readable_variables(super().get_css_variables(), self.console.color_system == "256")
-        return self.theme_variables
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self._given.keys) if self._given is not None else {})

@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -117,6 +118,8 @@ def main() -> None:
     except click.ClickException as error:
         _complain(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
+        # The interrupt may have come before the command's coroutine had begun.
+        warnings.simplefilter("ignore", RuntimeWarning)
         sys.exit(130)
     except UnstuckError as error:
         _complain(str(error), error.exit_code)

@@ -291,12 +291,14 @@ class QuestionController:
         question = question_of(self._tracker.state, row)
         gates = [other.id for other in self._tracker.state.open_gates()]
         place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
+        after = self._tracker.state.gates.get(self._after(row.id))
         self._shown = QuestionDialog(
             question,
             clock=self._tracker.clock,
             drafts=self.drafts,
             trouble=trouble,
             place=place,
+            next_about=after.gate.task if after is not None else "",
             changes=partial(self._changes_of, row.gate.task) if row.gate.type == POPS else None,
         )
         try:

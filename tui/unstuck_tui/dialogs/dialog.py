@@ -54,6 +54,11 @@ class Choices(OptionList):
             self._height_at[width] = super().get_content_height(container, viewport, width)
         return self._height_at[width]
 
+    def on_resize(self) -> None:
+        """Scroll only where lines are missing: beside a bar more lines wrap, and it would keep its own place."""
+        size = self.outer_size
+        self.styles.overflow_y = "auto" if self._height_at.get(size.width, 0) > size.height else "hidden"
+
     def say(self, lines: Sequence[tuple[str, Table]]) -> None:
         """Show the choices, by their ids, in these lines."""
         self._height_at.clear()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from textwrap import dedent
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -24,7 +25,7 @@ from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.render.diff import DiffLine, brief, read_diff, unified
-from unstuck_tui.render.format import Cell, laid_out
+from unstuck_tui.render.format import Cell, fit_middle, laid_out
 from unstuck_tui.textual_internals.screens import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
@@ -34,6 +35,7 @@ from unstuck_tui.widgets.workers import start
 _CLIMB = ("retries", "pivots", "research")
 _MOST_PIPS = 9
 _DIFF_LINES = 24
+_NEXT_WIDTH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
     """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before. ``place``
-    is that of the question among those that wait, and their number. ``changes`` reads what its task has changed.
+    is that of the question among those that wait, and their number; the next of them is about ``next_about``.
+    ``changes`` reads what its task has changed.
     """
 
     @dataclass
@@ -101,6 +104,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         drafts: Drafts,
         trouble: str = "",
         place: tuple[int, int] = (1, 1),
+        next_about: str = "",
         changes: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         question = keyed(question)
@@ -110,6 +114,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
         self._drafts, self._before, self._place, self._changes = drafts, trouble, place, changes
+        self._next_about = next_about
         self._chosen: AnswerOption | None = None
         self._confirming = ""
         self._overtaken = ""
@@ -121,10 +126,10 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         question = self.question
         problem = Content.styled(question.problem, "bold")
         if question.where:
-            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "dim"))
+            problem = Content.assemble(problem, Content.styled(f"  {question.where}", "$text-muted"))
         yield Static(problem, id="problem", classes="text", markup=False)
         if question.excerpt:
-            lines = (Content.styled(*_excerpt_line(line)) for line in question.excerpt)
+            lines = (Content.styled(*line) for line in _excerpt_lines(question.excerpt))
             yield Static(Content("\n").join(lines), id="excerpt", markup=False)
         pips = _pips(question.gate)
         for label, text in question.facts:
@@ -139,14 +144,16 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
     def on_mount(self) -> None:
         number, all_of_them = self._place
         parts = [f"{spoken('dialog.pager')} output, changes, prompt"] if self.question.gate.task else []
-        parts += [f"{number} of {all_of_them} · {spoken('dialog.next')} next"] if all_of_them > 1 else []
+        if all_of_them > 1:
+            about = fit_middle(self._next_about, _NEXT_WIDTH).strip()
+            parts.append(f"{number} of {all_of_them} · {spoken('dialog.next')} next: {about}".rstrip(": "))
         entitle(self.query_one("#dialog"), self.question.title, " · ".join(parts))
         if self._before and self.query(Choices):
             self.complain(self._before)
         start(self, "changes", self._show_changes)
 
     async def _show_changes(self) -> None:
-        """Add the changed lines of the task below the names of its files, once they are read."""
+        """Show the changed lines of the task in place of the names of its files, once they are read."""
         if self._changes is None:
             return
         diff = ""
@@ -156,6 +163,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         if lines and not self._is_over and self.query(Reading):
             label = Static(Content("Diff"), classes="label", markup=False)
             place = next(iter(self.query(".part.changed")), None)  # an old log names no files
+            if place is not None:
+                place.display = len(lines) > _DIFF_LINES  # all of its names are in the diff else
             await self.query_one(Reading).mount(Horizontal(label, DiffLines(lines), classes="part"), after=place)
 
     @property
@@ -313,10 +322,11 @@ def _pips(gate: Gate) -> str:
     return " ".join(used) + "  " if used else ""
 
 
-def _excerpt_line(line: ExcerptLine) -> tuple[str, str]:
-    """The text of a line and its style."""
-    text = laid_out(line.text)
-    return (f"▸ {text}", "bold $text-error") if line.is_failure else (f"  {text}", "$foreground")
+def _excerpt_lines(excerpt: Sequence[ExcerptLine]) -> Iterator[tuple[str, str]]:
+    """The text of each line, without the blanks that all begin with, and its style."""
+    text = dedent("\n".join(laid_out(line.text) for line in excerpt))
+    for line, told in zip(excerpt, text.split("\n"), strict=True):
+        yield (f"▸ {told}", "bold $text-error") if line.is_failure else (f"  {told}", "$foreground")
 
 
 def _takes_over(question: Question) -> bool:

@@ -20,7 +20,7 @@ from unstuck_tui.keys.actions import bindings_of, spoken
 QuitChoice = Literal["stop", "leave", "stay"]
 
 _NAMED = 6
-_BETWEEN = ("judging", "undecided", "preparing", "backoff")
+_BETWEEN = ("undecided", "preparing", "backoff")
 
 
 class QuitDialog(Dialog[QuitChoice, Option]):
@@ -49,22 +49,22 @@ class QuitDialog(Dialog[QuitChoice, Option]):
 
 
 def at_stake(state: State) -> str:
-    """The agents at work and those suspended, else the tasks between two attempts, and the questions that wait."""
+    """The agents and checks that run, what is suspended or between two attempts, and the questions that wait."""
     held = sorted({attempt.task for attempt in state.attempts.values() if attempt.state == "held"})
-    working, asked = [task for task in agents_at_work(state) if task not in held], len(state.open_gates())
-    parts = []
-    if working:
-        parts.append(f"{counted(len(working), 'agent is', 'agents are')} at work: {some(working, _NAMED)}")
-    if held:
-        parts.append(f"{counted(len(held), 'agent is', 'agents are')} suspended: {some(held, _NAMED)}")
-    if not parts:
-        parts.append("No agent is at work at this moment")
-        busy = [
-            f"{row.id} is {word_of(state, row)}"
-            for row in state.tasks.values()
-            if row.state in _BETWEEN or is_checking(state, row)
-        ]
-        parts += [some(busy, _NAMED)] if busy else []
-    if asked:
-        parts.append(f"{counted(asked, 'question waits', 'questions wait')} for you")
-    return " · ".join(parts)
+    working = [task for task in agents_at_work(state) if task not in held]
+    rows = [row for row in state.tasks.values() if row.id not in working and row.id not in held]
+    checks = [row.id for row in rows if is_checking(state, row)]
+    between = [f"{row.id} is {word_of(state, row)}" for row in rows if row.state in _BETWEEN and row.id not in checks]
+    counts = [
+        (working, "agent is at work", "agents are at work"),
+        (checks, "check runs", "checks run"),
+        (held, "agent is suspended", "agents are suspended"),
+    ]
+    lines = [f"{counted(len(tasks), one, more)}: {some(tasks, _NAMED)}" for tasks, one, more in counts if tasks]
+    if not working and not held:
+        lines.insert(0, "No agent is at work at this moment")
+    if between:
+        lines.append(some(between, _NAMED))
+    if asked := len(state.open_gates()):
+        lines.append(f"{counted(asked, 'question waits', 'questions wait')} for you")
+    return "\n".join(lines)

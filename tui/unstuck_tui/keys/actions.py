@@ -285,6 +285,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pager.raw", "Z", "raw", "as printed", "Show the output as it was printed, or what it says.", "pager"),
     Action("pager.left", "left", "sideways(-1)", "left", "Scroll to the left.", "pager"),
     Action("pager.right", "right", "sideways(1)", "right", "Scroll to the right.", "pager"),
+    Action("pager.line_start", "0", "sideways(-10000000000)", "line start", "Scroll to the first column.", "pager"),
+    Action("pager.line_end", "dollar_sign", "line_end", "line end", "Scroll to the end of this line.", "pager"),
     Action("pager.copy", "y", "copy", "copy", "Copy all of it, also to a file.", "pager", 4),
     Action("pager.edit", "e", "edit", "editor", "Open the file in $VISUAL or $EDITOR.", "pager", 4),
     Action("pager.back", "escape,q", "back", "back", "Close the search, then the text.", "pager", 1),

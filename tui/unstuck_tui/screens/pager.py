@@ -36,9 +36,9 @@ from unstuck_tui.render.diff import (
     since_words,
     unified,
 )
-from unstuck_tui.render.format import Cell, Line
+from unstuck_tui.render.format import Cell, Line, laid_out, width_of
 from unstuck_tui.render.tasks.detail import is_step, prompt_lines
-from unstuck_tui.render.tasks.pager import line_with, page_line, pager_title, place_of, places_of, trouble_at
+from unstuck_tui.render.tasks.pager import SET_IN, line_with, page_line, pager_title, place_of, places_of, trouble_at
 from unstuck_tui.render.transcript import TranscriptLayout
 from unstuck_tui.widgets.inputs import FilterField
 from unstuck_tui.widgets.lines import CursorLines, OneLine
@@ -155,12 +155,14 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
                 self._read()
         elif self._attempt == row.attempts and (self._file is not None or self._entries is not None):
             start(self, "growing", self._look_for_more)
+        elif self._can_grow and not self._lines.texts:
+            self._read()  # there may be a file now
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def _title(self, width: int) -> Sequence[Cell]:
         row, lines = self._row, self._lines
-        is_one = self._content != "changes" and row is not None and row.attempts
+        is_one = self._content != "changes" and row is not None and row.attempts > 1
         attempt = f" · attempt {self._attempt} of {row.attempts}" if is_one and row is not None else ""
         notes = [self._note]
         if lines.texts:
@@ -226,7 +228,7 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             return
         self._lines.marks = failure_pattern(row.diagnosis) if kind == "check" else _NOTHING
         if self._begin:
-            self._note = f"the first {sized(self._begin)} are not shown: {spoken('pager.edit')} opens all of it"
+            self._note = f"{sized(self._begin)} before: {spoken('pager.edit')} opens all"
         self._show_text(text, kind)
         self._go_to_start()
 
@@ -395,10 +397,31 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
         self._follow()
 
     def action_sideways(self, by: int) -> None:
+        self._shift_to(self._lines.shift + by * _SIDEWAYS)
+
+    def action_line_end(self) -> None:
+        """Show the end of the line under the cursor."""
+        if self._lines.texts:
+            self._shift_to(width_of(laid_out(self._lines.texts[self._lines.cursor])) - self._columns)
+
+    def _shift_to(self, column: int) -> None:
         if self._lines.laid_out is None:
-            self._lines.shift = max(0, self._lines.shift + by * _SIDEWAYS)
+            self._lines.shift = max(0, column)
             self._lines.refresh()
             self._redraw_title()
+
+    @property
+    def _columns(self) -> int:
+        """The columns of a line that are in view."""
+        return self._room - len(SET_IN)
+
+    def _bring_into_view(self, words: str) -> None:
+        """Scroll sideways where the first of ``words`` on the line would not be seen."""
+        lines = self._lines
+        text = laid_out(lines.texts[lines.cursor]) if lines.laid_out is None else ""
+        begin = text.lower().find(words.lower())
+        if begin >= 0 and not lines.shift <= begin <= lines.shift + self._columns - len(words):
+            self._shift_to(0 if begin + len(words) <= self._columns else begin - self._columns // 2)
 
     def action_search(self) -> None:
         self.query_one(FilterField).open()
@@ -422,6 +445,8 @@ class PagerScreen(FittingScreen[None], inherit_bindings=False):
             return
         place = place_of(self._matches(), self._lines.cursor, step)
         self._go_to(place, f"{words!r} is not in this text.")
+        if place is not None:
+            self._bring_into_view(words)
 
     def action_trouble(self, step: int) -> None:
         """Go to the next or the previous line of the failure, or of another error."""

@@ -5,10 +5,8 @@ As classes of a style sheet they would be parsed at each start, and worked out a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 
@@ -37,17 +35,14 @@ _GROUND_OF = {"added": "added", "removed": "removed", "cursor": "cursor-blurred"
 _BOLD = Style(bold=True)
 _CLEAR = Color(0, 0, 0, 0)
 CURSORS = ("cursor", "cursor-focused")
-_WHITE, _BLACK = Color(255, 255, 255), Color(0, 0, 0)
-_LEAST, _STEPS = 4.5, 20
-_HINT = "auto 70%"
+_WHITE = Color(255, 255, 255)
 
 
 def style_of(widget: Widget, tone: str, ground: Color | None = None) -> Style:
-    """The style of ``tone`` on the background of ``widget``, or on ``ground``; its text can be read there."""
-    app = widget.app
-    colour, own, look = _tone(app, tone)
+    """The style of ``tone`` on the background of ``widget``, or on ``ground``."""
+    colour, own, look = _tone(widget.app, tone)
     below = (ground or widget.background_colors[1]) + own
-    colour = readable(below + colour, below, is_limited=app.console.color_system == "256")
+    colour = below + colour
     return widget.text_style + look + Style.from_color(colour.rich_color, below.rich_color if below.a else None)
 
 
@@ -79,49 +74,3 @@ def _variable(app: App[object], name: str) -> Color:
     colour, _, part = app.theme_variables[name].partition(" ")
     found = Color.parse(colour)
     return found.multiply_alpha(float(part.rstrip("%")) / 100) if part else found
-
-
-def readable_variables(variables: Mapping[str, str], is_limited: bool) -> dict[str, str]:
-    """``variables`` of a theme, with hints in fields and keys of the footer that can be read on their ground."""
-    found = dict(variables)
-    ground = Color.parse(found["footer-background"])
-    for name in ("footer-key-foreground", "footer-description-foreground"):
-        colour = readable(Color.parse(found[name]), ground, is_limited=is_limited)
-        found[name] = found[name] if colour.ansi is not None else colour.hex
-    if found["text-disabled"].startswith("auto"):
-        found["text-disabled"] = _HINT
-    return found
-
-
-def readable(colour: Color, below: Color, *, is_limited: bool = False) -> Color:
-    """``colour``, made lighter or darker until it has a contrast of 4.5 : 1 (WCAG AA) to ``below``.
-
-    Of ``is_limited`` terminals the 256 colours count that they show. Colours of the terminal's own stay as they are.
-    """
-    if colour.ansi is not None or below.ansi is not None or not below.a:
-        return colour
-    shown = _limited if is_limited else _exact
-    ground = shown(below)
-    aim = max(_WHITE, _BLACK, key=lambda end: _contrast(end.rgb, ground))
-    steps = (colour.blend(aim, step / _STEPS, 1.0) for step in range(_STEPS))
-    return next((step for step in steps if _contrast(shown(step), ground) >= _LEAST), aim)
-
-
-def _exact(colour: Color) -> tuple[int, int, int]:
-    return colour.rgb
-
-
-def _limited(colour: Color) -> tuple[int, int, int]:
-    return colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
-
-
-def _contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(rgb: tuple[int, int, int]) -> float:
-    """The relative luminance of WCAG 2."""
-    parts = [part / 255 for part in rgb]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

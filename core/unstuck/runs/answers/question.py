@@ -22,6 +22,7 @@ from unstuck.words.questions import (
     meanwhile,
     own_effect,
     question_facts,
+    question_place,
     question_problem,
     question_title,
     said,
@@ -103,10 +104,10 @@ def question_of(state: State, row: GateRow) -> Question:
         about=gate.task,
         title=question_title(gate),
         problem=question_problem(gate),
-        where=one_line(str(gate.context.get("location") or "")),
+        where=question_place(state, gate),
         facts=tuple((label, text) for label, text in question_facts(state, row) if text),
         options=tuple(_options(state, row)),
-        leaving=f"leaves it open: {meanwhile(gate)}",
+        leaving=f"leaves it open: {meanwhile(state, gate)}",
         excerpt=failure_excerpt(state.tasks.get(gate.task)) if gate.type in _FAILED else (),
     )
 
@@ -267,7 +268,7 @@ def _touches(state: State, row: GateRow, name: str) -> str:
         case "skip":
             return f"You are asked again when you resume; {fallout(state, gate.task)}."
         case "abandon":
-            return f"It ends without a result; {fallout(state, gate.task)}. Its files stay {files}."
+            return f"No result; {fallout(state, gate.task)}. Its files stay {files}."
         case "continue" if gate.key == HELD:
             return "The agent continues."
         case "deny" if gate.attempt:

@@ -15,7 +15,7 @@ _TROUBLE = re.compile(
     r"\b(?:\w*(?:error|exception)|fail(?:ed|ure|ures|s)?|panic(?:ked)?|fatal|traceback)\b", re.IGNORECASE
 )
 _NO_TROUBLE = re.compile(r"\b(?:0|no) (?:error|failure)s?\b|\b(?:errors|failures|failed)[:=] ?0\b", re.IGNORECASE)
-_SET_IN = "  "
+SET_IN = "  "
 
 
 def has_trouble(line: str) -> bool:
@@ -25,9 +25,9 @@ def has_trouble(line: str) -> bool:
 
 def page_line(text: str, width: int, *, shift: int = 0, marked: bool = False, words: str = "") -> Line:
     """One line from its column ``shift`` on; ``words`` in it are filled, and ``marked`` is a line of the failure."""
-    shown = fit(laid_out(text)[shift:], max(1, width - len(_SET_IN)))
+    shown = fit(laid_out(text)[shift:], max(1, width - len(SET_IN)))
     tone: Shade = "bad" if marked else "plain"
-    return (Cell("▸ " if marked else _SET_IN, "bad"), *_filled(shown, tone, words))
+    return (Cell("▸ " if marked else SET_IN, "bad"), *_filled(shown, tone, words))
 
 
 def line_with(line: Line, words: str) -> Line:
