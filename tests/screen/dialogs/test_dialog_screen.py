@@ -62,7 +62,7 @@ async def test_it_fits(opening: Opening) -> None:
 
 
 async def test_no_notice_covers_the_choices(opening: Opening) -> None:
-    """What was said in passing is gone when a question opens; what is said while it is open shows."""
+    """Notices from before are gone when a question opens; one that is said while it is open shows."""
     async with opening(size=(80, 24)) as world:
         world.app.notify("uncommitted changes are not seen", timeout=600)
         await asks(world, "stuck", **STUCK)
