@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, wraps
+from itertools import chain
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from unstuck.errors import ArgumentError
@@ -59,7 +60,7 @@ def checked(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters,
 
     def check(args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         kinds = _kinds(inner)
-        for key, value in [*zip(names, args, strict=False), *kwargs.items()]:
+        for key, value in chain(zip(names, args, strict=False), kwargs.items()):
             if key in kinds and type(value) not in kinds[key].plain:
                 _require(f"{name}: {key}", value, kinds[key].kinds)
 

@@ -194,8 +194,6 @@ class LoopDetector:
         self._allowed.pop(task_id, None)
 
     def _window(self, task_id: str, agent_id: str) -> Window:
-        from unstuck.detection.agent_monitor import Window
-
         agents = self._windows.get(task_id)
         if agents is None:
             self._windows[task_id] = agents = Recent(AGENTS_KEPT)
@@ -203,6 +201,8 @@ class LoopDetector:
             self._windows.move_to_end(task_id)
         window = agents.get(agent_id)
         if window is None:
+            from unstuck.detection.agent_monitor import Window  # it loads every rule
+
             agents[agent_id] = window = Window(self._allowed.get(task_id, 0), self.window_size)
         else:
             agents.move_to_end(agent_id)

@@ -124,6 +124,8 @@ class Streaks:
     def __init__(self) -> None:
         self._checks: Recent[str, Check] = Recent(CHECKS_KEPT)
         self._texts: Recent[str, deque[tuple[Step, str, Failure]]] = Recent(TEXTS_KEPT)
+        # Checks and beginnings of guesses in the texts; None once these have changed.
+        self._named: set[str] | None = None
         self._hidden: Recent[str, list[Step]] = Recent(CHECKS_KEPT)
         self._attempts: deque[tuple[str, str]] = deque(maxlen=ATTEMPTS)
         self._mended: Recent[tuple[str, str], tuple[int, list[Step]]] = Recent(TEXTS_KEPT)
@@ -159,7 +161,7 @@ class Streaks:
             return []
         failure = Failure(step.result, step.action, step.number, without_elapsed(step.text), step.shown, self._written)
         self._written = frozenset()
-        name = check_of(step.tool, step.shown)
+        name = step.check
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
         self._attempts.append((self._approach, failure.key))
         return [finding for finding in found if finding is not None]
@@ -174,7 +176,7 @@ class Streaks:
         shown = step.shown
         works = step.kind == "work"
         logged = works and ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
-        hides = logged or (works and _HIDES.search(shown) is not None)
+        hides = logged or (works and ("|" in shown or ";" in shown) and _HIDES.search(shown) is not None)
         troubles = troubles_in(shown, step.text, hides=hides)
         if not (hides or troubles):
             return None
@@ -205,7 +207,7 @@ class Streaks:
     def _passed(self, step: Step) -> None:
         if not (self._checks or self._texts):
             return
-        check = check_of(step.tool, step.shown)
+        check = step.check
         if check not in self._checks:
             self._forget_texts(check, step.tool)
         elif self._checks[check].passes(step):
@@ -224,7 +226,12 @@ class Streaks:
 
     def _forget_texts(self, check: str, tool: str) -> None:
         guess = f"{_GUESS}{tool} "
-        # One comprehension for both: this runs after each step that passes.
+        # This runs after each step that passes, and most of them are about nothing that failed.
+        if self._named is None:
+            self._named = {name for seen in self._texts.values() for _, name, _ in seen}
+            self._named |= {_GUESS for text in self._texts if text[: len(_GUESS)] == _GUESS}
+        if check not in self._named and _GUESS not in self._named:
+            return
         for text in {
             text for text, seen in self._texts.items() for _, name, _ in seen if name == check or text.startswith(guess)
         }:
@@ -271,6 +278,7 @@ class Streaks:
         if seen and step.number - seen[-1][0].number > STEPS_KEPT:
             seen.clear()
         self._texts[key] = seen
+        self._named = None
         steps = [one for one, _, _ in seen]
         if not new_round(step, steps):
             return None

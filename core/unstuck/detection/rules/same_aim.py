@@ -42,6 +42,7 @@ RESET = "an edit, or a result that says something new"
 
 # What a call does beside what it is about: waits before it, a cut of its output.
 _BEFORE = re.compile(r"(?:\s*(?:sleep\s+\S+\s*(?:&&|;)|time\s|sudo\s))+")
+_BEGINS = " \tst"
 _BEHIND = re.compile(r"2>&1|\|\s*(?:tail|head|tee)\b[^|;&]*|\|\|\s*(?:true|:)(?!\S)|;\s*(?:true\b|echo\b.*)")
 _VALUES = re.compile(r'(?<=":)(?: ?"(?:[^"\\]|\\.)+"| ?[^",}]+)')
 # What stands around the names of a command, beside blanks.
@@ -235,7 +236,7 @@ def _bare(call: str) -> str:
     """Return a command without what it does beside what it is about."""
     if has_arguments(call):
         return call
-    begin = _BEFORE.match(call)
+    begin = _BEFORE.match(call) if call[:1] in _BEGINS else None
     rest = call[begin.end() :] if begin else call
     return (_BEHIND.sub("", rest) if "|" in rest or ">" in rest or ";" in rest else rest) or call
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding
-from unstuck.detection.steps.tool_call_kind import check_of, has_arguments, replacing
+from unstuck.detection.steps.tool_call_kind import has_arguments, replacing
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import comparable, digest
 
@@ -75,7 +75,7 @@ class Values:
         measured = _measured(step)
         if not measured:
             return None
-        check = check_of(step.tool, step.shown)
+        check = step.check
         values = self._checks.get(check)
         if values is None or len(values[-1]) != len(measured):
             values = deque(maxlen=TRIES)
@@ -184,7 +184,7 @@ class Places:
         """Return whether a check says something else than before."""
         told: dict[str, _Lines] = {}
         for step in (one for looks in list(rounds)[-NEEDED:] for one in looks):
-            check, lines = check_of(step.tool, step.shown), self._lines_of(step)
+            check, lines = step.check, self._lines_of(step)
             before = told.get(check, lines)
             if not (before.keys() <= lines.keys() or lines.keys() <= before.keys()):
                 return True

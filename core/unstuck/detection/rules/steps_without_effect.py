@@ -15,7 +15,7 @@ from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_ro
 from unstuck.detection.rules.test_progress import is_one_name, without_names
 from unstuck.detection.similarity import keywords
 from unstuck.detection.steps.results import has_ended, is_bare_status
-from unstuck.detection.steps.tool_call_kind import SQL, CallKind, check_of, file_of, has_arguments, only_sleeps
+from unstuck.detection.steps.tool_call_kind import SQL, CallKind, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step, looks_in_vain
 from unstuck.detection.steps.volatile_text import digest, without_digits
 
@@ -316,8 +316,12 @@ class WithoutEffect:
         return True
 
     def _counted(self, step: Step, identity: str, since: int, needed: int, by_result: bool) -> Finding | None:
+        seen = self._seen.get(identity)
+        if not seen:
+            self._seen[identity] = [step]
+            return None
         since = max(since, step.number - STEPS_KEPT - 1)
-        kept = [one for one in self._seen.get(identity, ()) if one.number > since]
+        kept = [one for one in seen if one.number > since]
         self._seen[identity] = kept
         steps = [one for one in kept if not by_result or step.answers_as(one)]
         waits = identity[:5] == "wait " or (identity[:6] == "watch " and needed > ROUNDS)
@@ -380,7 +384,7 @@ def _begin(step: Step) -> str:
 def _called(step: Step) -> str:
     """Return the identity of a call. A check is the same one with other flags and pipes."""
     checks = step.kind == "work" and step.informative and not (_is_elsewhere(step.shown) or step.needle[0])
-    return check_of(step.tool, step.shown) if checks else step.action
+    return step.check if checks else step.action
 
 
 def _is_elsewhere(shown: str) -> bool:

@@ -23,7 +23,7 @@ from unstuck.detection.steps.results import (
     shows_image,
     without_tail,
 )
-from unstuck.detection.steps.tool_call_kind import CallKind, done_items, file_of, kind_of, needle_of, writing
+from unstuck.detection.steps.tool_call_kind import CallKind, check_of, done_items, file_of, kind_of, needle_of, writing
 from unstuck.detection.steps.volatile_text import comparable, digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
 
@@ -135,6 +135,7 @@ class Step:
     _result: str = ""
     _masked: str | None = None
     _needle: tuple[frozenset[str], str] | None = None
+    _check: str = ""
 
     @property
     def result(self) -> str:
@@ -156,6 +157,13 @@ class Step:
         if self._needle is None:
             self._needle = needle_of(self.call)
         return self._needle
+
+    @property
+    def check(self) -> str:
+        """Check that the call runs, without its flags and pipes."""
+        if not self._check:
+            self._check = check_of(self.tool, self.shown)
+        return self._check
 
     @property
     def key(self) -> str:

@@ -37,14 +37,17 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
     A program puts its own name before its complaints, which tells them apart where the call ``hides`` its exit code.
     """
     end = result[-LOOKED_AT:]
-    lowered = end.lower()
     # A script that is given may name anything.
     command = call.partition("\n")[0]
     programs = set(_COMMANDS.findall(command)) - _BUILDERS if hides and ": " in end else ()
     complains = tuple(begin for program in programs if (begin := f"{program}: ") in end)
-    if not (complains or any(map(lowered.__contains__, _STATES))):
+    names = [name for name in set(_NAME.findall(command)) if name in end]
+    if not (names or complains):
         return []
-    names = set(_NAME.findall(command))
+    lowered = end.lower()
+    if not (complains or (any(map(lowered.__contains__, _STATES)) and _TROUBLE.search(lowered))):
+        return []
+    may_end_well = not hides and _WELL.search(lowered) is not None
     found = []
     about = False
     for line in end.splitlines():
@@ -52,7 +55,7 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
         complaint = line.startswith(complains) and not quotes(line, call)
         lowered = line.lower()
         trouble = _TROUBLE.search(lowered) is not None
-        if not (trouble or hides) and _WELL.search(lowered):
+        if may_end_well and not trouble and _WELL.search(lowered):
             # What ends well may have met trouble on its way.
             return []
         if complaint or (trouble and not _GOOD.search(lowered)):
