@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from tests.conftest import Inside
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from unstuck.runs.view.run_view import agents_at_work
 from unstuck_tui.app.replay_app import ReplayApp
@@ -40,12 +42,19 @@ class Player:
             await self.settled()
 
     async def settled(self) -> None:
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
+        await self._worked()
         self.screen.frame()
         self.screen.tick()
         await self.pilot.pause()
-        await self.app.workers.wait_for_complete()  # such as the output of the attempt that is shown now
+        await self._worked()  # such as the output of the attempt that is shown now
+
+    async def _worked(self) -> None:
+        """Wait for all workers, and for those that take the place of a cancelled one."""
+        async with asyncio.timeout(60):
+            while list(self.app.workers):
+                with suppress(WorkerCancelled):
+                    await self.app.workers.wait_for_complete()
+                await self.pilot.pause()
         await self.pilot.pause()
 
     @property
