@@ -68,7 +68,8 @@ _VOLATILE = re.compile(
     r"|(?P<time>\b\d{4}[-/]\d\d[-/]\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\b1[5-9]\d{8}(?:\d{3}|\.\d+)?\b)"
     r"|(?P<duration>(?<![\w.])\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m(?=\d))(?:\d+(?:\.\d+)?s)?\b)"
-    r"|(?P<sha>(?<=[a-z\d]-)(?=[a-z]*\d)[a-z\d]{8,10}-[a-z\d]{5}(?![\w-])|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
+    r"|(?P<sha>(?<=[a-z\d]-)(?=[a-z]*\d)[a-z\d]{8,10}-[a-z\d]{5}(?![\w-])"
+    r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
