@@ -176,6 +176,7 @@ def test_thoughts_that_lead_on() -> None:
         ("12 passed, 1 failed", False),
         ("1 error", False),
         ("errors: 0.58", False),
+        ("compiled with 3 errors, 2 warnings", False),
         ("completed: the page is not valid", False),
         ("no complete rows", False),
         ("(12 rows)", False),

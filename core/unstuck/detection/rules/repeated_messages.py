@@ -24,7 +24,7 @@ CHANTED_ALPHABETIC = 0.7
 RESET = "a step that does something, or a word from the user"
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_TABLE_OR_DATA = re.compile(r"^\s*(?:\||[-*+] \[|[{}\[\]<]).*$", re.MULTILINE)
+_TABLE_OR_DATA = re.compile(r"^[^\S\n]*(?:\||[-*+] \[|[{}\[\]<]).*$", re.MULTILINE)
 _SPECIFIC = re.compile(r"[\d_./\\:]")
 _THOUGHT = re.compile(r'"thought": ?"((?:[^"\\]|\\.)*)"')
 

@@ -53,7 +53,7 @@ _AMOUNT = re.compile(r"(?<![A-Za-z_])-?\d+(?:\.\d+)*")
 PROSE = (".md", ".mdx", ".rst", ".adoc")
 _NAME = re.compile(r"([^/]*[/])?([A-Za-z]+)")
 _TERM = re.compile(r"[^\W\d_]{4,}")
-_TIME = re.compile(r"(\d+(?:\.\d+)?) ?(?:ms|s|sec|seconds|min|us|µs)\b")
+_TIME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?(?:ms|s|sec|seconds|min|us|µs)\b")
 _Lines = dict[str, tuple[list[float], list[float]]]
 
 
