@@ -47,6 +47,9 @@ def reworked(call: str, results: Sequence[str], file: str = "src/retry.rs") -> H
         ("npx eslint src", "src/old.js\n  12:7  warning  'x' is never used\n\n✖ 1 problem (0 errors, 1 warning)"),
         ("python check_links.py", "checked 48 links, 0 broken"),
         ("pytest -q | tail -2", "DeprecationWarning: fail_fast is deprecated\n42 passed, 1 xfailed in 1.2{}s"),
+        ("go build ./... && ./shop --version", "shop 1.4.2 (go1.22)"),
+        ("tsc && node main.js --help | head -2", "usage: main [options] <file>\n  -p, --port <n>  default 3000"),
+        ("latexmk p.tex | tail -2", "Output written on p.pdf (12 pages).\nLatexmk: All targets are up-to-date"),
         ("helm lint chart", "==> Linting chart\n\n1 chart(s) linted, 0 chart(s) failed"),
     ],
 )

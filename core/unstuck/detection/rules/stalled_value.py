@@ -53,6 +53,7 @@ _AMOUNT = re.compile(r"(?<![A-Za-z_])-?\d+(?:\.\d+)*")
 PROSE = (".md", ".mdx", ".rst", ".adoc")
 _NAME = re.compile(r"([^/]*[/])?([A-Za-z]+)")
 _TERM = re.compile(r"[^\W\d_]{4,}")
+_HELP = re.compile(r"\s--(?:help|version)\b")
 _TIME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?(?:ms|s|sec|seconds|min|us|µs)\b")
 _Lines = dict[str, tuple[list[float], list[float]]]
 
@@ -138,7 +139,7 @@ class Places:
             # A picture that was looked at may have changed.
             self.clear()
             return None
-        if step.number - now.since > STEPS_KEPT or _shows_files(step.call):
+        if step.number - now.since > STEPS_KEPT or _shows_files(step.call) or _HELP.search(step.call):
             return None
         looks = now.looks[-1]
         if len(looks) < LOOKS_KEPT:

@@ -76,7 +76,8 @@ _NOTHING_BAD = re.compile(
     r"|\b(?:fail\w*|err\w*|problems?|issues|warnings?) ?[:=]? ?0(?![.\d])"
 )
 _WELL = re.compile(
-    r"\b(?:pass(?:ed|es|ing)?|ok|succe\w+|finished|completed|compiled|built target|valid)\b|[✓✔]|complete!|started\s*$"
+    r"\b(?:pass(?:ed|es|ing)?|ok|succe\w+|finished|completed|compiled|built target|up[- ]to[- ]date|valid)\b"
+    r"|[✓✔]|complete!|started\s*$"
     r"|\b(?:no|0|zero)\s(?:\S+\s)?(?:fail|err|issue|problem|warning|broken)"
 )
 _BAD_COUNT = re.compile(r"[1-9]\d* (?:err|fail)")
