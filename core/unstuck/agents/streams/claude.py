@@ -153,7 +153,8 @@ def _content(block: Mapping[str, Any]) -> str:
     content = block.get("content")
     if isinstance(content, str):
         return content
-    parts = (text(part, "text") for part in items(block, "content"))
+    # A picture is no empty result.
+    parts = ("[image]" if text(part, "type") == "image" else text(part, "text") for part in items(block, "content"))
     return "\n".join(part for part in parts if part)
 
 

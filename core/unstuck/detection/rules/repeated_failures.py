@@ -21,13 +21,14 @@ from unstuck.detection.rules.test_progress import (
     is_same,
     is_trend,
     names_brought,
+    pass_more,
     say_more,
     without_elapsed,
     without_names,
 )
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble, misses_tool
-from unstuck.detection.steps.results import is_bare_status, is_http_error
+from unstuck.detection.steps.results import is_bare_status, is_http_error, says_well
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step, looks_in_vain
 from unstuck.detection.steps.troubles import troubles_in
@@ -44,10 +45,12 @@ MISSES = 6
 APPROACHES = 20
 FURTHER = 1_000
 ATTEMPTS = 6
+SUMMED_UP = 400
 # What cuts the output or stands behind a command gives its own exit code.
 _HIDES = re.compile(r"\|\s*(?:tail|head|tee|cat|sed|grep)\b|\|\|\s*(?:true|:|echo)|;\s*(?:echo|true|:)")
 # The log of a run elsewhere has no exit code of that run.
 _LOG = re.compile(r"\blogs?\b|--log-failed\b|\bjournalctl\b")
+_GOES_ON = re.compile(r"\b(?:ready|listening|healthy)\b| 20[0-4]\b[^:]{0,20}$")
 _INSTALLS = re.compile(
     r"\b(?:pip3?|npm|pnpm|yarn|apt|apt-get|gem|cargo|go|brew|conda|mamba|composer|poetry|uv|dnf|yum|apk)\s+(?:\w+\s+)?"
     r"(?:install|add|get|require|i)\b"
@@ -171,14 +174,15 @@ class Streaks:
 
         None where the step is no failure.
         """
-        if step.kind not in ("work", "wait"):
+        # Another agent tells in its own words what it looked at.
+        if step.kind not in ("work", "wait") or '"prompt"' in step.call:
             return None
         shown = step.shown
         works = step.kind == "work"
         logged = works and ("log" in shown or "journalctl" in shown) and _LOG.search(shown) is not None
         hides = logged or (works and ("|" in shown or ";" in shown) and _HIDES.search(shown) is not None)
         troubles = troubles_in(shown, step.text, hides=hides)
-        if not (hides or troubles):
+        if not (hides or troubles) or ((hides or not works) and _ends_well(step.text, logged or not works)):
             return None
         name = check_of(step.tool, without_digits(step.shown) if logged else step.shown)
         # A log that is read again is no other run.
@@ -342,6 +346,12 @@ class Streaks:
         return "circular_fix" if similar >= ROUNDS - 1 else "loop"
 
 
+def _ends_well(text: str, logged: bool) -> bool:
+    """Return whether the last two lines, where tests or a build sum up, say that all is well, or a log goes on."""
+    lines = text[-SUMMED_UP:].rstrip().split("\n")[-2:]
+    return _GOES_ON.search(lines[-1].lower()) is not None if logged else says_well("\n".join(lines))
+
+
 def _asked_of(step: Step) -> str:
     """Return what a call asks for access.
 
@@ -364,7 +374,7 @@ def _unless_more(failures: Sequence[Failure], needed: int) -> int:
     """Return ``needed``, or more rounds where each failure of a check says more than those before, or comes nearer."""
     if len(failures) < needed:
         return needed
-    return APPROACHES if comes_nearer(failures) else MISSES if say_more(failures) else needed
+    return APPROACHES if comes_nearer(failures) or pass_more(failures) else MISSES if say_more(failures) else needed
 
 
 def _rounds_needed(steps: Sequence[Step]) -> int:

@@ -24,7 +24,7 @@ CHANTED_ALPHABETIC = 0.7
 RESET = "a step that does something, or a word from the user"
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_TABLE_OR_DATA = re.compile(r"^\s*(?:\||[-*+] \[|[{}\[\]<]).*$", re.MULTILINE)
+_TABLE_OR_DATA = re.compile(r"^[^\S\n]*(?:\||[-*+] \[|[{}\[\]<]).*$", re.MULTILINE)
 _SPECIFIC = re.compile(r"[\d_./\\:]")
 _THOUGHT = re.compile(r'"thought": ?"((?:[^"\\]|\\.)*)"')
 
@@ -55,6 +55,7 @@ class Messages:
         self._recent: deque[_Message] = deque(maxlen=MESSAGES_KEPT)
         self._thoughts: deque[_Message] = deque(maxlen=MESSAGES_KEPT)
         self._same = self._restated = self._trimmed = 0
+        self._subject: frozenset[str] = frozenset()
         self._system = ""
         self._asked = ""
         self._open, self._text, self._looked = "", "", 0
@@ -110,8 +111,15 @@ class Messages:
         if found is None:
             return self.add(call)
         now = _Message(found[1][:MESSAGE_LIMIT])
-        if now.specific or not any(_relates(now.words, earlier.words) for earlier in self._thoughts):
+        # Thoughts that lead on have no subject in common from the first to the last.
+        self._subject &= now.words
+        if (
+            now.specific
+            or len(self._subject) < RESTATED_WORDS
+            or not any(_relates(now.words, earlier.words) for earlier in self._thoughts)
+        ):
             self._thoughts.clear()
+            self._subject = now.words
         self._thoughts.append(now)
         rounds = len(self._thoughts)
         return self.add(call) or (_finding("thoughts", "", found[1], rounds, THOUGHTS) if rounds > 1 else None)

@@ -15,6 +15,7 @@ from unstuck.detection.steps.results import is_absent, is_bare_status
 from unstuck.detection.steps.tool_call_kind import (
     SQL,
     CallKind,
+    address_of,
     asks_for_output,
     file_of,
     has_arguments,
@@ -37,6 +38,7 @@ FEW_WORDS = 8
 SHORT_NAME = 4
 MARGIN = 0.08
 PART = 0.25
+TEMPLATE = 0.6
 HEARD_KEPT = 1_000
 RESET = "an edit, or a result that says something new"
 
@@ -166,7 +168,7 @@ class Tries:
             if not (otherwise or step.needle[0] or step.action == known.steps[-1].action):
                 # The same names in another form, or nothing under one name in another spelling.
                 otherwise = names <= known.names or known.names <= names or (empty and _respells(form, known.forms))
-            if not (one or otherwise):
+            if not (one or otherwise) or (not step.needle[0] and _asks_elsewhere(step, known.steps[-1])):
                 continue
             if not empty:
                 said = said or _Said(step)
@@ -280,6 +282,17 @@ def _asks_otherwise(words: list[str], others: list[str]) -> bool:
         )
         for place in differ
     )
+
+
+def _asks_elsewhere(step: Step, other: Step) -> bool:
+    """Return whether two calls name other addresses, or give another agent one order on other things."""
+    here, there = address_of(step.call), address_of(other.call)
+    if here or there:
+        return bool(here and there) and here != there
+    if not (has_arguments(step.call) and has_arguments(other.call) and _PROSE.search(step.call)):
+        return False
+    one, two = frozenset(_form(step)), frozenset(_form(other))
+    return len(one & two) >= TEMPLATE * max(len(one), len(two)) and not (one <= two or two <= one)
 
 
 def _respells(words: list[str], forms: Sequence[Step]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding
+from unstuck.detection.steps.results import says_well
 from unstuck.detection.steps.tool_call_kind import has_arguments, replacing
 from unstuck.detection.steps.tool_steps import Step
 from unstuck.detection.steps.volatile_text import comparable, digest
@@ -49,11 +50,11 @@ _VALUE = re.compile(
 # Parts of a line that differ in each build: the hash in the name of a file, the number that counts a run.
 _BUILT = re.compile(r"[-.][\w-]{8,}(?=\.\w{1,4}\b)")
 _AMOUNT = re.compile(r"(?<![A-Za-z_])-?\d+(?:\.\d+)*")
-_HEALTHY = re.compile(r"\b(?:pass(?:ed|es)?|ok|succe\w+|no (?:issues|errors|problems|warnings))\b", re.IGNORECASE)
-_WRONG = re.compile(r"fail|error|mismatch|wrong|denied|not ", re.IGNORECASE)
+PROSE = (".md", ".mdx", ".rst", ".adoc")
 _NAME = re.compile(r"([^/]*[/])?([A-Za-z]+)")
 _TERM = re.compile(r"[^\W\d_]{4,}")
-_TIME = re.compile(r"(\d+(?:\.\d+)?) ?(?:ms|s|sec|seconds|min|us|µs)\b")
+_HELP = re.compile(r"\s--(?:help|version)\b")
+_TIME = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?(?:ms|s|sec|seconds|min|us|µs)\b")
 _Lines = dict[str, tuple[list[float], list[float]]]
 
 
@@ -127,7 +128,8 @@ class Places:
         """Return a finding where another change of one place leaves what is measured as it was."""
         written = step.written or (replacing(step.call) if step.kind == "work" and "sed -i" in step.call else None)
         if written is not None:
-            if not step.failed and ">>" not in step.shown:
+            # What is written for readers is not tuned.
+            if not step.failed and ">>" not in step.shown and not written[0].endswith(PROSE):
                 self._change(*written, step.number)
             return None
         now = self._now
@@ -137,7 +139,7 @@ class Places:
             # A picture that was looked at may have changed.
             self.clear()
             return None
-        if step.number - now.since > STEPS_KEPT or _shows_files(step.call):
+        if step.number - now.since > STEPS_KEPT or _shows_files(step.call) or _HELP.search(step.call):
             return None
         looks = now.looks[-1]
         if len(looks) < LOOKS_KEPT:
@@ -230,7 +232,7 @@ def _is_measure(step: Step, put: str) -> bool:
     """Return whether a result has a number or a word of what was put, and does not only say that all is well."""
     text = step.text[-LOOKED_AT:]
     told = _AMOUNT.search(text) is not None or _is_about(text, put)
-    return told and (not _HEALTHY.search(text) or _WRONG.search(text) is not None)
+    return told and not says_well(text)
 
 
 def _is_about(text: str, put: str) -> bool:
@@ -254,8 +256,13 @@ def _stands(series: Sequence[Sequence[float]]) -> bool:
 
 
 def _runs_on(times: Sequence[float]) -> bool:
-    """Return whether each try took less or more time than the one before, and the last much less or more."""
+    """Return whether each try took less or more time than the one before, and the last much less or more.
+
+    So does one of the last two that took much less than all before it.
+    """
     last = list(times[-NEEDED:])
+    if len(last) == NEEDED and min(last[-2:]) < (1 - WILD) * min(times[:-2]):
+        return True
     return last in (sorted(last), sorted(last, reverse=True)) and max(last) - min(last) > WILD * max(last)
 
 

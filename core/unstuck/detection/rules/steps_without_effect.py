@@ -14,8 +14,8 @@ from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, WAITING_ROUNDS, Finding, new_round
 from unstuck.detection.rules.test_progress import is_one_name, without_names
 from unstuck.detection.similarity import keywords
-from unstuck.detection.steps.results import has_ended, is_bare_status
-from unstuck.detection.steps.tool_call_kind import SQL, CallKind, file_of, has_arguments, only_sleeps
+from unstuck.detection.steps.results import has_ended, is_bare_status, says_well, shows_image
+from unstuck.detection.steps.tool_call_kind import SQL, CallKind, address_of, file_of, has_arguments, only_sleeps
 from unstuck.detection.steps.tool_steps import SHOWN, Step, looks_in_vain
 from unstuck.detection.steps.volatile_text import digest, without_digits
 
@@ -54,6 +54,7 @@ _PASSING = re.compile(r"\d(?<!\w\d)\d*(?:[smhd](?:\d+[smh])?| msec)\b|(?<=\bid: 
 _CHECKS_OUT = re.compile(r"\s*git\s+(?:checkout|switch)(?:\s+-[qf])*\s+\w[\w./-]*\s*")
 # What was begun is given up: each time after an attempt that did not go through.
 _ABANDONS = re.compile(r"\bgit\s[^;&|]*--abort\b")
+_BEGINS = re.compile(r"\bgit\s+(?:merge|cherry-pick)(?=\s)[^;&|]*\s(\w[\w./-]*)(?![\w./>-])")
 _NAMED = re.compile(r'"\w+": ?(?:"(?:[^"\\]|\\.)*"|\d+)')
 _VALUE = re.compile(r'": ?"((?:[^"\\]|\\.)*)"')
 _CHANGES_NOTHING: frozenset[CallKind] = frozenset({"query", "idle", "plan", "wait"})
@@ -74,13 +75,13 @@ class WithoutEffect:
         self._news = self._change = self._planned = self._done = 0
         self._looked = self._asked = self._drafted = 0
         self._acted = self._silent = self._elsewhere = self._ran = self._awaited = 0
-        self._edited = self._worked = self._moved = self._supplied = self._slept = 0
+        self._edited = self._worked = self._moved = self._supplied = self._slept = self._turned = 0
         self._guesses: Recent[str, int] = Recent(IDENTITIES_KEPT)
         self._files: Recent[str, tuple[str, int]] = Recent(IDENTITIES_KEPT)
         self._acts: list[Step | None] = [None, None]
         self._told = self._tree = ""
         self._given = False
-        self._missing = ""
+        self._missing = self._begun = ""
         self._lacked: set[str] = set()
         self._file = self._drafting = ""
         self._lines: set[int] = set()
@@ -151,6 +152,7 @@ class WithoutEffect:
         """Record a step that may change something. One that turns the value of the step before again does not count."""
         edits = step.written is not None
         before, self._acts[edits] = self._acts[edits], step
+        self._turned = step.number - 1
         silent = step.empty or not step.informative
         self._silent = step.number if silent else self._silent
         if before is not None and _does_as(step, before):
@@ -206,8 +208,10 @@ class WithoutEffect:
         elif watched := self._watched(step):
             needed = ROUNDS if has_ended(step.text) else STANDING_ROUNDS
             yield f"watch {step.tool} {watched}", self._edited, needed, False
+        if "git " in step.call and (begins := _BEGINS.search(step.call)):
+            self._begun = begins[1]
         if "--abort" in step.call and not step.failed and _ABANDONS.search(step.call):
-            yield "abandoned", self._edited, ROUNDS, False
+            yield f"abandoned {self._begun}", self._edited, ROUNDS, False
         elif step.kind in ("idle", "plan"):
             if not step.failed and step.kind == "plan":
                 yield "plan", self._planned, REWORDED_ROUNDS, False
@@ -274,9 +278,12 @@ class WithoutEffect:
             change = self._change
             if asks and (act := self._acts[False]) and _is_about(act, step):
                 needed, change = REWORDED_ROUNDS, self._elsewhere
+            elif self._turned > change and _turns_out_well(step):
+                # A check that passes each time has nothing else to say.
+                change = self._turned
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if _is_answer(step):
-            begin = without_digits(step.text[:LONG_ANSWER])
+            begin = f"{address_of(step.call)} {without_digits(step.text[:LONG_ANSWER])}"
             yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
             self._look(step, file)
@@ -423,6 +430,10 @@ def _is_about(act: Step, other: Step) -> bool:
     named = set(_NAMED.findall(other.shown))
     shared = named.intersection(_NAMED.findall(act.shown))
     return bool(shared) and (shared == named or act.tool == other.tool)
+
+
+def _turns_out_well(step: Step) -> bool:
+    return not step.empty and (shows_image(step.text[-SHOWN:]) or says_well(step.text[-LONG_LOOK:]))
 
 
 def _ages(step: Step) -> str:

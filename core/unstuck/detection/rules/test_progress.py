@@ -34,6 +34,7 @@ _COUNT = re.compile(
     r"(?:failed|failing|failures?|errors?|problems?|issues?|violations?)\b"
     r"|\b(?:failed|failures?|errors?)[=:] ?(\d{1,6})\b"
 )
+_PASSED = re.compile(r"\b(\d{1,6}) (?:tests? )?pass(?:ed|ing)\b")
 _TEST = re.compile(
     r"^\s*(?:(?:FAILED|FAIL:|--- FAIL:|✕|✗|✘|×|●|not ok \d+ -?) +(\S.{0,160}?)(?: - .*| \(\d.*|: .*)?"
     r"|test (\S+) \.\.\. FAILED)$",
@@ -299,6 +300,12 @@ def comes_nearer(failures: Sequence[Failure]) -> bool:
     series = [failure.values[1] for failure in failures]
     fallen = [place for place, (before, after) in enumerate(zip(first, last, strict=False)) if after < before]
     return any(all(before[place] > after[place] for before, after in pairwise(series)) for place in fallen)
+
+
+def pass_more(failures: Sequence[Failure]) -> bool:
+    """Return whether more tests pass each time: what fails is left for later."""
+    counts = [int(found[1]) if (found := _PASSED.search(failure.text[-MISS_LIMIT:])) else 0 for failure in failures]
+    return all(before < after for before, after in pairwise(counts))
 
 
 def is_trend(failures: Sequence[Failure], one_check: bool) -> bool:

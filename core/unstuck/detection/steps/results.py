@@ -70,6 +70,18 @@ _DENIED = re.compile(
     r'|"(?:status|result|state)": ?"(?:error|fail(?:ed|ure)?)"'
 )
 _DENIAL_LIMIT = 600
+# Counts of nothing bad, as of a run of tests.
+_NOTHING_BAD = re.compile(
+    r"\b(?:0|no|zero)\s(?:\S+\s)?(?:fail\w*|err\w*|problems?|issues|warnings?|broken|violations?|vulnerabilit\w+)"
+    r"|\b(?:fail\w*|err\w*|problems?|issues|warnings?) ?[:=]? ?0(?![.\d])"
+)
+_WELL = re.compile(
+    r"\b(?:pass(?:ed|es|ing)?|ok|succe\w+|finished|completed|compiled|built target|up[- ]to[- ]date|valid)\b"
+    r"|[✓✔]|complete!|started\s*$"
+    r"|\b(?:no|0|zero)\s(?:\S+\s)?(?:fail|err|issue|problem|warning|broken)"
+)
+_BAD_COUNT = re.compile(r"[1-9]\d* (?:err|fail)")
+_ILL = re.compile(r"\bfail|error|mismatch|wrong|denied|not |invalid|too (?:long|large|big|many|slow)")
 # What a call prints behind its output: its exit code where it asks for it, and the time that it took.
 _CODE = re.compile(r"\n[ \t]*(?:[A-Za-z][\w ]{0,30}?)?\W{0,4}(\d{1,3})\W*$")
 _ASKS_CODE = re.compile(r"(?:echo|printf)[^;&|\n]*(?:\$\?|PIPESTATUS|LASTEXITCODE)[^;&|\n]*$")
@@ -132,7 +144,8 @@ def is_bare_status(result: str) -> bool:
 
 def shows_image(result: str) -> bool:
     """Return whether a result is an image: two of them may differ although their texts are equal."""
-    return result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
+    alone = result[:1] in _IMAGE_BEGINS and len(result) <= SHORT and _IMAGE.fullmatch(result) is not None
+    return alone or result.endswith("\n[image]")
 
 
 def is_in_progress(result: str) -> bool:
@@ -167,6 +180,21 @@ def is_absent(result: str) -> bool:
 def has_ended(result: str) -> bool:
     """Return whether a result says that the work that it is about has ended."""
     return _ENDED.search(result[:SHORT]) is not None and not says_nothing(result)
+
+
+def says_well(result: str) -> bool:
+    """Return whether a result says that all is well, such as tests that pass or a build that is done."""
+    lowered = result.lower()
+    if _WELL.search(lowered) is None:
+        return False
+    if "warning" in lowered or "deprecat" in lowered:
+        # A warning is seldom about what was just done.
+        lowered = "\n".join(line for line in lowered.split("\n") if not _only_warns(line))
+    return _ILL.search(_NOTHING_BAD.sub("", lowered)) is None
+
+
+def _only_warns(line: str) -> bool:
+    return ("warning" in line or "deprecat" in line) and _BAD_COUNT.search(line) is None
 
 
 def is_cancelled(result: str) -> bool:

@@ -113,7 +113,10 @@ _ASKS = re.compile(
 )
 _SELECTS = re.compile(r"\bselect\b(?!.*\b(?:into|insert|update|delete|create|drop|alter)\b)", re.IGNORECASE | re.DOTALL)
 _SEARCH_WORDS = ("grep", "rg", "ag", "ack", "fd", "find", "-l", "--selector", "--filter", "--label")
+_NAMESPACE = re.compile(r"^kubectl\s.*?\s(?:-n|--namespace)[\s=](\S+)")
 _PATH = re.compile(r"(?<!\S)(?:~|\.{0,2})/(?!dev/null)[\w./*-]*")
+_ADDRESS = re.compile(r"((?:\bhttps?://|\blocalhost[:/])[^\s'\"?#\\]+)")
+_ORDERED = re.compile(r'"prompt": ?"[^"]*?(?<![\w.~/-])([\w.~-]*/[\w./~-]*\.\w{1,8}\b)')
 _ESCAPE = re.compile(r"\\+\w")
 _WORD = re.compile(r"[^\W\d_]\w{2,}")
 _DONE = re.compile(r'"(?:completed|done|cancelled)"|\[[xX]\]')
@@ -268,6 +271,8 @@ def needle_of(text: str) -> tuple[frozenset[str], str]:
     pattern, rest = searches[-1]
     words = rest.replace("2>/dev/null", "").split()
     places = [word for word in words if not word.startswith("-")] or _PATH.findall(text[:NEEDLE_LIMIT])[:1]
+    if space := _NAMESPACE.search(begin):
+        places.append(space[1])
     return _words(pattern), " ".join(places)
 
 
@@ -282,6 +287,13 @@ def done_items(plan: str) -> int:
 
 def _values(text: str, names: re.Pattern[str]) -> list[str]:
     return names.findall(text[:NEEDLE_LIMIT])
+
+
+def address_of(text: str) -> str:
+    """Return the address that a request names, without its query, or the file in an order to another agent."""
+    found = _ADDRESS.search(text) if "://" in text or "localhost" in text else None
+    found = found or (_ORDERED.search(text) if '"prompt"' in text else None)
+    return found[1] if found else ""
 
 
 def file_of(text: str) -> str:

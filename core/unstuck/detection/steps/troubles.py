@@ -24,7 +24,10 @@ _TROUBLE = re.compile(
 _BAD = r"(?:errors?|fail\w*|exceptions?|conflicts?)"
 _DONE = r"\b(?:pass(?:ed)?|ok|done|success\w*|built|finished|completed?)\b|✓"
 _WELL = re.compile(_DONE)
-_GOOD = re.compile(rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\bwarn|\bdeprecat|{_DONE}")
+_GOOD = re.compile(
+    rf"\b(?:0|no|without|zero)\s(?:\S+\s)?{_BAD}|\b[a-z]+\s?[=:]\s?0\b|\b(?:exited|code) \(?0\b"
+    rf"|\bwarn|\bdeprecat|{_DONE}"
+)
 _NAME = re.compile(r"[\w.-]{3,}")
 _COMMANDS = re.compile(r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:\S*/)?(\w[\w.+-]*)")
 # These put their name before good news, too.
