@@ -36,6 +36,32 @@ def told(history: History) -> bool:
     return bool(verdicts(history))
 
 
+@pytest.mark.parametrize("nothing", ["could not find any implementation of", "was unable to locate the code of"])
+def test_orders_of_one_form_that_find_nothing(nothing: str) -> None:
+    """The orders differ in a few words only, and the count of files that were looked at in each answer."""
+    orders = ("Find page compression", "Where are pages compressed", "Explore compression", "Trace compressed pages")
+    for quiet, answer in ((False, f"I {nothing} page compression"), (True, "I read all of page compression")):
+        steps = [
+            tool("Task", f"{answer}. ({n} files)", prompt=f"{order}: very thorough. Return file and line.")
+            for n, order in enumerate(orders, 15)
+        ]
+        assert told(joined(steps)) is not quiet
+
+
+def test_guesses_by_a_script_and_by_a_request() -> None:
+    """One refused answer stays one, whether the guess goes through a script or to the address itself."""
+    calls = [
+        "./submit.sh two-time-pad 'flag{b3ac0n}'",
+        'curl -s -X POST https://ctf.example/attempt -d \'{"id": 14, "submission": "flag{h4rb0ur}"}\'',
+        "./submit.sh two-time-pad 'flag{starboard}'",
+        'curl -s -X POST https://ctf.example/attempt -d \'{"id": 14, "submission": "flag{l1ght}"}\'',
+        'curl -s -X POST https://ctf.example/attempt -d \'{"id": 14, "submission": "flag{beacon}"}\'',
+        "./submit.sh two-time-pad 'flag{lights}'",
+    ]
+    refused = '{"success": true, "data": {"status": "incorrect", "message": "Incorrect"}}'
+    assert told(joined([ok(call, refused) for call in calls]))
+
+
 @pytest.mark.parametrize(
     ("calls", "nothing"),
     [

@@ -28,7 +28,7 @@ from unstuck.detection.rules.test_progress import (
 )
 from unstuck.detection.similarity import SIMILAR, similarity
 from unstuck.detection.steps.external_blockers import is_blocked, is_outage, is_refused, machine_trouble, misses_tool
-from unstuck.detection.steps.results import is_bare_status, is_http_error, says_well
+from unstuck.detection.steps.results import finds_nothing, is_bare_status, is_http_error, says_well
 from unstuck.detection.steps.tool_call_kind import check_of, has_arguments
 from unstuck.detection.steps.tool_steps import Step, looks_in_vain
 from unstuck.detection.steps.troubles import troubles_in
@@ -174,8 +174,8 @@ class Streaks:
 
         None where the step is no failure.
         """
-        # Another agent tells in its own words what it looked at.
-        if step.kind not in ("work", "wait") or '"prompt"' in step.call:
+        # Another agent tells in its own words what it looked at, or that there is nothing.
+        if step.kind not in ("work", "wait") or ('"prompt"' in step.call and not finds_nothing(step.text)):
             return None
         shown = step.shown
         works = step.kind == "work"

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from unstuck.detection.repetition import ROUNDS, Finding, new_round
 from unstuck.detection.similarity import stems
-from unstuck.detection.steps.results import is_absent, is_bare_status
+from unstuck.detection.steps.results import finds_nothing, is_absent, is_bare_status
 from unstuck.detection.steps.tool_call_kind import (
     SQL,
     CallKind,
@@ -285,11 +285,16 @@ def _asks_otherwise(words: list[str], others: list[str]) -> bool:
 
 
 def _asks_elsewhere(step: Step, other: Step) -> bool:
-    """Return whether two calls name other addresses, or give another agent one order on other things."""
+    """Return whether two calls name other addresses, or give another agent one order on other things.
+
+    Where the one answer is that there is nothing, the things are one thing in other words.
+    """
     here, there = address_of(step.call), address_of(other.call)
     if here or there:
         return bool(here and there) and here != there
     if not (has_arguments(step.call) and has_arguments(other.call) and _PROSE.search(step.call)):
+        return False
+    if finds_nothing(step.text):
         return False
     one, two = frozenset(_form(step)), frozenset(_form(other))
     return len(one & two) >= TEMPLATE * max(len(one), len(two)) and not (one <= two or two <= one)

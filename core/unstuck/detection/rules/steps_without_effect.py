@@ -283,7 +283,7 @@ class WithoutEffect:
                 change = self._turned
             yield called, max(change, (self._news - (self._told == called)) * bool(file)), needed, True
         if _is_answer(step):
-            begin = f"{address_of(step.call)} {without_digits(step.text[:LONG_ANSWER])}"
+            begin = without_digits(step.text[:LONG_ANSWER])
             yield f"answer {step.tool} {begin}", max(self._acted, self._news - 1), REWORDED_ROUNDS, True
         if asks:
             self._look(step, file)
@@ -355,7 +355,10 @@ class WithoutEffect:
         )
 
     def _asks_another(self, step: Step, before: Step) -> bool:
-        """Return whether the same answer is to the same call, or to one about the next number or path."""
+        """Return whether the same answer is to the same call, or to one about the next number, path or address."""
+        here, there = address_of(step.call), address_of(before.call)
+        if here and there and here != there:
+            return True
         if step.action == before.action or (has_arguments(step.call) and len(step.text) >= LONG_PAGE):
             return step.action == before.action
         return before.number > self._silent and _worded(before) == _worded(step)

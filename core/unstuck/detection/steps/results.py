@@ -51,6 +51,10 @@ _EMPTY_WORDS = (
     "total 0",
 )
 _ABSENT = ("no such file", "cannot access", "does not exist", "not yet")
+_FINDS_NOTHING = re.compile(
+    r"\b(?:could not|couldn't|cannot|can't|unable to|did not|didn't) (?:find|locate|see)\b"
+    r"|\bno (?:trace|sign|such|match|result)|\bnot found\b|\bdo(?:es)? not exist\b|\bnothing (?:was )?found\b"
+)
 _KEY = re.compile(r'"[^"]*" *:')
 _VALUE = re.compile(r"[^\s\[\]{},:\"]+")
 _NO_VALUE = frozenset({"0", "null", "false", "true", "none"})
@@ -81,7 +85,9 @@ _WELL = re.compile(
     r"|\b(?:no|0|zero)\s(?:\S+\s)?(?:fail|err|issue|problem|warning|broken)"
 )
 _BAD_COUNT = re.compile(r"[1-9]\d* (?:err|fail)")
-_ILL = re.compile(r"\bfail|error|mismatch|wrong|denied|not |invalid|too (?:long|large|big|many|slow)")
+_ILL = re.compile(
+    r"\bfail|error|mismatch|wrong|denied|not |invalid|incorrect|unsuccess|too (?:long|large|big|many|slow)"
+)
 # What a call prints behind its output: its exit code where it asks for it, and the time that it took.
 _CODE = re.compile(r"\n[ \t]*(?:[A-Za-z][\w ]{0,30}?)?\W{0,4}(\d{1,3})\W*$")
 _ASKS_CODE = re.compile(r"(?:echo|printf)[^;&|\n]*(?:\$\?|PIPESTATUS|LASTEXITCODE)[^;&|\n]*$")
@@ -175,6 +181,11 @@ def is_absent(result: str) -> bool:
     text = result.lower().strip()
     # A list of processes with its heading alone is empty.
     return any(map(text.__contains__, _ABSENT)) or (text[:4] == "pid " and "\n" not in text)
+
+
+def finds_nothing(result: str) -> bool:
+    """Return whether an answer in prose begins by saying that there is nothing."""
+    return _FINDS_NOTHING.search(result[:SHORT].lower()) is not None
 
 
 def has_ended(result: str) -> bool:
