@@ -510,6 +510,20 @@ async def test_a_long_problem_leaves_room_for_what_one_decides_by(showing: Showi
         assert str(whole.render()) == problem
 
 
+async def test_long_last_words_hide_no_tries(showing: Showing) -> None:
+    """At 80 by 24, without scrolling: the tries and the checkpoint stand above what the agent said."""
+    async with showing(size=(80, 24), pops=False) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3, Report(exit_code=0, said=admit("\n".join(["I looked at all of it " * 9] * 3))))
+        story.fails("web", WRONG_STATUS, evidence=admit(WRONG_STATUS))
+        story.asks("web", problem="expected 200 but got 401")
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert all(f"{label} " in stage.text for label in ("Tried", "Saved", "Said"))
+
+
 async def test_no_label_touches_its_text(showing: Showing) -> None:
     """Not the longest of them, either."""
     async with showing(size=(120, 40), pops=False) as stage:
