@@ -157,6 +157,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             parts.append(f"{number} of {all_of_them} · {spoken('dialog.next')} next: {about}".rstrip(": "))
         for frame in self.query("#dialog"):
             entitle(frame, self.question.title, " · ".join(parts))
+            frame.refresh(layout=True)  # a repaint of the frame alone does not reach the terminal
 
     async def _show_changes(self) -> None:
         """Show the changed lines of the task in place of the names of its files, once they are read."""
