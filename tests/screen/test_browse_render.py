@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from unstuck.diagnosis.model import Diagnosis
 from unstuck.eventlog.log.load_state import current_state
+from unstuck.eventlog.summary_rows import SignatureRow
 from unstuck.runs.deletion.inventory import Inventory, Item
 from unstuck.runs.queries.failures import groups_of, rows_of
 from unstuck.text import admit
@@ -142,6 +143,21 @@ def test_no_text_is_cut_while_another_column_has_free_cells() -> None:
     assert "shop/test_cart.py:9" in shown(56)
     heading = "".join(cell.text for cell in heading_cells(columns, 62, needs))
     assert heading.index("WHERE") == shown(62).index("tests/")
+
+
+def test_of_another_run_the_end_is_told_before_long_names() -> None:
+    """The names of its tasks are cut; when it was seen last and what became of it are not."""
+    row = SignatureRow(
+        identity="abc",
+        first="",
+        last="2026-11-22T08:00:00Z",
+        count=74,
+        tasks=tuple(f"{'long-' * 8}{n}" for n in range(9)),
+    )
+    failure = replace(a_failure(), elsewhere={"20261122-080000": row})
+    told = " ".join("".join(cell.text for cell in line).strip() for line in failure_history(failure, 56))
+    assert "74 times, last" in told
+    assert "got as far as first try" in told
 
 
 def test_the_history_of_a_failure_tells_what_was_tried(past_log: Path) -> None:

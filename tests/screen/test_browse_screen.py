@@ -415,7 +415,7 @@ async def test_failures_and_checkpoints_of_all_runs_are_shown(past_log: Path, sh
         assert "all runs" in stage.text
         await press(stage, "rows.first")
         assert screen._tab.row.row["tasks"] == ["webhook"]
-        assert "20260101-000000  4 times in webhook" in stage.text
+        assert "20260101-000000  4 times, last " in stage.text
         assert "expected 200 but got 401" in stage.text
         await press(stage, "signatures.log")
         log = stage.app.screen
@@ -448,7 +448,7 @@ async def test_a_failure_of_this_run_is_read_in_another_one(repo: Path, clock: M
         screen = await opened(stage)
         await press(stage, "browse.all_runs", "rows.first")
         told = " ".join(part.strip(" │") for row in stage.text.splitlines() for part in row.split("││")[1:])
-        assert f"{older}  2 times in webhook, last 01-15 08:00, got as far as first try" in told
+        assert f"{older}  2 times, last 01-15 08:00, got as far as first try, in webhook" in told
         assert "E       AssertionError: expected 200 but got 401" in told
         assert f"in this pane opens the log of {older}" in told
         for pane, lines in (("#about", 1), ("#beside", 2)):

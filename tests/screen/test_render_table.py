@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from unstuck.contract import Gate, Guidance, OutcomeStatus, Task, Way
+from unstuck.diagnosis.model import Diagnosis
 from unstuck.diagnosis.pipeline import diagnose
 from unstuck.escalation.ladder_state import Climb
 from unstuck.eventlog.state import AttemptRow, CheckRow, Failover, GateRow, RunRow, State, TaskRow, TaskState
@@ -172,6 +173,20 @@ def test_a_state_that_needs_the_person_stands_below_the_others() -> None:
     asks, works = with_gate(state(row(state="running"))), state(row(state="running"))
     assert line(asks).index("needs you") == line(works).index("working")
     assert cell_len(line(asks)) == cell_len(line(works)) == 120
+
+
+def test_the_name_of_an_error_is_told_once() -> None:
+    """Its message begins with it where no place is known."""
+    told = {"signature": {"error_type": "TYPE_ERROR"}, "headline": "TypeError: no total"}
+    found = state(row(state="running", diagnosis=Diagnosis.from_dict(told)))
+    assert problem_of(found, found.tasks["web"], 30) == "TypeError  no total"
+
+
+def test_no_type_is_added_that_would_cut_a_wide_text() -> None:
+    """A sign of two cells counts as two."""
+    told = {"signature": {"error_type": "TYPE_ERROR"}, "headline": "長" * 12}
+    found = state(row(state="running", diagnosis=Diagnosis.from_dict(told)))
+    assert problem_of(found, found.tasks["web"], 40) == f"TypeError  {'長' * 12}"
 
 
 def test_of_a_place_the_folders_are_left_out_first() -> None:

@@ -116,6 +116,7 @@ async def test_the_question_of_then_is_seen_and_not_asked(past_log: Path) -> Non
         keys = player.text.splitlines()[-1]
         assert "open" in keys
         assert not any(f" {word} " in keys for word in ("hold", "decide", "edit", "answer"))
+        assert "a answer" not in player.text
         assert not player.app.screen.is_modal
         await player.press("gate.answer", "view.previous", "attention.answer")
         await player.settled()

@@ -96,9 +96,10 @@ def question_facts(state: State, row: GateRow) -> Iterable[tuple[str, str]]:
     yield "Before", earlier_answer(context)
     if row.gate.type == "stuck":
         yield "Agent", _ending(context)
-        yield "Said", _last_words(state, row)
+        # Of one line each, and so in view however long the last words are.
         yield "Tried", " · ".join(tried(context) or ["one attempt"])
         yield "Saved", _saved(row.gate) or "nothing: no checkpoint could be made"
+        yield "Said", _last_words(state, row)
         yield "Changed", "; ".join(path.removeprefix("changed ") for path in each(context.get("files")))
         yield "Failure", failure_words(str(context.get("failure_type", "")), str(context.get("category", "")))
         yield "Baseline", f"the check {said(context['baseline'])}" if context.get("baseline") else ""

@@ -472,3 +472,63 @@ async def test_every_answer_is_in_view_on_the_smallest_screen(opening: Opening) 
             assert answer in shown
         assert "currency" in shown
         assert "esc leaves it open" in shown
+
+
+async def test_a_question_that_comes_while_one_is_read_is_told(showing: Showing) -> None:
+    """The dialog counts it, and tab leads on to it."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        story = stage.story
+        story.task("web")
+        story.asks("web", problem="web has no key")
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert "tab next" not in stage.text
+        story.task("api")
+        story.asks("api", problem="api has no key")
+        await stage.pass_time(1.1)
+        assert "1 of 2 · tab next: api" in stage.text
+        await stage.press("dialog.next")
+        assert "api is stuck" in stage.text
+
+
+@pytest.mark.parametrize("sign", ["x", "長"])
+async def test_a_long_problem_leaves_room_for_what_one_decides_by(showing: Showing, sign: str) -> None:
+    """Its ends stand above the code, with its place, and all of it below the facts."""
+    async with showing(size=(80, 24), pops=False) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3)
+        story.fails("web", WRONG_STATUS, evidence=admit(WRONG_STATUS))
+        problem = f"BEGIN {sign * 300} END"
+        story.asks("web", problem=problem, files=["shop/web.py"], approaches=["change shop/web.py"])
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert all(words in stage.text for words in ("BEGIN", "END", "▸ E       AssertionError", "Tried", "Saved"))
+        facts = stage.app.screen.query_one("#reading").query(".part")
+        whole = facts.last().query(".text").last()
+        assert str(whole.render()) == problem
+
+
+async def test_long_last_words_hide_no_tries(showing: Showing) -> None:
+    """At 80 by 24, without scrolling: the tries and the checkpoint stand above what the agent said."""
+    async with showing(size=(80, 24), pops=False) as stage:
+        story = stage.story
+        story.task("web", verify="pytest -q")
+        story.start("web")
+        await story.end("web", 3, Report(exit_code=0, said=admit("\n".join(["I looked at all of it " * 9] * 3))))
+        story.fails("web", WRONG_STATUS, evidence=admit(WRONG_STATUS))
+        story.asks("web", problem="expected 200 but got 401")
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert all(f"{label} " in stage.text for label in ("Tried", "Saved", "Said"))
+
+
+async def test_no_label_touches_its_text(showing: Showing) -> None:
+    """Not the longest of them, either."""
+    async with showing(size=(120, 40), pops=False) as stage:
+        stage.story.task("web")
+        stage.story.asks("web", problem="web has no key", approaches=["change shop/web.py"])
+        await stage.settled()
+        await stage.press("gate.answer")
+        assert "Approaches change shop/web.py" in stage.text

@@ -167,3 +167,24 @@ def test_an_answer_from_elsewhere_closes_the_dialog(desk: Desk) -> None:
     assert leave(terminal) == 0
     assert "Do it elsewhere" in desk.prompts()[1]
     assert desk.ways() == ["command"]
+
+
+def test_a_question_that_comes_is_told_in_the_open_dialog(desk: Desk) -> None:
+    """Its place reaches the terminal without a key, and tab leads on to it."""
+    desk.environment["GO"] = str(desk.root / "go")
+    agent = 'test $UNSTUCK_TASK = first || while [ ! -e "$GO" ]; do sleep 0.1; done; echo $$ >> changed'
+    tasks = [{"id": name, "prompt": f"Do {name}.", "verify": "false"} for name in ("first", "second")]
+    agents = {"coder": {"command": ["sh", desk.agent(agent)]}}
+    plan = desk.seen.parent / "plan.yaml"
+    plan.write_text(json.dumps({"max_parallel": 2, "agents": agents, "tasks": tasks}), encoding="utf-8")
+    terminal = desk.terminal("run", "--direct", str(plan))
+    terminal.until("first is stuck", OPEN)
+    Path(desk.environment["GO"]).touch()
+    terminal.until("1 of 2", "next: second")
+    terminal.press(key_of("dialog.next"))
+    terminal.until("second is stuck", "2 of 2", OPEN)
+    terminal.press(key_of("dialog.back"))
+    terminal.until("2 need you")
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 3
+    assert terminal.is_clean()

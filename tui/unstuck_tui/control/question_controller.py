@@ -122,6 +122,8 @@ class QuestionController:
             busy=self._is_busy(),
             last_key=self._last_key,
         )
+        if self._shown is not None and self._gates is not self._tracker.gates:
+            self._shown.tell_place(self._place_of(self._shown.question.gate.id))
         if gate and self._pops:
             self.ask(gate)
         elif self._gates is not self._tracker.gates:
@@ -284,21 +286,23 @@ class QuestionController:
         gates = [row.id for row in self._tracker.state.open_gates()]
         return gates[(gates.index(gate) + 1) % len(gates)] if gate in gates else next(iter(gates), gate)
 
+    def _place_of(self, gate: str) -> tuple[int, int, str]:
+        """The place of ``gate`` among the open questions, their number, and what the next of them is about."""
+        gates = [row.id for row in self._tracker.state.open_gates()]
+        after = self._tracker.state.gates.get(self._after(gate))
+        about = after.gate.task if after is not None else ""
+        return gates.index(gate) + 1 if gate in gates else 1, len(gates), about
+
     async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | NextQuestion | None:
         from unstuck.runs.answers.question import question_of
         from unstuck_tui.dialogs.question_dialog import QuestionDialog
 
-        question = question_of(self._tracker.state, row)
-        gates = [other.id for other in self._tracker.state.open_gates()]
-        place = (gates.index(row.id) + 1 if row.id in gates else 1, len(gates))
-        after = self._tracker.state.gates.get(self._after(row.id))
         self._shown = QuestionDialog(
-            question,
+            question_of(self._tracker.state, row),
             clock=self._tracker.clock,
             drafts=self.drafts,
             trouble=trouble,
-            place=place,
-            next_about=after.gate.task if after is not None else "",
+            place=self._place_of(row.id),
             changes=partial(self._changes_of, row.gate.task) if row.gate.type == POPS else None,
         )
         try:

@@ -109,7 +109,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         #trouble { height: auto; max-height: 3; color: $text-error; display: none; }
         #hint { height: auto; color: $text-muted; }
         .part { height: auto; }
-        .label { width: 10; color: $text-muted; }
+        .label { width: auto; min-width: 10; padding: 0 1 0 0; color: $text-muted; }
         .text { width: 1fr; height: auto; }
     }
     Dialog.-wide #dialog { width: 136; }

@@ -25,7 +25,7 @@ from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
 from unstuck_tui.render.diff import DiffLine, brief, read_diff, unified
-from unstuck_tui.render.format import Cell, fit_middle, laid_out
+from unstuck_tui.render.format import Cell, fit_middle, laid_out, width_of
 from unstuck_tui.textual_internals.screens import bind_keys
 from unstuck_tui.widgets.frame import entitle
 from unstuck_tui.widgets.inputs import LineField, LinesField
@@ -36,6 +36,8 @@ _CLIMB = ("retries", "pivots", "research")
 _MOST_PIPS = 9
 _DIFF_LINES = 24
 _NEXT_WIDTH = 20
+_PROBLEM_WIDTH = 150
+"""Cells of a problem above its code: two lines of a small dialog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
     """Asks ``question`` and returns the answer, or what is wanted instead of one; None where it stays open.
 
     ``drafts`` keeps what was typed beyond the dialog's life. ``trouble`` is what became of an answer before. ``place``
-    is that of the question among those that wait, and their number; the next of them is about ``next_about``.
-    ``changes`` reads what its task has changed.
+    is that of :meth:`tell_place`. ``changes`` reads what its task has changed.
     """
 
     @dataclass
@@ -103,8 +104,7 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         clock: Clock,
         drafts: Drafts,
         trouble: str = "",
-        place: tuple[int, int] = (1, 1),
-        next_about: str = "",
+        place: tuple[int, int, str] = (1, 1, ""),
         changes: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         question = keyed(question)
@@ -114,7 +114,6 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
         self.question, self.about = question, question.about
         self._drafts, self._before, self._place, self._changes = drafts, trouble, place, changes
-        self._next_about = next_about
         self._chosen: AnswerOption | None = None
         self._confirming = ""
         self._overtaken = ""
@@ -124,7 +123,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
 
     def compose_reading(self) -> ComposeResult:
         question = self.question
-        problem = Content.styled(question.problem, "bold")
+        is_long = bool(question.excerpt) and width_of(question.problem) > _PROBLEM_WIDTH
+        problem = Content.styled(fit_middle(question.problem, _PROBLEM_WIDTH) if is_long else question.problem, "bold")
         if question.where:
             problem = Content.assemble(problem, Content.styled(f"  {question.where}", "$text-muted"))
         yield Static(problem, id="problem", classes="text", markup=False)
@@ -132,7 +132,8 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
             lines = (Content.styled(*line) for line in _excerpt_lines(question.excerpt))
             yield Static(Content("\n").join(lines), id="excerpt", markup=False)
         pips = _pips(question.gate)
-        for label, text in question.facts:
+        whole = [("Problem", question.problem)] if is_long else []
+        for label, text in (*question.facts, *whole):
             with Horizontal(classes=f"part {label.lower().replace(' ', '-')}"):
                 yield Static(Content(label), classes="label", markup=False)
                 yield Static(Content(pips + text if label == "Tried" else text), classes="text", markup=False)
@@ -142,15 +143,21 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         yield LineField(id="line")
 
     def on_mount(self) -> None:
-        number, all_of_them = self._place
-        parts = [f"{spoken('dialog.pager')} output, changes, prompt"] if self.question.gate.task else []
-        if all_of_them > 1:
-            about = fit_middle(self._next_about, _NEXT_WIDTH).strip()
-            parts.append(f"{number} of {all_of_them} · {spoken('dialog.next')} next: {about}".rstrip(": "))
-        entitle(self.query_one("#dialog"), self.question.title, " · ".join(parts))
+        self.tell_place(self._place)
         if self._before and self.query(Choices):
             self.complain(self._before)
         start(self, "changes", self._show_changes)
+
+    def tell_place(self, place: tuple[int, int, str]) -> None:
+        """Say the place among the questions that wait, their number, and what the next of them is about."""
+        self._place = number, all_of_them, next_about = place
+        parts = [f"{spoken('dialog.pager')} output, changes, prompt"] if self.question.gate.task else []
+        if all_of_them > 1:
+            about = fit_middle(next_about, _NEXT_WIDTH).strip()
+            parts.append(f"{number} of {all_of_them} · {spoken('dialog.next')} next: {about}".rstrip(": "))
+        for frame in self.query("#dialog"):
+            entitle(frame, self.question.title, " · ".join(parts))
+            frame.refresh(layout=True)  # a repaint of the frame alone does not reach the terminal
 
     async def _show_changes(self) -> None:
         """Show the changed lines of the task in place of the names of its files, once they are read."""

@@ -83,6 +83,8 @@ def fit_middle(text: str, width: int) -> str:
     if width_of(text) <= width or width < _LEAST_ENDS:
         return fit(text, width)
     end = text[-(width // 2) :]
+    while width_of(end) > width // 2:
+        end = end[1:]
     return fit(set_cell_size(text, width - width_of(end) - 1).rstrip() + "…" + end, width)
 
 

@@ -22,7 +22,7 @@ _NAME_LIMIT = 100
 class AttentionList(Lines, can_focus=True):
     """As high as the screen has room for, however many lines there are: what is below it never moves.
 
-    One that ``guides`` tells a newcomer what the signs mean as long as nothing has been asked.
+    One that ``guides`` names the key that answers, and tells what the signs mean as long as nothing has been asked.
     """
 
     AREA = "attention"
@@ -128,9 +128,9 @@ class AttentionList(Lines, can_focus=True):
         word, age = self._tracker.absent(item.task)
         return item._replace(glyph="?", then=f"{word} for {age}" if age else word, tone="wait") if word else item
 
-    @staticmethod
-    def _keys() -> str:
-        return f"{spoken('gate.answer')} answer"
+    def _keys(self) -> str:
+        """The key that answers, which none does in a replay."""
+        return f"{spoken('gate.answer')} answer" if self._guides else ""
 
     def mentions(self, tasks: Set[str]) -> bool:
         """True where one of these tasks is in the list."""

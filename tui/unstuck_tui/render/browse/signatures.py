@@ -197,7 +197,8 @@ def failure_history(failure: Failure, width: int) -> list[Line]:
 
 def _in_run(run: str, row: SignatureRow, said: str, width: int) -> list[Line]:
     """The tasks, the end and the last time of a failure in another run, and the line ``said`` by its check."""
-    came = f"{counted(row.count, 'time')} in {some(row.tasks, _NAMED)}, last {day_time(row.last)}, {_came_to(row)}"
+    # The names may be long, and are cut before what became of it.
+    came = f"{counted(row.count, 'time')}, last {day_time(row.last)}, {_came_to(row)}, in {some(row.tasks, _NAMED)}"
     lines = _hung((Cell(f"  {run}  ", "quiet"),), came, "good" if row.worked else "plain", width)
     return [*lines, (Cell(f"    {fit(said, width - 4)}", "quiet"),)] if said else lines
 

@@ -289,7 +289,8 @@ def problem_of(state: State, row: TaskRow, width: int) -> str:
     name, where = failure_of(diagnosis)
     kind = failure_words(diagnosis.failure_type.value, diagnosis.category.value)
     if not where:
-        return _with_kind(f"{name}  {diagnosis.headline}" if name else str(diagnosis.headline), kind, width)
+        said = str(diagnosis.headline).removeprefix(f"{name}: ")
+        return _with_kind(f"{name}  {said}" if name else said, kind, width)
     room = width - len(name) - 2
     place = fit_place(where, room).rstrip()
     if name and (place.startswith("…") or room < 1):
@@ -318,4 +319,4 @@ def problem_width(state: State, row: TaskRow) -> int:
 def _with_kind(text: str, kind: str, width: int) -> str:
     """``text`` with as much of the failure's type and category as there is room for."""
     fitting = (f"{text}  {part}" for part in (kind, kind.partition(", ")[0]))
-    return next((whole for whole in fitting if len(whole) <= width), text)
+    return next((whole for whole in fitting if width_of(whole) <= width), text)
