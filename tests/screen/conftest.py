@@ -219,7 +219,7 @@ class Stage:
     async def set_aside(self) -> None:
         """Leave the question that has come up open."""
         assert self.app.screen.is_modal
-        await self.pass_time(0.3)
+        await self.pass_time(1)
         await self.press("dialog.back")
         assert not self.app.screen.is_modal
 

@@ -18,7 +18,6 @@ from unstuck import Answer, Supervisor, Task, admit
 from unstuck.agents.command.command_agent import CommandAgent, CommandSpec
 from unstuck.eventlog import events as e
 from unstuck.runs.answers.batch_question import decision_outcome
-from unstuck_tui.dialogs.dialog import QUIET_S
 from unstuck_tui.dialogs.question_dialog import QuestionDialog
 from unstuck_tui.widgets.task_table import TaskTable
 
@@ -52,8 +51,9 @@ async def asked(stage: Stage) -> None:
     """A dialog has come up and takes keys."""
     await become(lambda: isinstance(stage.app.screen, QuestionDialog))
     clock = stage.story.clock
-    await clock.slept_until(clock.monotonic() + QUIET_S)  # it may just have come, and not wait yet
-    await clock.advance(QUIET_S)
+    quiet_s = stage.app.screen.quiet_s
+    await clock.slept_until(clock.monotonic() + quiet_s)  # it may just have come, and not wait yet
+    await clock.advance(quiet_s)
     await stage.pilot.pause()
 
 

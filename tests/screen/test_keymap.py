@@ -139,14 +139,14 @@ async def test_a_question_says_and_takes_my_own_keys(showing: Showing, tmp_path:
     file = tmp_path / "config.yaml"
     file.write_text('keys: {stuck.skip: "f7,Z", confirm.yes: "J,f7", dialog.back: f4}\n', encoding="utf-8")
     async with showing(story=True, settings=preferences({}, file)) as stage:
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         assert "f7  Skip this part for now" in stage.text
         await stage.pilot.press("Z")
         await stage.settled()
         assert not stage.app.screen.is_modal
         sure = ConfirmDialog("Sure?", ["It goes."], "Do it", clock=stage.story.clock)
         await stage.app.push_screen(sure)
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         assert "J  Do it" in stage.text
         assert "f4 cancels" in stage.text
 

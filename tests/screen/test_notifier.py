@@ -164,7 +164,7 @@ async def test_what_is_copied_stands_in_a_file_as_well(showing: Showing, monkeyp
         written: list[str] = []
         monkeypatch.setattr(stage.app, "write", written.append)
         file = stage.story.core.folder / "copied.txt"
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("dialog.copy")
         asked = file.read_text(encoding="utf-8")
         place = "tests/test_webhook.py:42 · same result 3 times"

@@ -332,7 +332,7 @@ async def test_what_an_agent_said_is_read_in_all_its_attempts(showing: Showing) 
 async def test_the_output_is_one_key_away_in_a_question(showing: Showing) -> None:
     """o over the dialog shows the check's output, a digit the rest; then the question is there again, and waits."""
     async with showing(size=(120, 40), story=True) as stage:
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         dialog = stage.app.screen
         assert isinstance(dialog, QuestionDialog)
         assert "o output, changes, prompt" in stage.text

@@ -16,7 +16,7 @@ async def test_a_low_dialog_leaves_no_line_unused_while_choices_are_hidden(showi
     """Either all choices of what can be decided are there, or the dialog is as high as the screen lets it."""
     async with showing((60, 16), story=True, pops=False) as stage:
         await stage.press("table.down", "task.decide")
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         choices = stage.app.screen.query_one("#choices")
         below = stage.app.screen.query_one("#dialog").content_region.bottom
         hint = stage.app.screen.query_one("#hint").region

@@ -79,7 +79,7 @@ async def test_every_text_of_a_frame_can_be_read(showing: Showing, few: bool, mo
             monkeypatch.setattr(type(stage.app.console), "color_system", "256")
         for look, actions in LOOKS.items():
             await stage.press(*actions)
-            await stage.pass_time(0.3)
+            await stage.pass_time(1)
             assert look in stage.text
             for theme in THEMES:
                 stage.app.theme = theme
@@ -129,7 +129,7 @@ async def test_my_own_colours_hold_and_stay_readable(showing: Showing, tmp_path:
         assert own.colours.items() <= (vars(stage.app.current_theme) | stage.app.current_theme.variables).items()
         assert faint(stage, few=False) == []
         await stage.press("gate.answer")
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("stuck.abandon")
         assert "again" in stage.text
         assert faint(stage, few=False) == []

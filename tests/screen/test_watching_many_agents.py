@@ -39,7 +39,7 @@ async def test_a_question_from_below_is_in_the_list_with_its_path(showing: Showi
         assert "web" in (row := next(row for row in stage.rows() if "Which port?" in row))
         assert "reviewer-2" in row
         await stage.press("gate.answer")
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         assert "backend-1 › reviewer-2" in stage.text
 
 
@@ -56,7 +56,7 @@ async def test_only_the_task_that_is_shown_hears_a_key_typed_at_once(showing: Sh
         await stage.pilot.press("g", "j", "a")
         await stage.settled()
         assert "cart asks" in stage.text
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.pilot.press("1")
         await stage.settled()
         state = stage.story.core.head

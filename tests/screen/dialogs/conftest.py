@@ -176,10 +176,11 @@ class World:
         return isinstance(self.app.screen, QuestionDialog)
 
     async def awake(self) -> None:
-        """The dialog is there, and its first 300 ms are over."""
+        """The dialog is there, and takes keys."""
+        quiet_s = getattr(self.app.screen, "quiet_s", QUIET_S)
         async with asyncio.timeout(PATIENCE):
-            await self.clock.slept_until(self.clock.monotonic() + QUIET_S)
-        await self.clock.advance(QUIET_S)
+            await self.clock.slept_until(self.clock.monotonic() + quiet_s)
+        await self.clock.advance(quiet_s)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:

@@ -426,7 +426,11 @@ async def test_a_key_that_comes_with_a_question_is_ignored_and_said(opening: Ope
         await world.asked()
         await world.pilot.press(key_of("stuck.skip"))
         assert world.supervisor.core.head.gates[gate].status == "open"
-        await world.awake()
+        await world.clock.advance(0.8)  # longer than for one that was asked for
+        await world.pilot.press(key_of("stuck.skip"))
+        assert world.supervisor.core.head.gates[gate].status == "open"
+        await world.clock.advance(0.1)
+        await world.pilot.pause()
         assert "A key was ignored" in world.shown()
         await world.pilot.press(key_of("stuck.skip"))
         await world.pilot.pause()
@@ -439,7 +443,7 @@ async def test_without_an_editor_of_ones_own(showing: Showing, monkeypatch: pyte
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     async with showing(story=True) as stage:
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("dialog.editor")
         assert not stage.app.screen.is_modal
         assert "webhook: neither VISUAL nor EDITOR names an editor" in " ".join(stage.text.replace("▌", " ").split())

@@ -172,14 +172,14 @@ async def test_escape_leaves_it_open(stuck: Opening) -> None:
 
 
 async def test_keys_of_the_first_moment_are_dropped(opening: Opening) -> None:
-    """Keys typed for something else abandon nothing: the dialog takes keys only after 300 ms."""
+    """Keys typed for something else abandon nothing: the dialog takes keys only after 900 ms."""
     async with opening() as world:
         world.fails()
         await world.asked()
         assert world.is_asking
         await world.choose("stuck.abandon", "stuck.show_me")
         await world.press("enter", key_of("dialog.back"))
-        await world.clock.advance(0.299)
+        await world.clock.advance(0.899)
         await world.choose("stuck.abandon")
         assert world.is_asking
         assert not world.dialog.is_typing
@@ -398,11 +398,11 @@ async def test_tab_turns_to_the_next_question(showing: Showing) -> None:
         await stage.press("gate.answer")
         assert "web is stuck" in stage.text
         assert "1 of 2 · tab next: api" in stage.text
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("dialog.next")
         assert "api is stuck" in stage.text
         assert "2 of 2 · tab next: web" in stage.text
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("dialog.next")
         assert "web is stuck" in stage.text
         assert len(story.core.head.open_gates()) == 2
@@ -415,7 +415,7 @@ async def test_a_single_question_names_no_other(showing: Showing) -> None:
         stage.story.asks("web", problem="web has no key")
         await stage.settled()
         await stage.press("gate.answer")
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         await stage.press("dialog.next")
         assert "web is stuck" in stage.text
         assert " next" not in stage.text.split("web is stuck")[0].splitlines()[-1]
@@ -428,7 +428,7 @@ async def test_what_one_decides_by_fits_the_smallest_usual_screen(showing: Showi
         story.task("other")
         story.start("other")
         await stage.settled()
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         shown = stage.text
         for words in (
             "expected 200 but got 401  tests/test_webhook.py:42 · same result 3 times",
@@ -449,7 +449,7 @@ async def test_a_long_question_keeps_its_hint(showing: Showing, size: tuple[int,
         stage.story.asks("web", problem="word\n" * 400)
         await stage.settled()
         await stage.press("gate.answer")
-        await stage.pass_time(0.3)
+        await stage.pass_time(1)
         assert "esc leaves it open" in stage.text
         assert "more lines: page down" in stage.text
 

@@ -125,7 +125,7 @@ class QuestionController:
         if self._shown is not None and self._gates is not self._tracker.gates:
             self._shown.tell_place(self._place_of(self._shown.question.gate.id))
         if gate and self._pops:
-            self.ask(gate)
+            self.ask(gate, unasked=True)
         elif self._gates is not self._tracker.gates:
             self._announce({row.id for row in self._gates})
         self._gates = self._tracker.gates
@@ -150,7 +150,8 @@ class QuestionController:
         else:
             self._app.notify("Nothing needs an answer.", markup=False)
 
-    def ask(self, gate: str) -> None:
+    def ask(self, gate: str, *, unasked: bool = False) -> None:
+        """Open the question of ``gate``; ``unasked``: by itself."""
         if self._view.is_past:
             self._app.notify("This is a replay: its questions are answered.", markup=False)
         elif gate in self._sending:
@@ -159,7 +160,7 @@ class QuestionController:
             self._is_asking = True
             self._asking.seen(gate)
             # In a group of its own: the answer to another may be on its way still, and has to be heard of.
-            start(self._app, f"dialog {gate}", self._ask, gate)
+            start(self._app, f"dialog {gate}", self._ask, gate, unasked)
 
     def show_how(self, task: str, program: Program) -> None:
         """Take over ``task``: the person does what it needs, then its agent continues."""
@@ -254,7 +255,7 @@ class QuestionController:
             return True  # it asks about all of it at once
         return self._is_asking or typing or self._app.screen.is_modal
 
-    async def _ask(self, gate: str) -> None:
+    async def _ask(self, gate: str, unasked: bool) -> None:
         from unstuck_tui.dialogs.question_dialog import NextQuestion
         from unstuck_tui.dialogs.questions import ByHand
 
@@ -262,7 +263,7 @@ class QuestionController:
         while (row := self._tracker.gate(gate)) is not None and row.status == "open":
             answer = None
             try:
-                answer = await self._answer_to(row, trouble)
+                answer = await self._answer_to(row, trouble, unasked)
                 shown = await self._by_hand(row.gate.task, answer.program) if isinstance(answer, ByHand) else None
             finally:
                 self._is_asking = False  # another question may be asked while this answer is on its way
@@ -293,8 +294,11 @@ class QuestionController:
         about = after.gate.task if after is not None else ""
         return gates.index(gate) + 1 if gate in gates else 1, len(gates), about
 
-    async def _answer_to(self, row: GateRow, trouble: str) -> Answer | ByHand | Jump | NextQuestion | None:
+    async def _answer_to(
+        self, row: GateRow, trouble: str, unasked: bool
+    ) -> Answer | ByHand | Jump | NextQuestion | None:
         from unstuck.runs.answers.question import question_of
+        from unstuck_tui.dialogs.dialog import QUIET_S, UNASKED_QUIET_S
         from unstuck_tui.dialogs.question_dialog import QuestionDialog
 
         self._shown = QuestionDialog(
@@ -304,6 +308,7 @@ class QuestionController:
             trouble=trouble,
             place=self._place_of(row.id),
             changes=partial(self._changes_of, row.gate.task) if row.gate.type == POPS else None,
+            quiet_s=UNASKED_QUIET_S if unasked else QUIET_S,
         )
         try:
             return await self._app.push_screen_wait(self._shown)

@@ -29,6 +29,8 @@ from unstuck_tui.widgets.workers import start
 
 QUIET_S = 0.3
 """A key that was on its way when the dialog came up was meant for something else."""
+UNASKED_QUIET_S = 0.9
+"""Nobody expects a dialog that comes up by itself, over panes that the same digits choose."""
 IGNORED = "A key was ignored: it came before you could read this. Press it again if you meant it."
 _LABEL = 32
 _FRAME = 2
@@ -85,7 +87,7 @@ class Reading(VerticalScroll):
 
 
 class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[Result, Choice]):
-    """A question over the screen. It takes no key for its first 300 ms; its hint appears when it does.
+    """A question over the screen. It takes no key for its first ``quiet_s`` seconds; its hint appears when it does.
 
     A key that comes before that is ignored, lest it answers by accident, and the dialog says so then.
     """
@@ -119,8 +121,11 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
     Dialog.-short.-trouble #hint { display: none; }
     """
 
-    def __init__(self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str) -> None:
+    def __init__(
+        self, title: str, options: Sequence[Choice], *, clock: Clock, hint: str, quiet_s: float = QUIET_S
+    ) -> None:
         super().__init__()
+        self.quiet_s = quiet_s
         self.is_awake = False
         self._is_over = self._is_tiny = self._has_ignored = False
         self._title, self._options, self._clock, self._hint = title, tuple(options), clock, hint
@@ -171,7 +176,7 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
         self.set_class(self.app.size.width >= _WIDE, "-wide")
 
     async def _wake(self) -> None:
-        await self._accept_keys()
+        await self._accept_keys(self.quiet_s)
         self.show_hint(self._hint)
 
     def ignore_keys(self) -> None:
@@ -181,8 +186,8 @@ class Dialog(FittingScreen[Result | None], ModalScreen[Result | None], Generic[R
             self.query_one("#hint").visible = False
             start(self, "wake", self._accept_keys)
 
-    async def _accept_keys(self) -> None:
-        await self._clock.sleep(QUIET_S)
+    async def _accept_keys(self, after: float = QUIET_S) -> None:
+        await self._clock.sleep(after)
         self.is_awake = self.query_one("#hint").visible = True
         if self._has_ignored:
             self._has_ignored = False

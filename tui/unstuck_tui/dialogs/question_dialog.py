@@ -20,7 +20,7 @@ from unstuck.errors import AnswerRefused, UnstuckError
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, question_text, to_answer
 from unstuck.words.choices import FIELD_WORDS
 from unstuck.words.excerpt import ExcerptLine
-from unstuck_tui.dialogs.dialog import Choices, Dialog, Reading
+from unstuck_tui.dialogs.dialog import QUIET_S, Choices, Dialog, Reading
 from unstuck_tui.dialogs.drafts import Drafts
 from unstuck_tui.dialogs.questions import ByHand, Program, keyed, keys_of_option
 from unstuck_tui.keys.actions import key_of, spoken
@@ -106,12 +106,13 @@ class QuestionDialog(Dialog[Answer | ByHand | Jump | NextQuestion, AnswerOption]
         trouble: str = "",
         place: tuple[int, int, str] = (1, 1, ""),
         changes: Callable[[], Awaitable[str]] | None = None,
+        quiet_s: float = QUIET_S,
     ) -> None:
         question = keyed(question)
         hands = f" · {spoken('dialog.shell')} shell · {spoken('dialog.editor')} editor"
         self._by_hand = hands if _takes_over(question) else ""
         self._leaving = f"{spoken('dialog.back')} {question.leaving}{self._by_hand}"
-        super().__init__(question.title, question.options, clock=clock, hint=self._leaving)
+        super().__init__(question.title, question.options, clock=clock, hint=self._leaving, quiet_s=quiet_s)
         self.question, self.about = question, question.about
         self._drafts, self._before, self._place, self._changes = drafts, trouble, place, changes
         self._chosen: AnswerOption | None = None
