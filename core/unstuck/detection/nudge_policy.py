@@ -90,7 +90,7 @@ def _verdict(finding: Finding, *, nudge: bool) -> Verdict:
     return Verdict(
         kind=_kind(finding),
         pattern=finding.pattern,
-        steps=tuple(str(admit(step.shown)) for step in finding.steps) or (MESSAGE,),
+        steps=tuple(str(step.named) for step in finding.steps) or (MESSAGE,),
         repeats=finding.rounds,
         evidence=admit(finding.evidence or _evidence(finding.steps), limit=EVIDENCE_LIMIT),
         resets_on=Clean(finding.resets_on),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding, Kind, new_round
+from unstuck.detection.rules.failing_output import FailingOutput, failing_output
 from unstuck.detection.rules.test_progress import (
     MISS_LIMIT,
     Failure,
@@ -162,7 +163,8 @@ class Streaks:
             return hidden or []
         if step.waits or not step.text.strip():
             return []
-        failure = Failure(step.result, step.action, step.number, without_elapsed(step.text), step.shown, self._written)
+        output = failing_output(without_elapsed(step.text))
+        failure = Failure(step.result, step.action, step.number, output, step.shown, self._written)
         self._written = frozenset()
         name = step.check
         found = (self._of_check(name, step, failure), self._of_text(name, step, failure))
@@ -192,11 +194,11 @@ class Streaks:
             if step.answers_as(one) and not (logged and one.action == step.action)
         ]
         self._hidden[name] = [*seen, step][-FAILURES_KEPT:]
-        text = without_elapsed(step.text)
-        failure = Failure(step.result, step.action, step.number, text, step.shown, is_hidden=True)
-        failure.errors = failure.errors if hides and failure.errors else troubles
-        if not failure.errors:
+        output = FailingOutput(without_elapsed(step.text))
+        output.errors = output.errors if hides and output.errors else troubles
+        if not output.errors:
             return None
+        failure = Failure(step.result, step.action, step.number, output, step.shown, is_hidden=True)
         own = self._finding([*seen, step], len(seen) + 1, step.result, ROUNDS) if seen and works else None
         # The same look again waits for another state, where no edit lies between.
         before = () if works else self._texts.get(self._same_text(name, step, failure), ())
@@ -317,15 +319,16 @@ class Streaks:
             return cause
         if step.result in self._texts:
             return step.result
-        ending, outcome = failure.ending, failure.outcome
+        outcome, output = failure.outcome, failure.output
         for key, seen in self._texts.items():
             last = seen[-1][2]
-            if ending == last.ending and failure.ends_as(last):
+            if output.ending == last.output.ending and failure.ends_as(last):
                 return key
             if not outcome.isdisjoint(last.outcome) and failure.is_outcome_of(last):
                 return key
             # Runs of one check may have a remark in common, scripts that fail differently do not.
-            if not failure.long_errors.isdisjoint(last.long_errors) and all(name != other for _, other, _ in seen):
+            shares = not output.long_errors.isdisjoint(last.output.long_errors)
+            if shares and all(name != other for _, other, _ in seen):
                 return key
         if "\n" not in step.text.strip() and has_arguments(step.shown):
             guess = without_names(" ".join(_VALUE.findall(step.shown)), step.text)
@@ -385,6 +388,8 @@ def _rounds_needed(steps: Sequence[Step]) -> int:
     last = steps[-1]
     if is_blocked(last.text) and not is_outage(last.text):
         return ROUNDS
+    if not _installed(last):
+        return ROUNDS_OF_DIFFERENT_CALLS
     installed = {_installed(step) for step in steps}
     others = len(installed) == len(steps) and "" not in installed
     return MISSES if others and not _guesses_one(steps) else ROUNDS_OF_DIFFERENT_CALLS

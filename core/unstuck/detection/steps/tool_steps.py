@@ -6,6 +6,7 @@ import json
 import re
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 
 from unstuck.contract import Observation
 from unstuck.detection.recent import Recent
@@ -26,6 +27,7 @@ from unstuck.detection.steps.results import (
 from unstuck.detection.steps.tool_call_kind import CallKind, check_of, done_items, file_of, kind_of, needle_of, writing
 from unstuck.detection.steps.volatile_text import comparable, digest, without_digits
 from unstuck.diagnosis.pipeline import diagnose
+from unstuck.text import Clean, admit
 
 _OLD_AND_NEW = re.compile(
     r"\bold(?:_?(?:str|string|text))?\s*[=:]\s*(?P<old>'[^']*'|\"[^\"]*\")"
@@ -136,6 +138,7 @@ class Step:
     _masked: str | None = None
     _needle: tuple[frozenset[str], str] | None = None
     _check: str = ""
+    _named: Clean | None = None
 
     @property
     def result(self) -> str:
@@ -166,6 +169,13 @@ class Step:
         return self._check
 
     @property
+    def named(self) -> Clean:
+        """Call as a verdict names it: what was cut may look like a secret."""
+        if self._named is None:
+            self._named = admit(self.shown)
+        return self._named
+
+    @property
     def key(self) -> str:
         """Identity of call and result."""
         return f"{self.action}{self.result}{'!' if self.failed else ''}"
@@ -188,10 +198,16 @@ class Step:
     @property
     def headline(self) -> str:
         """Headline of a failure, else the first line of the result that is not blank."""
-        found = diagnose(self.text, exit_code=1) if self.failed else None
-        if found is not None and found.headline:
-            return found.headline[:SHOWN]
+        if self.failed and (found := _headline_of(self.text)):
+            return found[:SHOWN]
         return next((line.strip() for line in self.text[:SHOWN].split("\n") if line.strip()), "")
+
+
+@lru_cache(maxsize=64)
+def _headline_of(text: str) -> str:
+    # What fails again often fails in the very same words.
+    found = diagnose(text, exit_code=1)
+    return found.headline if found is not None else ""
 
 
 def looks_in_vain(step: Step) -> bool:
