@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
+import re2
+
 HEAD = 500
 TAIL = 1_500
 WORD_LIMIT = 400
@@ -72,6 +74,13 @@ _VOLATILE = re.compile(
     r"|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}\b)"
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
+# Shapes that each of the patterns above needs. Most texts have none of them, which this tells in one pass.
+_SHAPE = re2.compile(
+    r"\p{Nd}[mµuns]|[0-9a-fA-F]{7}|\p{Nd}{4}[-/]\p{Nd}|\p{Nd}:\p{Nd}{2}:\p{Nd}|\.\p{Nd}{1,3}\.\p{Nd}|1[5-9]\p{Nd}{8}"
+    r"|[a-z\p{Nd}]{8}-[a-z\p{Nd}]{5}|0x[0-9a-fA-F]{2}|\[\p{Nd}|:[3-6]\p{Nd}{4}|/tmp|/folders|ref['\"]?[=:]"
+    r"|(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-][\pL\pN_-]*\p{Nd}"
+    r"|(?i:id|\bts|timestamp|etag|nonce|seq)['\"]?[=:]['\"]?[\pL\pN_.:+-]"
+)
 _STAND_IN = {"id": "ID", "sha": "ID", "time": "TIME", "duration": "TIME", "temporary": "/tmp/"}
 _HOURS = re.compile(r"\d{1,4}[hm]")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*")
@@ -94,10 +103,10 @@ def comparable(text: str, *, arguments: bool = False) -> str:
     words = text.split()
     if len(words) == 2 and _JOB.fullmatch(text.strip()):
         return "[N] N"
-    alone = '":' not in text and "sh:" not in text and _BESIDE.isdisjoint(words)
-    masked, timed = (_masked_alone if alone else _masked)(words, not arguments)
+    beside = '":' in text or "sh:" in text or not _BESIDE.isdisjoint(words)
+    masked, timed = _masked(text, words, not arguments, beside)
     if timed and not _MEASURED.isdisjoint(words):
-        masked, _ = _masked(words, False)
+        masked, _ = _masked(text, words, False, beside)
     return " ".join(masked)
 
 
@@ -112,42 +121,59 @@ def digest(*parts: str) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=DIGEST_BYTES).hexdigest()
 
 
-def _masked(words: list[str], durations: bool) -> tuple[list[str], bool]:
-    """Return the masked words, and whether a duration was masked."""
-    masked, last = list(words), len(words) - 1
-    timed = False
-    for place in [place for place, word in enumerate(words) if not word.isalpha()]:
-        word, before = words[place], words[place - 1] if place else ""
-        # A shell counts the lines of the script that it was given; a long number of a process is its id.
-        counted = before in _COUNTED or (before == "process" and len(word) > 2)
-        counted = counted or (before == "line" and place > 1 and words[place - 2][-3:] == "sh:")
-        masked[place], is_time = _word(word, durations, counted)
-        if durations:
-            after = words[place + 1] if place < last else ""
-            if before[-2:] == '":' or before in _NAMED or after in _SIGNALLED:
-                masked[place] = _named_by(before, word, after) or masked[place]
-            if is_time and before[-1:] in ("h", "m") and _HOURS.fullmatch(before):
-                masked[place - 1] = "TIME"
-            if after in _UNITS and _NUMBER.fullmatch(word.lstrip("([")):
-                masked[place], is_time = "TIME", True
-        timed = timed or is_time
-    return masked, timed
-
-
-def _masked_alone(words: list[str], durations: bool) -> tuple[list[str], bool]:
-    """Return what ``_masked`` does for words that are masked for themselves: each of them is looked at once."""
-    masks: dict[str, str] = {}
-    times = set()
-    for word in set(words):
-        if not word.isalpha():
-            masks[word], is_time = _word(word, durations, False)
-            if is_time:
-                times.add(word)
-    masked = [masks.get(word, word) for word in words]
+def _masked(text: str, words: list[str], durations: bool, beside: bool) -> tuple[list[str], bool]:
+    """Return the masked words, and whether a duration was masked. ``beside``: the words around some of them count."""
+    masked = list(words)
+    times: set[str] = set()
+    if _has_shape(text) or (len(text) > WORD_LIMIT and max(map(len, words), default=0) > WORD_LIMIT):
+        masks: dict[str, str] = {}
+        # Each word is looked at once.
+        for word in set(words):
+            if not word.isalpha():
+                masks[word], is_time = _word(word, durations)
+                if is_time:
+                    times.add(word)
+        masked = [masks.get(word, word) for word in words]
+    timed = (beside and _mask_beside(words, masked, durations)) or bool(times)
     for place, word in enumerate(words if times else (), -1):
         if place >= 0 and word in times and _HOURS.fullmatch(words[place]):
             masked[place] = "TIME"
-    return masked, bool(times)
+    return masked, timed
+
+
+def _has_shape(text: str) -> bool:
+    # As bytes, because a lone surrogate is no text for the library.
+    return _SHAPE.search(text.encode("utf-8", "surrogatepass")) is not None
+
+
+def _mask_beside(words: list[str], masked: list[str], durations: bool) -> bool:
+    """Mask the words that others beside them make volatile. Return whether one of them was a duration."""
+    timed = False
+    for near, beside in enumerate(words):
+        if not (beside in _BESIDE or beside[-2:] == '":' or beside == "line"):
+            continue
+        for place in (near - 1, near + 1):
+            if 0 <= place < len(words) and not words[place].isalpha():
+                timed = _mask_at(place, words, masked, durations) or timed
+    return timed
+
+
+def _mask_at(place: int, words: list[str], masked: list[str], durations: bool) -> bool:
+    word, before = words[place], words[place - 1] if place else ""
+    # A shell counts the lines of the script that it was given; a long number of a process is its id.
+    counted = before in _COUNTED or (before == "process" and len(word) > 2)
+    counted = counted or (before == "line" and place > 1 and words[place - 2][-3:] == "sh:")
+    if counted and word.strip(_AROUND).isdigit():
+        masked[place] = "N"
+    if not durations:
+        return False
+    after = words[place + 1] if place + 1 < len(words) else ""
+    if before[-2:] == '":' or before in _NAMED or after in _SIGNALLED:
+        masked[place] = _named_by(before, word, after) or masked[place]
+    if after in _UNITS and _NUMBER.fullmatch(word.lstrip("([")):
+        masked[place] = "TIME"
+        return True
+    return False
 
 
 def _named_by(before: str, word: str, after: str) -> str:
@@ -160,12 +186,9 @@ def _named_by(before: str, word: str, after: str) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def _word(word: str, durations: bool, counted: bool) -> tuple[str, bool]:
+def _word(word: str, durations: bool) -> tuple[str, bool]:
     """Return the masked word, and whether it was a duration."""
-    bare = word.strip(_AROUND)
-    if counted and bare.isdigit():
-        return "N", False
-    if word[0] in "'\"" and word[-1] in "'\"" and "://" not in word:
+    if (word[0] in "'\"" and word[-1] in "'\"" and "://" not in word) or not _has_shape(word):
         return word[:WORD_LIMIT], False
     timed = False
 
