@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from unstuck.detection.recent import Recent
 from unstuck.detection.repetition import ROUNDS, Finding
+from unstuck.detection.steps.likely import search_for
 from unstuck.detection.steps.results import says_well
 from unstuck.detection.steps.tool_call_kind import has_arguments, replacing
 from unstuck.detection.steps.tool_steps import Step
@@ -47,6 +48,9 @@ _METRICS = (
 _VALUE = re.compile(
     rf"\b(?:{'|'.join(_METRICS)})s?\b(?: p\d+)?[^\n\d-]{{0,20}}(-?\d{{1,12}}(?:\.\d{{1,12}})?)",
 )
+# Most results have none of these words.
+_METRIC, _AIMED = range(2)
+_words_in = search_for(f"(?i){'|'.join(_METRICS)}", f"(?i){'|'.join(_GOALS)}")
 # Parts of a line that differ in each build: the hash in the name of a file, the number that counts a run.
 _BUILT = re.compile(r"[-.][\w-]{8,}(?=\.\w{1,4}\b)")
 _AMOUNT = re.compile(r"(?<![A-Za-z_])-?\d+(?:\.\d+)*")
@@ -284,14 +288,16 @@ def _measured(step: Step) -> tuple[float, ...]:
     """Return the value that a step names, or all numbers of a measurement; none for any other step."""
     if step.kind not in ("work", "query"):
         return ()
-    end = step.text[-LOOKED_AT:].lower()
-    if any(map(end.__contains__, _METRICS)) and (found := _VALUE.search(end)):
+    end = step.text[-LOOKED_AT:]
+    words = _words_in(end)
+    end = end.lower() if words else end
+    if _METRIC in words and (found := _VALUE.search(end)):
         return (float(found[1]),)
     if len(step.text) > LOOKED_AT:
         return ()
     shown = step.shown.lower()
     measures = any(map(shown.__contains__, _MEASURERS)) and _MEASURES.search(shown)
-    measures = measures or (any(map(end.__contains__, _GOALS)) and _GOAL.search(end))
+    measures = measures or (_AIMED in words and _GOAL.search(end))
     numbers = _NUMBER.findall(end) if measures else ()
     return tuple(map(float, numbers)) if len(numbers) <= NUMBERS else ()
 

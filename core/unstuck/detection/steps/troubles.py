@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 
+from unstuck.detection.steps.likely import search_for
+
 LOOKED_AT = 600
 LONG_LINE = 300
 
-# Cheap first test: most results have none of these.
-_STATES = (
-    *("error", "fatal", "fail", "exception", "cannot", "could not", "unable", "no such", "not found", "denied"),
-    *("refused", "rejected", "forbidden", "invalid", "expired", "unreachable", "timed out", "abort", "panic"),
-    *("crash", "died", "defunct", "restarting", "exit-code", "exited", "unhealthy", "core dumped", "busy"),
-    *("segmentation fault", "not running", "inactive", "degraded", "conflict", "stopped", "offline"),
-)
 # As a word of its own: within a path or the name of a test it says nothing.
 _TROUBLE = re.compile(
     r"(?<![\w/.-])(?:[a-z]*(?:error|exception)s?|errored|fatal|fail(?:ed|s|ures?|ing)?|crash[a-z]*|abort(?:ed|ing)?"
     r"|conflicts?|cannot|could not|unable|no such|not found|denied|refused|rejected|forbidden|invalid|expired"
     r"|unreachable|timed out|panic|died|defunct|restarting|exit-code|exited|unhealthy|core dumped|busy"
     r"|segmentation fault|not running|inactive|degraded|stopped|offline)(?![/.-]*\w)"
+)
+# Most results have none of these words.
+_may_name_trouble = search_for(
+    r"(?i)error|exception|fatal|fail|crash|abort|conflict|cannot|could not|unable|no such|not found|denied|refused"
+    r"|rejected|forbidden|invalid|expired|unreachable|timed out|panic|died|defunct|restarting|exit-code|exited"
+    r"|unhealthy|core dumped|busy|segmentation fault|not running|inactive|degraded|stopped|offline"
 )
 _BAD = r"(?:errors?|fail\w*|exceptions?|conflicts?)"
 _DONE = r"\b(?:pass(?:ed)?|ok|done|success\w*|built|finished|completed?)\b|✓"
@@ -40,15 +41,18 @@ def troubles_in(call: str, result: str, *, hides: bool) -> list[str]:
     A program puts its own name before its complaints, which tells them apart where the call ``hides`` its exit code.
     """
     end = result[-LOOKED_AT:]
+    may_complain = hides and ": " in end
+    if not (may_complain or _may_name_trouble(end)):
+        return []
     # A script that is given may name anything.
     command = call.partition("\n")[0]
-    programs = set(_COMMANDS.findall(command)) - _BUILDERS if hides and ": " in end else ()
+    programs = set(_COMMANDS.findall(command)) - _BUILDERS if may_complain else ()
     complains = tuple(begin for program in programs if (begin := f"{program}: ") in end)
     names = [name for name in set(_NAME.findall(command)) if name in end]
     if not (names or complains):
         return []
     lowered = end.lower()
-    if not (complains or (any(map(lowered.__contains__, _STATES)) and _TROUBLE.search(lowered))):
+    if not (complains or _TROUBLE.search(lowered)):
         return []
     may_end_well = not hides and _WELL.search(lowered) is not None
     found = []

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-import re2
+from unstuck.detection.steps.likely import search_for
 
 HEAD = 500
 TAIL = 1_500
@@ -75,7 +75,7 @@ _VOLATILE = re.compile(
     r"|(?P<temporary>/(?:private/)?(?:var/)?(?:tmp|folders)/(?:[^/\s'\":]+/)*(?:tmp[\w-]{4,}|[\w-]+(?=\.output\b))?)"
 )
 # Shapes that each of the patterns above needs. Most texts have none of them, which this tells in one pass.
-_SHAPE = re2.compile(
+_shapes_in = search_for(
     r"\p{Nd}[mµuns]|[0-9a-fA-F]{7}|\p{Nd}{4}[-/]\p{Nd}|\p{Nd}:\p{Nd}{2}:\p{Nd}|\.\p{Nd}{1,3}\.\p{Nd}|1[5-9]\p{Nd}{8}"
     r"|[a-z\p{Nd}]{8}-[a-z\p{Nd}]{5}|0x[0-9a-fA-F]{2}|\[\p{Nd}|:[3-6]\p{Nd}{4}|/tmp|/folders|ref['\"]?[=:]"
     r"|(?:req|msg|run|job|call|toolu|sess|session|chatcmpl|trace|thread)[_-][\pL\pN_-]*\p{Nd}"
@@ -125,7 +125,7 @@ def _masked(text: str, words: list[str], durations: bool, beside: bool) -> tuple
     """Return the masked words, and whether a duration was masked. ``beside``: the words around some of them count."""
     masked = list(words)
     times: set[str] = set()
-    if _has_shape(text) or (len(text) > WORD_LIMIT and max(map(len, words), default=0) > WORD_LIMIT):
+    if _shapes_in(text) or (len(text) > WORD_LIMIT and max(map(len, words), default=0) > WORD_LIMIT):
         masks: dict[str, str] = {}
         # Each word is looked at once.
         for word in set(words):
@@ -139,11 +139,6 @@ def _masked(text: str, words: list[str], durations: bool, beside: bool) -> tuple
         if place >= 0 and word in times and _HOURS.fullmatch(words[place]):
             masked[place] = "TIME"
     return masked, timed
-
-
-def _has_shape(text: str) -> bool:
-    # As bytes, because a lone surrogate is no text for the library.
-    return _SHAPE.search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 def _mask_beside(words: list[str], masked: list[str], durations: bool) -> bool:
@@ -188,7 +183,7 @@ def _named_by(before: str, word: str, after: str) -> str:
 @lru_cache(maxsize=8_192)
 def _word(word: str, durations: bool) -> tuple[str, bool]:
     """Return the masked word, and whether it was a duration."""
-    if (word[0] in "'\"" and word[-1] in "'\"" and "://" not in word) or not _has_shape(word):
+    if (word[0] in "'\"" and word[-1] in "'\"" and "://" not in word) or not _shapes_in(word):
         return word[:WORD_LIMIT], False
     timed = False
 
