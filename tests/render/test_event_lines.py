@@ -315,7 +315,10 @@ def test_the_last_lines_say_what_to_do_now() -> None:
     assert summary("r1", "interrupted")[-1] == "  resume with: unstuck run --resume r1"
     assert summary("r1", "budget")[-1] == "  resume with: unstuck run --resume r1 --budget LIMITS"
     assert summary("r1", "incomplete") == ("run r1: ended, not every task succeeded",)
-    assert summary("r1", UNSEEN, watch=True) == ("run r1: no session was seen",)
+    assert summary("r1", UNSEEN, watch=True) == (
+        "run r1: no session was seen",
+        "  watch agents with: unstuck hooks install AGENT; run one with: unstuck run -- COMMAND",
+    )
 
 
 def test_every_event_says_something_in_a_log() -> None:

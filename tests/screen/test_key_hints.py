@@ -113,7 +113,7 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
             footer = stage.app.screen.query_one(KeyHints)
             return " ".join(hint.label for hint in footer.hints)
 
-        assert await offered() == "answer browse log graph help quit"
+        assert await offered() == "browse log graph help quit"
         await stage.press("view.plan")
         assert await offered() == "back help quit"
         await stage.press("graph.back", "view.browse")
@@ -125,4 +125,4 @@ async def test_what_needs_a_row_is_offered_where_there_is_one(showing: Showing) 
         assert await offered() == "search follow automatic back help quit"
         await stage.press("logs.back", "logs.back")
         stage.story.task("web")
-        assert await offered() == "open answer filter hold decide output browse log edit graph help quit"
+        assert await offered() == "open filter sort hold decide output browse log graph help quit"

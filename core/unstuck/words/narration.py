@@ -20,6 +20,7 @@ from unstuck.words.labels import (
     PASSED_BEFORE_WORK,
     TERMINAL,
     UNREAD,
+    UNSEEN,
     WAY_ENDS,
     Tone,
     broken_check,
@@ -138,12 +139,12 @@ def summary(
     lines, more = [f"run {run}: {ended_as(exit_reason)}"], " --budget LIMITS" * (exit_reason == "budget")
     if branch:
         lines.append(f"  the results are on the branch {branch}; take them with: git merge {branch}")
-    if watch:
-        return tuple(_indented(line, _WIDTH) for line in lines)
-    if gates:
+    if exit_reason == UNSEEN:
+        lines.append("  watch agents with: unstuck hooks install AGENT; run one with: unstuck run -- COMMAND")
+    if gates and not watch:
         lines.append(f"  read with: unstuck show {run}")
         lines += [f"  answer with: unstuck answer {gate} CHOICE" for gate in gates]
-    if exit_reason in ("needs_person", "interrupted", "halted", "budget"):
+    if exit_reason in ("needs_person", "interrupted", "halted", "budget") and not watch:
         lines.append(f"  {'then ' if gates else ''}resume with: unstuck run {how}--resume {run}{more}")
     return tuple(_indented(line, _WIDTH) for line in lines)
 
@@ -475,7 +476,7 @@ _WRITERS: dict[type[e.Event], _Writer] = {
         f"paused: {counted(len(event.gates), 'question needs', 'questions need')} an answer"
     ),
     e.RunEnded: lambda event, record: (
-        f"ended: {event.exit_reason}"
+        f"ended: {event.exit_reason if event.counts or event.exit_code else 'no task was worked on'}"
         + f" ({', '.join(f'{count} {word}' for word, count in event.counts.items())})" * bool(event.counts)
     ),
     e.StopRequested: lambda event, record: f"{'  ' if event.attempt_id else ''}stopping: {event.reason}",

@@ -67,7 +67,8 @@ def log_of(desk: Desk) -> bytes:
 def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, running: Running) -> None:
     """The question comes up there, too; its answer reaches the agent of the other process, and another gets more time.
 
-    What cannot be done from here says why, and leaving asks nothing and loses no words.
+    What cannot be done from here says why, and once the run is over its keys are offered no more. Leaving asks nothing
+    and loses no words.
     """
     first = running(str(plan))
     until(first, "gate_opened")
@@ -107,7 +108,10 @@ def test_it_follows_answers_and_leaves_all_as_it_was(desk: Desk, plan: Path, run
     last = desk.terminal("watch", size=(80, 24))
     last.until("ATTACHED", "1 of 2 done", "1 working")
     Path(desk.environment["GO"]).write_text("go\n")
-    last.until("2 done")
+    last.until("every task succeeded", "2 done")
+    last.gone("h hold", "m decide", "a answer", "w edit")
+    last.press(key_of("task.hold"))
+    last.until("The run is over.")
     last.press(key_of("app.quit"))
     assert last.ended() == 0
     assert first.wait(PATIENCE) == 0

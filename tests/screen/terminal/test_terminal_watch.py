@@ -22,3 +22,24 @@ def test_the_clock_of_a_watch_counts_while_nothing_happens(desk: Desk) -> None:
     terminal.ended()
     assert terminal.is_clean()
     assert "no session was seen" in terminal.after
+
+
+def test_a_watch_without_a_session_ends_with_what_to_type(desk: Desk) -> None:
+    """Left before any agent was seen, it claims no success, nor does the output that follows it: both say what to type.
+
+    A watch cannot be resumed, so neither says how. The exit code is 0, because nothing has failed.
+    """
+    terminal = desk.terminal("watch", size=(100, 24))
+    terminal.until("Watching")
+    following = desk.begin("watch", "--headless")
+    assert following.stdout is not None
+    assert "following it" in following.stdout.readline()
+    terminal.press(key_of("app.quit"))
+    assert terminal.ended() == 0
+    said, _ = following.communicate()
+    assert following.returncode == 0
+    for text in (terminal.after, said):
+        assert "no session was seen" in text
+        assert "unstuck hooks install AGENT" in text
+        assert "succeeded" not in text
+        assert "resume" not in text

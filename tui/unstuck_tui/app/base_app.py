@@ -10,7 +10,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, TypeGuard
 
 from textual import events
-from textual.binding import Binding
+from textual.actions import parse
+from textual.binding import ActiveBinding, Binding
 from textual.command import CommandPalette
 
 from unstuck_tui.app.themes import GROUNDS, themes
@@ -19,7 +20,7 @@ from unstuck_tui.terminal.driver import TerminalDriver
 from unstuck_tui.terminal.escapes import clipboard
 from unstuck_tui.terminal.readable import readable_colours
 from unstuck_tui.textual_internals.screens import SteadyApp, driver_of
-from unstuck_tui.widgets.minimum_size import is_below
+from unstuck_tui.widgets.minimum_size import FittingScreen, is_below
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -146,13 +147,22 @@ class BaseApp(SteadyApp, inherit_bindings=False):
                 return False
         bound = self.screen.active_bindings.get(event.key)
         if line is None:
-            return bound is not None and bound.enabled and await self.run_action(bound.binding.action, bound.node)
+            if bound is not None and not bound.enabled:
+                return self._says_why_not(bound)
+            return bound is not None and await self.run_action(bound.binding.action, bound.node)
         if bound is None or not bound.enabled or (bound.node is line and bound.binding.action != "submit"):
             return False
         await self._handled(line)  # what was typed before
         acts = await self.run_action(bound.binding.action, bound.node)
         await self._handled(*takewhile(lambda node: node is not self, line.ancestors_with_self))
         return acts
+
+    def _says_why_not(self, bound: ActiveBinding) -> bool:
+        """Say why a key does nothing now; False where nothing is known about it."""
+        if not isinstance(bound.node, FittingScreen):
+            return False
+        self.notify(bound.node.why_not(parse(bound.binding.action)[1]), timeout=10, markup=False)
+        return True
 
     async def _handled(self, *nodes: MessagePump) -> None:
         """Wait until each of ``nodes`` has handled what has reached it so far; not long, lest one waits for us."""
@@ -205,6 +215,7 @@ class BaseApp(SteadyApp, inherit_bindings=False):
             driver.show_title(text)
 
     def action_help(self) -> None:
+        from unstuck_tui.keys.offers import offered
         from unstuck_tui.screens.reading import HelpScreen
 
         if isinstance(self.screen, HelpScreen):
@@ -213,4 +224,5 @@ class BaseApp(SteadyApp, inherit_bindings=False):
         area: Area = getattr(self.focused, "AREA", own[-1])
         # Over another screen nothing works that works everywhere else.
         everywhere: Sequence[Area] = () if self.screen.is_modal else ("app",)
-        self.push_screen(HelpScreen(*own[:-1], area, own[-1], *everywhere))
+        possible = {action.id for action, _ in offered(self.screen)}
+        self.push_screen(HelpScreen(*own[:-1], area, own[-1], *everywhere, offered=possible))

@@ -128,10 +128,14 @@ class Output:
         if self._as_json:
             self._print(json.dumps(record.as_dict(), ensure_ascii=True))
             return
-        from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted, TaskAdded
-
         for line in self._lines_of(record):
             self._print(line)
+        self._note(record)
+
+    def _note(self, record: Record) -> None:
+        """Keep what the last lines tell of the run."""
+        from unstuck.eventlog.events import ResultIntegrated, ResultsDelivered, RunParked, RunStarted, TaskAdded
+
         if isinstance(record.event, ResultIntegrated) and record.event.commit != "none":
             self._branch = f"unstuck/{self.run}/_run"
         elif isinstance(record.event, ResultsDelivered) and record.event.commit:
@@ -152,6 +156,7 @@ class Output:
         """Take an earlier record: it is not printed, but later lines may refer to it."""
         for _ in self._lines_of(record):
             pass
+        self._note(record)
 
     async def finish(self, result: RunResult, place: Project) -> None:
         """Print the result of the run in ``place``."""

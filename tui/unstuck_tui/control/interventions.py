@@ -39,11 +39,9 @@ class Interventions:
 
     def decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
         """Ask for a decision about ``tasks`` and apply it; ``decided`` is called after the answer."""
-        if tasks and not self._is_deciding and not self._view.is_past:
+        if tasks and not self._is_deciding:
             self._is_deciding = True
             start(self._app, self._own("deciding"), self._decide, tuple(tasks), decided)
-        elif self._view.is_past:
-            self._app.notify("This is a replay: nothing can be decided in it.", markup=False)
 
     def _own(self, what: str) -> str:
         """A group of its own: what is being done to many tasks is done to all of them, whatever is begun meanwhile."""
@@ -66,18 +64,13 @@ class Interventions:
             self._app.notify(f"{len(gates)} are held and wait for you.", markup=False)
 
     async def _decide(self, tasks: Sequence[str], decided: Callable[[], None]) -> None:
-        from unstuck.runs.answers.batch_question import again_words, decision_question
+        from unstuck.runs.answers.batch_question import decision_question
         from unstuck.runs.answers.question import Jump
         from unstuck_tui.dialogs.question_dialog import QuestionDialog
         from unstuck_tui.dialogs.questions import ByHand
 
         try:
             question = decision_question(self._view.state, tasks)
-            if all(option.refused for option in question.options):
-                said = dict.fromkeys(named(question.about, option.refused) for option in question.options)
-                again = again_words(self._view.state, tasks, self._view.log.parent.name)
-                self._app.notify("\n".join(filter(None, (*said, again))), severity="warning", timeout=10, markup=False)
-                return
             dialog = QuestionDialog(question, clock=self._view.clock, drafts=self._questions.drafts)
             answer = await self._app.push_screen_wait(dialog)
         finally:

@@ -90,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("table.filter", "slash", "filter", "filter",
         "Show only tasks with these words; begin with ! to hide them.", "main", 10),
     Action("table.sort", "s", "sort", "sort", "Change the sorting: plan, state, time left, name.", "main", 10),
-    Action("app.help", "question_mark,f1", "help", "help", "List all keys.", "app", 1),
+    Action("app.help", "question_mark,f1", "help", "help", "List the keys that do something now.", "app", 1),
     Action("app.quit", "q,ctrl+q", "leave", "quit", "Leave the screen; asks first while agents run.", "app", 4),
     Action("app.interrupt", "ctrl+c", "leave", "quit",
         "Quit from anywhere, also from a dialog or a text field.", "app", everywhere=True),

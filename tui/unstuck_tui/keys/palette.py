@@ -7,11 +7,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, cast
 
-from textual.actions import parse
 from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.dom import DOMNode
 
-from unstuck_tui.keys.actions import ACTIONS, Action, actions_of, spoken
+from unstuck_tui.keys.actions import Action, actions_of, spoken
+from unstuck_tui.keys.offers import offered
 
 _LEFT_OUT = ("app.palette", "app.interrupt")
 """Actions that the palette leaves out: itself, and leaving, which has a name of its own."""
@@ -76,10 +75,8 @@ class ActionCommands(Provider):
     def _possible(self) -> list[tuple[Action, _Run]]:
         return [
             (action, partial(self.app.run_action, action.does, target))
-            for action in ACTIONS
+            for action, target in offered(self.screen)
             if action.id not in _LEFT_OUT
-            and (target := self._target(action)) is not None
-            and self._is_possible(action, target)
         ]
 
     def _tabs(self) -> Iterator[tuple[str, Action, _Run]]:
@@ -88,21 +85,6 @@ class ActionCommands(Provider):
             for place, action in enumerate(one for one in actions_of("browse") if one.does.startswith("turn_to")):
                 name = f"Browse {action.label}  ({spoken('view.browse')} {spoken(action.id)})"
                 yield name, action, partial(self.app.run_action, f"browse({place})", self.screen)
-
-    def _is_possible(self, action: Action, target: DOMNode) -> bool:
-        """True where it would do something: each tab has its own actions."""
-        namespace, name, parameters = parse(action.does)
-        node = {"screen": self.screen, "app": self.app}.get(namespace, target)
-        return bool(node.check_action(name, parameters))
-
-    def _target(self, action: Action) -> DOMNode | None:
-        if action.area == "app":
-            return self.app
-        if action.area in getattr(self.screen, "OWN", ()):
-            return self.screen
-        if action.area == "detail":
-            return self.focused if getattr(self.focused, "AREA", "") == "detail" else None
-        return next((node for node in self.screen.query("*") if getattr(node, "AREA", "") == action.area), None)
 
 
 def _name(action: Action) -> str:

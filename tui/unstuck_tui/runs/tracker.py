@@ -229,6 +229,11 @@ class Tracker:
         pace = self.history.pace()
         return None if pace is None else rest * pace
 
+    @property
+    def asks(self) -> bool:
+        """True while a question waits for an answer, be it in a record yet or not."""
+        return bool(self.gates) or self.unrecorded() is not None
+
     def gate(self, id: str) -> GateRow | None:
         """The gate of this id, be it in a record yet or not."""
         unrecorded = self.unrecorded()

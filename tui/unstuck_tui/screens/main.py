@@ -13,9 +13,11 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Input
 
-from unstuck.eventlog.state import later_of
+from unstuck.eventlog.state import GateRow, later_of
+from unstuck.runs.answers.batch_question import over_words, why_no_decision, why_no_hold
 from unstuck.runs.view.outputs import OutputKind
 from unstuck.runs.view.run_view import RunView
+from unstuck.supervision.intervention.allowed import why_no_takeover
 from unstuck_tui.control.clipboard import copy
 from unstuck_tui.control.interventions import Interventions
 from unstuck_tui.control.question_controller import QuestionController
@@ -35,7 +37,15 @@ from unstuck_tui.widgets.task_table import TableHeading, TaskTable
 from unstuck_tui.widgets.workers import start
 
 if TYPE_CHECKING:
+    from unstuck.diagnosis.model import Diagnosis
     from unstuck_tui.dialogs.questions import Program
+
+_CHANGING = frozenset(("answer", "hold", "hold_later", "decide", "by_hand"))
+"""Actions that change a run, which neither a replay nor a run that is over can."""
+_ABOUT_TASKS = frozenset(("open", "hold", "decide", "by_hand", "pager", "mute", "copy"))
+_PASSING = ("open", "answer", "next_question", "hold", "hold_later", "decide", "by_hand", "filter")
+"""Actions in the footer that the run, or another task under the cursor, makes possible or not."""
+_NO_TASK = "There is no task yet."
 
 
 class MainScreen(FittingScreen[None], inherit_bindings=False):
@@ -80,7 +90,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._missed = Changes()
         self._measuring = False
         self._is_up = False
-        self._offers_later: bool | None = False
+        self._offered: tuple[bool | None, ...] = ()
         self._table = TaskTable(tracker, view.limits, id="tasks")
 
     def compose(self) -> ComposeResult:
@@ -156,7 +166,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
             self.query_one(RunHeader).show()
             self.query_one(AttentionList).show()
             self.query_one(Detail).tick(changes)
-            self._offer_later()
+            self._offer()
             self._entitle()
             self._measure()
         self._update_others()
@@ -200,17 +210,15 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         attention = self.query_one(AttentionList)
         if changes.gates or changes.rows or changes.waits or attention.mentions(changes.tasks):
             attention.show()
-        if changes.gates:
-            self.refresh_bindings()
-        self._offer_later()
+        self._offer()
         self.query_one(Detail).show(changes)
         self._entitle()
 
-    def _offer_later(self) -> None:
-        """Offer to hold the later task where the selected one changes the same file as another."""
-        can = self.check_action("hold_later", ())
-        if can != self._offers_later:
-            self._offers_later = can
+    def _offer(self) -> None:
+        """Offer what has become possible for the selected task or the run, and no more what has not."""
+        offered = tuple(self.check_action(action, ()) for action in _PASSING)
+        if offered != self._offered:
+            self._offered = offered
             self.refresh_bindings()
 
     # --- the layout --------------------------------------------------------------------------------------------------
@@ -243,22 +251,43 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._share_out(self.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide actions that lead nowhere from the footer. A key that comes before the screen is up does nothing."""
-        if self.is_small or not self._is_up:
+        """Offer only what does something now. A key that comes before the screen is up does nothing."""
+        if not self._is_up:
             return False
         table = self._table
         at_table = table.has_focus and not self.has_class("-opened")
-        if action == "back":
-            return not at_table or table.is_filtered or bool(table.marked)
-        if action in ("open", "hold", "decide", "by_hand", "pager"):
-            return bool(table.selected)
-        if action == "hold_later":
-            return bool(later_of(self._tracker.state, table.selected))
-        if action == "next_question":
-            return bool(self._tracker.gates)
-        if action in ("filter", "sort") and not self._tracker.state.tasks:
+        if action == "back" and at_table and not table.is_filtered and not table.marked:
             return False
-        return (at_table and not table.is_filtered) if action == "sort" else True
+        if action == "sort" and self._tracker.state.tasks and (table.is_filtered or not at_table):
+            return False
+        return super().check_action(action, parameters)
+
+    def why_not(self, action: str) -> str:
+        state, table = self._tracker.state, self._table
+        if action in _ABOUT_TASKS and not table.selected:
+            return "No task is selected." if state.tasks else _NO_TASK
+        if action in ("filter", "sort"):
+            return "" if state.tasks else _NO_TASK
+        if action in _CHANGING and self._view.is_past:
+            return "This is a replay: nothing can be changed in it."
+        if action in ("answer", "next_question") and not self._tracker.asks:
+            return "Nothing needs an answer."
+        if action == "decide" and (why := why_no_decision(state, table.chosen, self._view.log.parent.name)):
+            return why
+        if action in _CHANGING and (why := over_words(state, self._view.log.parent.name)):
+            return why
+        if action == "hold":
+            return why_no_hold(state, table.chosen)
+        if action == "hold_later":
+            return "" if later_of(state, table.selected) else "No other task at work changes the same file."
+        if action == "by_hand":
+            why = self._view.no_takeover or why_no_takeover(state, state.tasks[table.selected])
+            return f"{table.selected}: {why}" if why else ""
+        if action == "mute" and all(state.tasks[task].state == "ended" for task in table.chosen):
+            return "Nothing to mute: it has ended."
+        if action == "copy" and self._to_copy() is None:
+            return "Nothing to copy: this task has neither failed nor asked."
+        return ""
 
     @property
     def tasks(self) -> Iterable[str]:
@@ -274,7 +303,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
     @on(TaskTable.Selected)
     def _selected(self, event: TaskTable.Selected) -> None:
         self.query_one(Detail).select(event.task_id)
-        self._offer_later()
+        self._offer()
         self._entitle()
 
     @on(TaskTable.Arranged)
@@ -340,10 +369,7 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         self._interventions.decide(self._table.chosen, self._table.unmark)
 
     def action_by_hand(self, program: Program) -> None:
-        if self._view.is_past:
-            self.app.notify("This is a replay: nothing can be changed in it.", markup=False)
-        elif self._table.selected:
-            self._questions.show_how(self._table.selected, program)
+        self._questions.show_how(self._table.selected, program)
 
     def action_pager(self) -> None:
         """Show what is read beside the focus on a screen of its own: the changes, else the output."""
@@ -376,21 +402,23 @@ class MainScreen(FittingScreen[None], inherit_bindings=False):
         from unstuck.runs.answers.question import question_of, question_text
         from unstuck_tui.dialogs.questions import keyed
 
+        found = self._to_copy()
+        if isinstance(found, GateRow):
+            copy(self.app, question_text(keyed(question_of(self._tracker.state, found))), self._view.log.parent)
+        elif found is not None:
+            copy(self.app, failure_text(found), self._view.log.parent)
+
+    def _to_copy(self) -> GateRow | Diagnosis | None:
+        """The question or the failure to copy; None without one."""
         attention, state = self.query_one(AttentionList), self._tracker.state
         row = state.tasks.get(self._table.selected)
         gate = attention.gate if attention.has_focus else ""
         if not gate and row is not None and row.diagnosis is not None:
-            copy(self.app, failure_text(row.diagnosis), self._view.log.parent)
-        elif found := state.gates.get(gate or (row.gate if row is not None else "")):
-            copy(self.app, question_text(keyed(question_of(state, found))), self._view.log.parent)
-        else:
-            self.app.notify("Nothing to copy: this task has neither failed nor asked.", markup=False)
+            return row.diagnosis
+        return state.gates.get(gate or (row.gate if row is not None else ""))
 
     def action_mute(self) -> None:
         tasks = [task for task in self._table.chosen if self._tracker.state.tasks[task].state != "ended"]
-        if self._table.chosen and not tasks:
-            self.app.notify("Nothing to mute: it has ended.", markup=False)
-            return
         self._notifier.muted.cycle(tasks)
         self._table.unmark()
         self.query_one(RunHeader).show()

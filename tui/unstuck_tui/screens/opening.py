@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Size
 
+from unstuck.words.labels import LIVE
 from unstuck_tui.keys.actions import Area, bindings_of, spoken
 from unstuck_tui.render.attention import attention_cells, empty_text, first_lines, lines_for, watch_lines
 from unstuck_tui.render.format import Cell, Line, fit, width_of
@@ -117,9 +118,15 @@ class OpeningScreen(FittingScreen[None], inherit_bindings=False):
         """Hide the keys that lead nowhere yet."""
         if self.is_small or action in ("back", "hold_later"):
             return False
-        if action in ("filter", "sort", "open", "hold", "decide", "by_hand", "pager"):
-            return bool(self._opening.tasks)
-        return action != "next_question" or bool(self._opening.questions)
+        opening = self._opening
+        first = opening.tasks[0].state if opening.tasks else ""
+        if action in ("hold", "decide"):
+            return first in LIVE
+        if action == "by_hand":
+            return first in ("running", "waiting")
+        if action in ("filter", "sort", "open", "pager"):
+            return bool(first)
+        return action not in ("answer", "next_question") or bool(opening.questions)
 
     def _header_line(self, width: int) -> Line:
         opening = self._opening

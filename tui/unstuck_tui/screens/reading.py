@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -40,7 +40,10 @@ class ReadingScreen(SteadyScreen[None], ModalScreen[None]):
 
 
 class HelpScreen(ReadingScreen):
-    """The keys of these areas, one after the other, and on a second page the signs and words of the screen."""
+    """The keys that do something now, area by area, and on a second page the signs and words of the screen.
+
+    ``offered`` are the ids of the actions that do.
+    """
 
     BINDINGS = [  # noqa: RUF012
         Binding("question_mark,f1", "dismiss", "close"),
@@ -57,9 +60,9 @@ class HelpScreen(ReadingScreen):
     HelpScreen.-signs .keys { display: none; }
     """
 
-    def __init__(self, *areas: Area) -> None:
+    def __init__(self, *areas: Area, offered: Collection[str]) -> None:
         super().__init__()
-        self._areas = tuple(dict.fromkeys(areas))
+        self._areas, self._offered = tuple(dict.fromkeys(areas)), offered
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as box:
@@ -67,8 +70,10 @@ class HelpScreen(ReadingScreen):
             box.border_title = Content("[Keys]  Signs and words")
             box.border_subtitle = Content("tab turns the page, esc closes this")
             taken = taken_of(actions_of(*self._areas))
-            told = {area: keys_of(actions_of(area), taken=taken) for area in self._areas}
-            for area, rows in told.items():
+            for area in self._areas:
+                actions = [action for action in actions_of(area) if action.id in self._offered]
+                if not (rows := keys_of(actions, taken=taken)):
+                    continue
                 yield Static(Content.styled(AREA_NAMES[area], "bold underline"), classes="keys")
                 yield Static(_columns([f" {keys}", text] for keys, text in rows), classes="keys")
             yield Static(_columns([f" {sign}", word, text] for sign, word, text in signs()), classes="signs")

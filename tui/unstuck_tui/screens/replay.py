@@ -33,8 +33,6 @@ AT_ONCE = 150
 
 _FRAME_S = 0.2
 _OWN = frozenset(("play", "step", "go_to", "next", "previous", "speed"))
-_OF_A_RUN = frozenset(("answer", "hold", "hold_later", "decide", "by_hand"))
-"""Actions that change a run, which a replay cannot."""
 _NAMES = {"failures": "failure", "gates": "question"}
 
 
@@ -137,7 +135,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _OWN:
             return self._is_up and not (self.is_small or isinstance(self.focused, Input))
-        return action not in _OF_A_RUN and super().check_action(action, parameters)
+        return super().check_action(action, parameters)
 
     def action_log(self) -> None:
         self.app.push_screen(LogScreen(self._run, task=self._table.selected, seq=self._run.seq))

@@ -113,7 +113,7 @@ class AttentionList(Lines, can_focus=True):
         """Say how many ask, the key that answers, and the place where not all lines are in view."""
         last = min(len(self._items), self.scroll_offset.y + self.size.height)
         place = place_of(last, len(self._items), self.size.height)
-        keys = " · ".join(filter(None, (place, self._keys()))) if self._items else ""
+        keys = " · ".join(filter(None, (place, self._keys())))
         entitle(self, f"! needs you · {self._asking}" if self._asking else "nothing needs you", keys)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -129,8 +129,8 @@ class AttentionList(Lines, can_focus=True):
         return item._replace(glyph="?", then=f"{word} for {age}" if age else word, tone="wait") if word else item
 
     def _keys(self) -> str:
-        """The key that answers, which none does in a replay."""
-        return f"{spoken('gate.answer')} answer" if self._guides else ""
+        """The key that answers, which none does in a replay, nor where nothing can be answered."""
+        return f"{spoken('gate.answer')} answer" if self._guides and any(item.gate for item in self._items) else ""
 
     def mentions(self, tasks: Set[str]) -> bool:
         """True where one of these tasks is in the list."""

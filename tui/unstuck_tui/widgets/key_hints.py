@@ -24,7 +24,6 @@ class Hint(NamedTuple):
     key: str
     shown: str
     label: str
-    enabled: bool
     tooltip: str
     rank: int = 1
 
@@ -35,8 +34,7 @@ class Hint(NamedTuple):
 
     def content(self, *, hovered: bool) -> Content:
         text = Content.styled(f" {self.shown} ", _KEY) + Content.styled(f"{self.label} ", _LABEL)
-        text = text.stylize_before(_HOVERED) if hovered else text
-        return text if self.enabled else text.stylize("dim")
+        return text.stylize_before(_HOVERED) if hovered else text
 
 
 class KeyHints(Widget, can_focus=False):
@@ -97,8 +95,8 @@ class KeyHints(Widget, can_focus=False):
         palette = None
         for key, (_, binding, enabled, tooltip) in self.screen.active_bindings.items():
             shown = self.app.get_key_display(binding)
-            hint = Hint(binding.key, shown, binding.description, enabled, tooltip, RANKS.get(binding.id or "", 1))
-            if binding.show:
+            hint = Hint(binding.key, shown, binding.description, tooltip, RANKS.get(binding.id or "", 1))
+            if binding.show and enabled:
                 first.setdefault(binding.action, hint)
             if key == self.app.COMMAND_PALETTE_BINDING:
                 palette = hint._replace(tooltip=binding.tooltip)
@@ -134,7 +132,7 @@ class KeyHints(Widget, can_focus=False):
                 break
             yield end, hint
         if self._palette is not None:
-            yield self._room, Hint("", "", "", False, "")  # what is left between them
+            yield self._room, Hint("", "", "", "")  # what is left between them
             yield self.size.width, self._palette
 
     # --- the mouse ---------------------------------------------------------------------------------------------------
@@ -158,10 +156,8 @@ class KeyHints(Widget, can_focus=False):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         hint = self._at(event.x)
-        if hint is not None and hint.enabled:
+        if hint is not None:
             self.app.simulate_key(hint.key)
-        elif hint is not None:
-            self.app.bell()
 
     def on_mouse_scroll_down(self) -> None:
         if sum(hint.width for hint in self._in_turn) > self._room:

@@ -114,8 +114,14 @@ class FittingScreen(SteadyScreen[ScreenResultType]):
         return self.has_class("-small")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Do nothing to what is not seen."""
-        return not self.is_small and super().check_action(action, parameters)
+        """Do nothing to what is not seen, and offer only what does something now."""
+        if self.is_small or not super().check_action(action, parameters):
+            return False
+        return None if self.why_not(action) else True
+
+    def why_not(self, action: str) -> str:
+        """Return in a line why ``action`` does nothing now, for the key that is pressed anyway; else nothing."""
+        return ""
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the notice or the screen. A hidden widget loses the focus, and has to be given it back."""

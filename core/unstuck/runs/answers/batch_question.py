@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from unstuck.contract import Answer, Choice, Gate
-from unstuck.eventlog.state import GateRow, State
+from unstuck.eventlog.state import GateRow, State, TaskRow
 from unstuck.runs.answers.question import AnswerOption, Jump, Question, Takes, question_of
-from unstuck.supervision.intervention.allowed import RESUMED, RUNGS, why_not
+from unstuck.supervision.intervention.allowed import RESUMED, RUNGS, Wish, why_not
 from unstuck.text import one_line
 from unstuck.words.choices import CHOICE_WORDS
 from unstuck.words.labels import named, some, word_of
@@ -16,6 +17,8 @@ from unstuck.words.labels import named, some, word_of
 _NAMED = 6
 _CHOICES: tuple[Choice, ...] = ("extend", "show_me", "retry", "continue", "skip", "abandon")
 _TAKES: dict[str, Takes] = {"extend": "duration", "show_me": "lines", "retry": "line"}
+_WISHES = tuple(cast(Wish, words.name) for words in CHOICE_WORDS["decide"])
+"""All that can be decided about a task without a question: a choice, or the next escalation level."""
 
 
 def shared_question(state: State, rows: Sequence[GateRow]) -> Question:
@@ -69,9 +72,39 @@ def decision_question(state: State, tasks: Sequence[str]) -> Question:
     )
 
 
-def again_words(state: State, tasks: Sequence[str], run: str) -> str:
-    """Return in a line how ``tasks`` are worked again that have all ended; empty where one has not."""
+def why_no_decision(state: State, tasks: Sequence[str], run: str) -> str:
+    """Return why nothing can be decided about ``tasks``, and how they are worked again; empty where something can."""
     rows = [state.tasks[task] for task in tasks]
+    if any(not why_not(state, row, wish) for row in rows for wish in _WISHES):
+        return ""
+    question = decision_question(state, tasks)
+    said = dict.fromkeys(named(question.about, option.refused) for option in question.options)
+    return "\n".join(filter(None, (*said, again_words(state, rows, run))))
+
+
+def why_no_hold(state: State, tasks: Sequence[str]) -> str:
+    """Return why none of ``tasks`` can be held; empty where one can."""
+    reasons = []
+    for task in tasks:
+        if not (reason := why_not(state, state.tasks[task], "hold")):
+            return ""
+        reasons.append(reason)
+    return named(one_line(tasks[0]), reasons[0]) if len(tasks) == 1 else _reason(tasks, reasons)
+
+
+def over_words(state: State, run: str) -> str:
+    """Return in a line why nothing can be changed in a run without a process; empty where it has one."""
+    resumes = f"`unstuck run --resume {run}`"
+    if state.run.state == "parked":
+        return f"The run is paused: `unstuck answer` takes answers, and {resumes} resumes it."
+    if state.run.state != "ended":
+        return ""
+    more = "" if state.run.kind == "watch" or state.run.exit_code == 0 else f" {resumes} works what is left."
+    return f"The run is over.{more}"
+
+
+def again_words(state: State, rows: Sequence[TaskRow], run: str) -> str:
+    """Return in a line how the tasks in ``rows`` are worked again that have all ended; empty where one has not."""
     if state.run.kind == "watch" or any(row.state != "ended" for row in rows):
         return ""
     if all(row.status in RESUMED for row in rows):
@@ -84,7 +117,7 @@ def _options(state: State, tasks: Sequence[str]) -> list[AnswerOption]:
     for words in CHOICE_WORDS["decide"]:
         level = next((rung for rung in RUNGS if rung == words.name), None)
         choice: Choice = next((one for one in _CHOICES if one == words.name), "stop")
-        reasons = [why_not(state, state.tasks[task], level or choice) for task in tasks]  # type: ignore[arg-type]
+        reasons = [why_not(state, state.tasks[task], cast(Wish, words.name)) for task in tasks]
         fits = sum(not reason for reason in reasons)
         options.append(
             AnswerOption(

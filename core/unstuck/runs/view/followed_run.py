@@ -35,6 +35,7 @@ class FollowedRun(AskedRun):
     """The run ``run`` of a project, which another process works."""
 
     title = "ATTACHED"
+    no_takeover = "this is an attached screen: edit by hand at the screen of the run"
 
     def __init__(self, place: Project, run: str, environ: Mapping[str, str]) -> None:
         self.run = run
@@ -95,7 +96,7 @@ class FollowedRun(AskedRun):
         return await diff_since(self.state, row, store_of(self.place, tree, self._settings, gone=True), since)
 
     async def start_takeover(self, task: str) -> Takeover:
-        raise UnstuckError("this is an attached screen: edit by hand at the screen of the run")
+        raise UnstuckError(self.no_takeover)
 
     async def end_takeover(self, taken: Takeover) -> TakeoverChanges:
         raise UnstuckError("this is an attached screen: no files were taken over here")

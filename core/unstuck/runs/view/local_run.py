@@ -32,6 +32,7 @@ class LiveRun:
     title = ""
     is_past = False
     is_elsewhere = False
+    no_takeover = ""
 
     def __init__(self, supervisor: Supervisor, via: str = "screen") -> None:
         self._supervisor, self._core = supervisor, supervisor.core

@@ -23,6 +23,7 @@ class RunElsewhere:
     is_past = False
     is_elsewhere = True
     goes_on = False
+    no_takeover = ""
     recovery = None
     unrecorded = None  # it is in the memory of another process
     held = ""

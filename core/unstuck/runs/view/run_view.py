@@ -91,6 +91,10 @@ class RunView(Protocol):
         """The checkpoint that the files of ``task`` are compared with, and the diff from there on; else empty."""
 
     @property
+    def no_takeover(self) -> str:
+        """The reason why no files can be edited by hand from here; empty where they can."""
+
+    @property
     def recovery(self) -> Standstill | None:
         """The decisions that are due before this process resumes the run; None where there are none."""
 

@@ -41,6 +41,13 @@ def why_not(state: State, row: TaskRow, wish: Wish) -> str:
     return f"no agent works at it: {_meanwhile(row)}"
 
 
+def why_no_takeover(state: State, row: TaskRow) -> str:
+    """Return the reason why the task's files cannot be edited by hand now; empty where they can."""
+    gate = state.gates.get(row.gate)
+    is_conflict = gate is not None and gate.status == "open" and gate.gate.type == "integration"
+    return "" if is_conflict else why_not(state, row, "show_me")
+
+
 def _why_no_rung(state: State, row: TaskRow, gate: GateRow | None) -> str:
     if state.run.kind == "watch":
         return "unstuck did not start this agent and cannot restart it"

@@ -95,6 +95,7 @@ class ReplayedRun:
     title = "REPLAY"
     is_past = True
     is_elsewhere = False
+    no_takeover = ""
     held = ""
     unrecorded = None
     goes_on = False
