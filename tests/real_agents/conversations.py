@@ -19,7 +19,7 @@ from tests.screen.terminal.conftest import Terminal
 
 from unstuck_tui.keys.actions import key_of
 
-FAILING = "ls no-such-file"
+FAILING = "cat no-such-file"
 REASON = "not on a Friday"
 ADVICE = "look in the cellar"
 TASK = "Write the greeting that everybody waits for."

@@ -25,7 +25,7 @@ def loops(asked: Asked) -> Turn:
             if "greeted" in after
             else Turn(text="So.", command="echo hello | tee greeting.txt; echo greeted")
         )
-    return Turn(text="Again.", command="ls no-such-file")
+    return Turn(text="Again.", command="cat no-such-file")
 
 
 def own_files(folder: Path) -> dict[str, bytes]:

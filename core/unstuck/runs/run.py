@@ -178,9 +178,10 @@ async def resume_run(run: str, place: Project, options: RunOptions) -> RunResult
         raise UsageError(f"run {run} was not started from a plan or a command, so it cannot be resumed here")
     plan = _recorded_plan(log, state)
     if options.placed is None:
-        require_programs(plan.commands(), (), place.directory, options.environ)
+        # Before the programs: those of its agents may be on hosts alone.
         if options.warn is not None and any(row.host or row.awaits for row in state.attempts.values()):
             options.warn(f"hosts worked run {run}. To have them go on: unstuck run --fleet --resume {run}")
+        require_programs(plan.commands(), (), place.directory, options.environ)
     limits = _budget(place, options)
     require_possible(state, options.chosen, git=place.repository is not None)
     async with Supervisor.open(
