@@ -149,22 +149,22 @@ async def test_all_that_is_known_can_be_read_on_a_low_screen(showing: Showing) -
     """At 60 by 16 the screen says how to read on, the facts about each task can be paged through, from their begin."""
     async with showing(size=(60, 16), before=CutOff()) as stage:
         await awake(stage)
-        await stage.pilot.pause()
+        await stage.settled()
         assert "page down: read on" in " ".join(stage.text.split())
         read, before = stage.text, ""
         while before != stage.text:
             before = stage.text
             await stage.pilot.press("pagedown")
-            await stage.pilot.pause()
+            await stage.settled()
             read += stage.text
         assert "Attempt" not in stage.text
         facts = facts_lines(stage.app.screen.query_one("#left").selected, 57)
         assert [line for line in facts if line.strip() not in read] == []
         await stage.pilot.press("j")
-        await stage.pilot.pause()
+        await stage.settled()
         assert "Attempt" in stage.text
         await stage.pilot.press("j")
-        await stage.pilot.pause()
+        await stage.settled()
         assert "refunds  blocked" in stage.text
 
 
