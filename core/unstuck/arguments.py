@@ -60,9 +60,11 @@ def checked(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters,
 
     def check(args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         kinds = _kinds(inner)
-        for key, value in chain(zip(names, args, strict=False), kwargs.items()):
-            if key in kinds and type(value) not in kinds[key].plain:
-                _require(f"{name}: {key}", value, kinds[key].kinds)
+        given = zip(names, args, strict=False)
+        for key, value in chain(given, kwargs.items()) if kwargs else given:
+            allowed = kinds.get(key)
+            if allowed is not None and type(value) not in allowed.plain:
+                _require(f"{name}: {key}", value, allowed.kinds)
 
     if inspect.iscoroutinefunction(function):
 

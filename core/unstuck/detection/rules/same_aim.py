@@ -152,14 +152,16 @@ class Tries:
         ends = [] if empty or len(step.text) < LONG_RESULT else _ends(step.text)
         form: list[str] = []
         said: _Said | None = None
-        for known in reversed(self._aims):
-            apart = names.isdisjoint(known.names)
-            # Most aims have no name in common.
-            if apart and not (empty and known.empty) and (not ends or ends != known.ends):
-                continue
-            one = not apart and _share(names, known.names)
-            spelt = empty and known.empty and not one and _spells(names, known.names)
-            if known.empty != empty or not (one or spelt or (ends and ends == known.ends)):
+        # Most aims have no name in common.
+        near = [
+            known
+            for known in self._aims
+            if known.empty == empty and (empty or not names.isdisjoint(known.names) or (ends and ends == known.ends))
+        ]
+        for known in reversed(near):
+            one = not names.isdisjoint(known.names) and _share(names, known.names)
+            spelt = empty and not one and _spells(names, known.names)
+            if not (one or spelt or (ends and ends == known.ends)):
                 continue
             if step.number - known.steps[-1].number > STEPS_KEPT:
                 break

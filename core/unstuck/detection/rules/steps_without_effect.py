@@ -112,7 +112,9 @@ class WithoutEffect:
         self._guess(step)
         if step.written is None or step.written[1] or self._drafting != step.written[0]:
             self._drafting, self._drafted = step.written[0] if step.written else "", step.number - 1
-        found = [self._block(step), *(self._counted(step, *identity) for identity in self._identities(step, called))]
+        found = [self._block(step)]
+        for identity, since, needed, by_result in self._identities(step, called):
+            found.append(self._counted(step, identity, since, needed, by_result))
         if step.new:
             self._news, self._told = step.number, called
             self._ran = step.number if step.kind == "work" else self._ran
@@ -122,7 +124,7 @@ class WithoutEffect:
         """Return the shortest block that this step continues. Each distance has a count of equal steps in a row."""
         size, equal = 0, self._equal
         for distance, earlier in enumerate(reversed(self._last), 1):
-            if not step.repeats(earlier):
+            if step.action != earlier.action or not step.answers_as(earlier):
                 equal[distance] = 0
                 continue
             equal[distance] += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from unstuck.detection.steps.likely import search_for
+
 SHORT = 160
 _NOTHING = re.compile(
     r"(?:ok(?:ay)?|done|success(?:ful(?:ly)?)?|true|null|none|\{\}|\[\]|0|\(?no (?:output|content)\)?"
@@ -46,9 +48,8 @@ _EMPTY = re.compile(
     r"|.{0,160}\b(?:output|stdout): \(empty\).{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
-_EMPTY_WORDS = (
-    *("output", "nothing", "no ", "0 ", "zero ", "already up", "unchanged since", "(empty", "(nil)", "(integer) 0"),
-    "total 0",
+_may_be_empty = search_for(
+    r"(?i)output|nothing|no |0 |zero |already up|unchanged since|\(empty|\(nil\)|\(integer\) 0|total 0"
 )
 _ABSENT = ("no such file", "cannot access", "does not exist", "not yet")
 _FINDS_NOTHING = re.compile(
@@ -171,7 +172,7 @@ def says_nothing(result: str) -> bool:
     text = result.strip()
     if text[:1] in ("[", "{") and text[-1] in "]}":
         return _NO_VALUE.issuperset(_VALUE.findall(_KEY.sub("", text).lower()))
-    return not text or (any(map(text.lower().__contains__, _EMPTY_WORDS)) and _EMPTY.fullmatch(text) is not None)
+    return not text or (bool(_may_be_empty(text)) and _EMPTY.fullmatch(text) is not None)
 
 
 def is_absent(result: str) -> bool:

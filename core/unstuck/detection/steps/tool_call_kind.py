@@ -92,6 +92,7 @@ _STEPS_ON = re.compile(
     re.IGNORECASE,
 )
 _STEPPING = 24
+_MOVING = ("scroll", "page", "pgdn", "swipe", "tab", "forward")
 _MOVES_ON = re.compile(r"\b(?:scroll|page[ _-]?(?:down|up)|pgdn|next[ _-]page|swipe|press[ _-]?tab|fast[ _-]?forward)")
 _FLAG_OR_PIPE = re.compile(r"\s(?:\d?>|&?>|\|(?!\|)).*|\s-{1,2}[\w-]+(?:=\S+)?", re.DOTALL)
 _ARGUMENTS = re.compile(r"\w*\s*\{")
@@ -168,7 +169,8 @@ def _advances(text: str) -> bool:
         return True
     if len(text) > SHORT:
         return False
-    return _MOVES_ON.search(text.lower()) is not None
+    lowered = text.lower()
+    return any(map(lowered.__contains__, _MOVING)) and _MOVES_ON.search(lowered) is not None
 
 
 def _kind_of_command(command: str) -> CallKind:
