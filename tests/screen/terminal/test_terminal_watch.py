@@ -31,6 +31,10 @@ def test_a_watch_without_a_session_ends_with_what_to_type(desk: Desk) -> None:
     """
     terminal = desk.terminal("watch", size=(100, 24))
     terminal.until("Watching")
+    runs = desk.root / ".git" / "unstuck" / "runs"
+    # The first frame comes before the log that is followed.
+    while not any(log.stat().st_size for log in runs.glob("*/events.jsonl")):
+        assert terminal.read()
     following = desk.begin("watch", "--headless")
     assert following.stdout is not None
     assert "following it" in following.stdout.readline()
