@@ -180,10 +180,6 @@ class Step:
         """Identity of call and result."""
         return f"{self.action}{self.result}{'!' if self.failed else ''}"
 
-    def repeats(self, earlier: Step) -> bool:
-        """Return whether an earlier step was the same call with the same result."""
-        return self.action == earlier.action and self.answers_as(earlier)
-
     def answers_as(self, earlier: Step) -> bool:
         """Return whether an earlier step had the same result."""
         return self.failed == earlier.failed and self.result == earlier.result
